@@ -96,6 +96,24 @@ pub enum TimerChange {
     Clear(GateId),
 }
 
+impl TimerChange {
+    /// Whose timer changes.
+    pub fn gate(&self) -> &GateId {
+        match self {
+            TimerChange::Set(timer) => &timer.gate,
+            TimerChange::Clear(gate) => gate,
+        }
+    }
+
+    /// The timer that is to stand, if one is.
+    pub fn timer(&self) -> Option<&Timer> {
+        match self {
+            TimerChange::Set(timer) => Some(timer),
+            TimerChange::Clear(_) => None,
+        }
+    }
+}
+
 /// A message to be delivered after the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {

@@ -1,1 +1,130 @@
-//! Skeleton.
+//! Rows, log, timers and outbox of Folkmoot, on SQLite and on PostgreSQL.
+//!
+//! Judging happens inside the write transaction, one command after another: core says which rows a command needs and
+//! what to write; a backend loads, asks core, writes. Commands that wait at the same time share one commit. Rows are
+//! the present and the log is the past; both are written together, so neither can lie alone.
+
+mod clock;
+mod error;
+mod migrate;
+mod postgres;
+mod query;
+mod recent;
+mod rows;
+mod sqlite;
+
+use std::{future::Future, sync::Arc};
+
+use folkmoot_core::{Command, Digest, Event, Gate, GateId, Head, Outcome, Timer, Timestamp, token::Token};
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use error::Error;
+pub use postgres::Postgres;
+pub use query::{Cursor, GateQuery, GateView, Page};
+pub use sqlite::Sqlite;
+
+/// What both databases promise, little and exactly.
+pub trait Store: Send + Sync {
+    /// The clock that judging goes by; on PostgreSQL the database's.
+    fn now(&self) -> Timestamp;
+
+    /// Judges `command` inside one transaction and writes all that the rules return, or nothing. Durable on return.
+    /// [`Error::Refused`] names the rule and, for a decided gate, the decision that stands.
+    fn execute(&self, command: Command) -> impl Future<Output = Result<Outcome, Error>> + Send;
+
+    /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
+    fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
+
+    /// The next `limit` events after `after`.
+    fn events(&self, after: u64, limit: u32) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
+
+    /// The end of the log.
+    fn head(&self) -> impl Future<Output = Result<Head, Error>> + Send;
+
+    /// One gate, with the text of its summary.
+    fn gate(&self, id: &GateId) -> impl Future<Output = Result<Option<GateView>, Error>> + Send;
+
+    /// A page of gates: pending ones by risk, deadline and age, others newest first.
+    fn gates(&self, query: GateQuery) -> impl Future<Output = Result<Page<GateView>, Error>> + Send;
+
+    /// The bytes behind each digest; `None` where they are unknown or were erased.
+    fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
+
+    /// The next `limit` gates by id after `after`, each row with all its events, in one snapshot. A gate whose row is
+    /// gone is among them.
+    fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
+
+    /// At most `limit` timers that are due at `until`, the oldest first.
+    fn due(&self, until: Timestamp, limit: u32) -> impl Future<Output = Result<Vec<Timer>, Error>> + Send;
+
+    /// When the next timer is due.
+    fn next_due(&self) -> impl Future<Output = Result<Option<Timestamp>, Error>> + Send;
+
+    /// All tokens with the hashes of their secrets.
+    fn tokens(&self) -> impl Future<Output = Result<Vec<(Token, [u8; 32])>, Error>> + Send;
+
+    /// How many gates are pending.
+    fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// Forgets idempotency keys that were used before `before`.
+    fn forget_keys(&self, before: Timestamp) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Returns once nothing can be written any more, with the reason: the first failed sync stops the writer.
+    fn stopped(&self) -> impl Future<Output = String> + Send;
+}
+
+/// A gate's row, and all that the log says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// The gate's id, as the log writes it.
+    pub stream: String,
+    /// What the row says; `Err` where it cannot even be read.
+    pub row: Option<Result<Gate, String>>,
+    /// In order.
+    pub events: Vec<Event>,
+}
+
+macro_rules! any_store {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $output:ty;)+) => {
+        impl Store for AnyStore {
+            fn now(&self) -> Timestamp {
+                match self {
+                    AnyStore::Sqlite(store) => store.now(),
+                    AnyStore::Postgres(store) => store.now(),
+                }
+            }
+            $(async fn $name(&self, $($arg: $type),*) -> $output {
+                match self {
+                    AnyStore::Sqlite(store) => store.$name($($arg),*).await,
+                    AnyStore::Postgres(store) => store.$name($($arg),*).await,
+                }
+            })+
+        }
+    };
+}
+
+/// One of the two, chosen when the server starts.
+#[derive(Debug)]
+pub enum AnyStore {
+    /// Inside, one file.
+    Sqlite(Sqlite),
+    /// For many nodes.
+    Postgres(Postgres),
+}
+
+any_store! {
+    execute(command: Command) -> Result<Outcome, Error>;
+    follow(after: u64) -> Result<Vec<Arc<Event>>, Error>;
+    events(after: u64, limit: u32) -> Result<Vec<Event>, Error>;
+    head() -> Result<Head, Error>;
+    gate(id: &GateId) -> Result<Option<GateView>, Error>;
+    gates(query: GateQuery) -> Result<Page<GateView>, Error>;
+    contents(digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error>;
+    histories(after: &str, limit: u32) -> Result<Vec<History>, Error>;
+    due(until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error>;
+    next_due() -> Result<Option<Timestamp>, Error>;
+    tokens() -> Result<Vec<(Token, [u8; 32])>, Error>;
+    pending() -> Result<u64, Error>;
+    forget_keys(before: Timestamp) -> Result<(), Error>;
+    stopped() -> String;
+}

@@ -1,0 +1,52 @@
+//! Migrations: numbered, embedded, checksummed, forward only.
+
+use folkmoot_core::Digest;
+
+use crate::Error;
+
+/// One step of the schema.
+pub(crate) struct Migration {
+    pub version: i64,
+    pub name: &'static str,
+    pub sql: &'static str,
+}
+
+/// All steps, in order.
+pub(crate) const ALL: &[Migration] =
+    &[Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") }];
+
+/// Where the steps that were taken are recorded.
+pub(crate) const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
+  version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
+
+impl Migration {
+    pub(crate) fn checksum(&self) -> String {
+        Digest::of(self.sql.as_bytes()).to_string()
+    }
+}
+
+/// The steps that are still to be taken, given those that were.
+pub(crate) fn missing(taken: &[(i64, String)]) -> Result<&'static [Migration], Error> {
+    for (step, (version, checksum)) in ALL.iter().zip(taken) {
+        if step.version != *version || step.checksum() != *checksum {
+            return Err(Error::Schema(format!(
+                "migration {version} of this database is not the one that this version of Folkmoot knows as {:?}; \
+                 use the version that made it",
+                step.name
+            )));
+        }
+    }
+    if taken.len() > ALL.len() {
+        return Err(Error::Schema(format!(
+            "this database has schema {}, made by a newer Folkmoot; this version knows up to {}: use the newer one",
+            taken.len(),
+            ALL.len()
+        )));
+    }
+    Ok(&ALL[taken.len()..])
+}
+
+/// The same text for PostgreSQL: 64-bit integers, text that sorts by bytes, and its word for blobs.
+pub(crate) fn for_postgres(sql: &str) -> String {
+    sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" TEXT", " TEXT COLLATE \"C\"")
+}

@@ -1,0 +1,353 @@
+//! PostgreSQL: many nodes, one log.
+//!
+//! Each node queues its commands and writes them in batched transactions: the rows locked in the order of their ids,
+//! the log's head last, so that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node
+//! knows of the log it has read from the log.
+
+mod batch;
+mod listener;
+mod tls;
+mod writer;
+
+use std::{
+    error::Error as _,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    task::JoinHandle,
+};
+use tokio_postgres::{
+    Config, Row,
+    error::SqlState,
+    types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
+};
+
+use self::{tls::Tls, writer::Job};
+use crate::{
+    Clock, Error, GateQuery, GateView, History, Page, Store, SystemClock, migrate,
+    recent::{After, Recent},
+    rows::{self, Columns, Value},
+};
+
+/// How many commands may wait before the next is told to come back.
+const QUEUE: usize = 8192;
+/// How many connections a node reads with.
+const READERS: usize = 8;
+/// How long a node waits for the database before it says that it cannot be reached.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How many events are read at once by whoever has fallen behind.
+const CATCH_UP: u32 = 1000;
+
+/// A store in a PostgreSQL database, shared with other nodes.
+#[derive(Debug)]
+pub struct Postgres {
+    jobs: mpsc::Sender<Job>,
+    pool: Pool,
+    recent: Arc<Recent>,
+    time: Arc<Time>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// The database's clock, as far as this node knows it; or a clock that was injected.
+#[derive(Debug)]
+struct Time {
+    injected: Option<Arc<dyn Clock>>,
+    ahead_micros: AtomicI64,
+}
+
+impl Time {
+    fn now(&self) -> Timestamp {
+        let clock: &dyn Clock = self.injected.as_deref().unwrap_or(&SystemClock);
+        Timestamp::from_micros(clock.now().as_micros() + self.ahead_micros.load(Ordering::Relaxed))
+    }
+
+    /// The moment of a batch, given what the database's clock says.
+    fn of_batch(&self, database_micros: i64) -> Timestamp {
+        if self.injected.is_none() {
+            let ahead = database_micros - SystemClock.now().as_micros();
+            self.ahead_micros.store(ahead, Ordering::Relaxed);
+            return Timestamp::from_micros(database_micros);
+        }
+        self.now()
+    }
+}
+
+impl Postgres {
+    /// Opens the database that `url` names (a URL or `key=value` pairs), making or migrating the tables as needed.
+    /// Without a clock, the database's own rules.
+    pub async fn open(url: &str, clock: Option<Arc<dyn Clock>>) -> Result<Self, Error> {
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
+        config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+        let tls = tls::connector()?;
+        let pool = pool(&config, &tls)?;
+        migrate(&config, &tls).await?;
+        let time = Arc::new(Time { injected: clock, ahead_micros: AtomicI64::new(0) });
+        let recent = Arc::new(Recent::starting_at(head(&pool).await?.position));
+        let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let writer =
+            writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
+        let listener = listener::Listener { config, tls, recent: recent.clone(), hint, gap };
+        let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
+        Ok(Self { jobs, pool, recent, time, tasks })
+    }
+
+    async fn all<T>(
+        &self,
+        sql: &str,
+        arguments: &[Value<'_>],
+        read: impl Fn(&dyn Columns) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let client = self.pool.get().await.map_err(unreachable)?;
+        let statement = client.prepare_cached(&dollars(sql)).await.map_err(failed)?;
+        let arguments: Vec<&(dyn ToSql + Sync)> = arguments.iter().map(|value| value as _).collect();
+        let found = client.query(&statement, &arguments).await.map_err(failed)?;
+        found.iter().map(|row| read(row)).collect()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Store for Postgres {
+    fn now(&self) -> Timestamp {
+        self.time.now()
+    }
+
+    async fn execute(&self, command: Command) -> Result<Outcome, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.jobs.try_send(Job { command, reply }).map_err(|_| Error::Busy)?;
+        answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+    }
+
+    async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
+        loop {
+            match self.recent.after(after) {
+                After::Events(events) => return Ok(events),
+                After::Forgotten => return Ok(self.events(after, CATCH_UP).await?.into_iter().map(Arc::new).collect()),
+                After::Nothing => self.recent.grown_past(after).await,
+            }
+        }
+    }
+
+    async fn events(&self, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
+        let arguments = [Value::Int(rows::int(after)), Value::Int(limit.into())];
+        self.all(&select_events(), &arguments, rows::read_event).await
+    }
+
+    async fn head(&self) -> Result<Head, Error> {
+        head(&self.pool).await
+    }
+
+    async fn gate(&self, id: &GateId) -> Result<Option<GateView>, Error> {
+        let sql = format!("{} WHERE id = ?1", rows::select_gates());
+        Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_view).await?.pop())
+    }
+
+    async fn gates(&self, query: GateQuery) -> Result<Page<GateView>, Error> {
+        let (sql, arguments) = query.sql()?;
+        Ok(query.page(self.all(&sql, &arguments, rows::read_view).await?))
+    }
+
+    async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let mut contents = Vec::with_capacity(digests.len());
+        for digest in digests {
+            let sql = "SELECT content FROM artifacts WHERE digest = ?1";
+            let found = self.all(sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0)).await?;
+            contents.push(found.into_iter().next().flatten());
+        }
+        Ok(contents)
+    }
+
+    async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
+        let mut client = self.pool.get().await.map_err(unreachable)?;
+        // One snapshot for the statements: a commit between them would look like a row that disagrees.
+        let level = tokio_postgres::IsolationLevel::RepeatableRead;
+        let snapshot =
+            client.build_transaction().isolation_level(level).read_only(true).start().await.map_err(failed)?;
+        let limit = i64::from(limit);
+        let found = snapshot.query(&dollars(crate::query::STREAMS), &[&after, &limit]).await.map_err(failed)?;
+        let streams: Vec<String> = found.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+        let sql =
+            format!("SELECT {} FROM events WHERE stream = ANY($1) ORDER BY stream, stream_seq", rows::EVENTS.names());
+        let events = snapshot.query(&sql, &[&streams]).await.map_err(failed)?;
+        let sql = format!("SELECT {} FROM gates WHERE id = ANY($1)", rows::GATES.names());
+        let gates = snapshot.query(&sql, &[&streams]).await.map_err(failed)?;
+        let mut histories: Vec<History> =
+            streams.into_iter().map(|stream| History { stream, row: None, events: Vec::new() }).collect();
+        let place = |histories: &[History], stream: &str| {
+            histories.binary_search_by(|known| known.stream.as_str().cmp(stream)).ok()
+        };
+        for row in &events {
+            let event = rows::read_event(row)?;
+            if let Some(n) = place(&histories, &event.fact.stream) {
+                histories[n].events.push(event);
+            }
+        }
+        for row in &gates {
+            if let Some(n) = place(&histories, &row.text(0)?) {
+                histories[n].row = Some(rows::read_gate(row).map_err(|error| error.to_string()));
+            }
+        }
+        Ok(histories)
+    }
+
+    async fn due(&self, until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error> {
+        let sql = "SELECT gate_id, due FROM timers WHERE due <= ?1 ORDER BY due LIMIT ?2";
+        self.all(sql, &[Value::Int(until.as_micros()), Value::Int(limit.into())], rows::read_timer).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, Error> {
+        let found = self.all("SELECT min(due) FROM timers", &[], |row| row.maybe_int(0)).await?;
+        Ok(found.into_iter().flatten().next().map(Timestamp::from_micros))
+    }
+
+    async fn tokens(&self) -> Result<Vec<(Token, [u8; 32])>, Error> {
+        let sql = format!("SELECT {} FROM tokens ORDER BY created_at, id", rows::TOKENS.names());
+        self.all(&sql, &[], |row| Ok((rows::read_token(row)?, rows::read_token_hash(row)?))).await
+    }
+
+    async fn pending(&self) -> Result<u64, Error> {
+        let found = self.all("SELECT count(*) FROM gates WHERE status = 'pending'", &[], |row| row.int(0)).await?;
+        rows::position(found.into_iter().next().unwrap_or(0))
+    }
+
+    async fn forget_keys(&self, before: Timestamp) -> Result<(), Error> {
+        let sql = "DELETE FROM idempotency WHERE created_at < ?1";
+        self.all(sql, &[Value::Int(before.as_micros())], |_| Ok(())).await.map(drop)
+    }
+
+    async fn stopped(&self) -> String {
+        // A sync that fails is the database's to stop for; it then cannot be reached, and comes back.
+        std::future::pending().await
+    }
+}
+
+fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
+    Pool::builder(manager)
+        .max_size(READERS)
+        .runtime(Runtime::Tokio1)
+        .create_timeout(Some(PATIENCE))
+        .wait_timeout(Some(PATIENCE))
+        .build()
+        .map_err(|error| Error::Database(error.to_string()))
+}
+
+async fn head(pool: &Pool) -> Result<Head, Error> {
+    let client = pool.get().await.map_err(unreachable)?;
+    let found = client.query("SELECT position, hash FROM head WHERE log = 'main'", &[]).await.map_err(failed)?;
+    let row = found.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
+    Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
+}
+
+async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
+    let (mut client, connection) = config.connect(tls.clone()).await.map_err(failed)?;
+    let driver = tokio::spawn(connection);
+    let transaction = client.transaction().await.map_err(failed)?;
+    // Two nodes that start together must not both create the tables.
+    transaction.batch_execute("SELECT pg_advisory_xact_lock(7032600112)").await.map_err(failed)?;
+    transaction.batch_execute(&migrate::for_postgres(migrate::TABLE)).await.map_err(failed)?;
+    let sql = "SELECT version, checksum FROM migrations ORDER BY version";
+    let found = transaction.query(sql, &[]).await.map_err(failed)?;
+    let taken: Vec<(i64, String)> =
+        found.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect::<Result<_, Error>>()?;
+    for step in migrate::missing(&taken)? {
+        transaction.batch_execute(&migrate::for_postgres(step.sql)).await.map_err(failed)?;
+        let taken = "INSERT INTO migrations (version, name, checksum) VALUES ($1, $2, $3)";
+        transaction.execute(taken, &[&step.version, &step.name, &step.checksum()]).await.map_err(failed)?;
+    }
+    transaction.commit().await.map_err(failed)?;
+    driver.abort();
+    Ok(())
+}
+
+fn select_events() -> String {
+    format!("SELECT {} FROM events WHERE position > ?1 ORDER BY position LIMIT ?2", rows::EVENTS.names())
+}
+
+/// The same statement with PostgreSQL's way of naming arguments.
+fn dollars(sql: &str) -> String {
+    sql.replace('?', "$")
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Value::Text(text) => text.as_ref().to_sql(ty, out),
+            Value::MaybeText(text) => text.as_deref().to_sql(ty, out),
+            Value::Int(n) => n.to_sql(ty, out),
+            Value::MaybeInt(n) => n.to_sql(ty, out),
+            Value::Bytes(bytes) => bytes.as_ref().to_sql(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+impl Columns for Row {
+    fn maybe_text(&self, n: usize) -> Result<Option<String>, Error> {
+        self.try_get(n).map_err(failed)
+    }
+    fn maybe_int(&self, n: usize) -> Result<Option<i64>, Error> {
+        self.try_get(n).map_err(failed)
+    }
+    fn maybe_bytes(&self, n: usize) -> Result<Option<Vec<u8>>, Error> {
+        self.try_get(n).map_err(failed)
+    }
+}
+
+fn unreachable(error: deadpool_postgres::PoolError) -> Error {
+    match error {
+        deadpool_postgres::PoolError::Backend(error) => failed(error),
+        error => Error::Unavailable(error.to_string()),
+    }
+}
+
+/// What an error of PostgreSQL means to us.
+fn failed(error: tokio_postgres::Error) -> Error {
+    // The outer text is only "db error"; the cause says what happened.
+    let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    match error.code() {
+        Some(code) if *code == SqlState::DISK_FULL => Error::Full,
+        Some(code) if lost(code) => Error::Unavailable(text),
+        Some(_) => Error::Database(text),
+        None if error.is_closed()
+            || error.to_string().contains("connect")
+            || error.to_string().contains("communicating") =>
+        {
+            Error::Unavailable(text)
+        }
+        None => Error::Unreadable(text),
+    }
+}
+
+fn lost(code: &SqlState) -> bool {
+    [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+    ]
+    .contains(code)
+}

@@ -1,0 +1,473 @@
+//! One transaction for many commands: two round trips, however many there are.
+//!
+//! The first reads and locks every row that any of them needs, the log's head last. Then the rules judge them one after
+//! another in memory, each on what those before it left. The second writes everything and commits.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use folkmoot_core::{
+    Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Head, Judgement, Loaded, Name, Outcome,
+    Principal, Row, RunId, SessionId, TimerChange, Timestamp, TokenId, chain, judge, run::Run, token::Token,
+};
+use futures_util::future::{join_all, try_join_all};
+use tokio_postgres::{Client, Statement, types::ToSql};
+
+use super::{Time, dollars, failed};
+use crate::{
+    Error,
+    rows::{self, Columns, Table, Type, Value},
+};
+
+/// What a batch came to.
+pub(super) struct Done {
+    pub(super) answers: Vec<Result<Outcome, Error>>,
+    pub(super) events: Vec<Arc<Event>>,
+}
+
+/// Why a batch came to nothing.
+pub(super) enum Failure {
+    /// Nothing was written.
+    RolledBack(Error),
+    /// The connection was lost during the commit.
+    Unknown,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::RolledBack(error)
+    }
+}
+
+/// Writes all that the rules say to `commands`, in order, in one transaction.
+pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands: &[Command]) -> Result<Done, Failure> {
+    let loaded = load(client, sql, commands).await;
+    let (mut work, micros) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            // An error of the connection also lands here; then there is nothing to roll back.
+            let _ = client.batch_execute("ROLLBACK").await;
+            return Err(error.into());
+        }
+    };
+    let now = time.of_batch(micros);
+    let answers: Vec<_> = commands.iter().map(|command| work.judge(command, now)).collect();
+    if work.is_untouched() {
+        client.batch_execute("ROLLBACK").await.map_err(failed)?;
+    } else {
+        work.write(client, sql).await?;
+    }
+    Ok(Done { answers, events: work.events })
+}
+
+/// What the batch has read, and what it has made of it so far.
+#[derive(Default)]
+struct Work {
+    head: Option<Head>,
+    gates: HashMap<GateId, Gate>,
+    twins: HashMap<(Name, String), GateId>,
+    texts: HashMap<Digest, Vec<u8>>,
+    runs: HashMap<RunId, Run>,
+    principals: HashMap<Name, Principal>,
+    tokens: HashMap<TokenId, Token>,
+    known_keys: HashMap<(Name, String, String), (String, String)>,
+
+    events: Vec<Arc<Event>>,
+    new_gates: Vec<GateId>,
+    new_artifacts: Vec<Artifact>,
+    new_sessions: Vec<(SessionId, Timestamp)>,
+    new_runs: Vec<Run>,
+    new_tokens: Vec<(Token, [u8; 32])>,
+    revoked: Vec<Token>,
+    timers: BTreeMap<GateId, TimerChange>,
+    outbox: Vec<(Delivery, u64)>,
+    wakes: Vec<RunId>,
+    new_keys: Vec<Vec<Value<'static>>>,
+}
+
+impl Work {
+    fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {
+        let key = command.idempotency.as_ref().map(|known| (command.by.name(), known.route.clone(), known.key.clone()));
+        if let Some((fingerprint, outcome)) = key.as_ref().and_then(|key| self.known_keys.get(key)) {
+            return rows::replay(command, fingerprint, outcome);
+        }
+        match judge(command, self.loaded(command), now) {
+            Judgement::Done(commit) => {
+                if let (Some(key), Some(record)) = (key, rows::idempotency(command, &commit.outcome, now)) {
+                    if let [_, _, _, Value::Text(fingerprint), Value::Text(outcome), _] = record.as_slice() {
+                        self.known_keys.insert(key, (fingerprint.to_string(), outcome.to_string()));
+                    }
+                    self.new_keys.push(record);
+                }
+                let outcome = commit.outcome.clone();
+                self.absorb(commit, now);
+                Ok(outcome)
+            }
+            Judgement::Refused(refusal, record) => {
+                self.absorb(record, now);
+                Err(refusal.into())
+            }
+        }
+    }
+
+    fn loaded(&self, command: &Command) -> Loaded {
+        let needs = command.needs();
+        let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
+        let text = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.texts.get(&gate.content.summary));
+        let twin = needs.twin.and_then(|(name, key)| self.twins.get(&(name.clone(), key.to_owned())));
+        Loaded {
+            summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
+            twin: twin.and_then(|id| self.gates.get(id)).cloned(),
+            run: needs.run.and_then(|id| self.runs.get(id)).cloned(),
+            principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
+            token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            gate,
+        }
+    }
+
+    fn absorb(&mut self, commit: Commit, now: Timestamp) {
+        for row in commit.rows {
+            match row {
+                Row::Gate(gate) => self.put_gate(*gate),
+                Row::Artifact(artifact) => {
+                    self.texts.insert(artifact.digest, artifact.content.clone());
+                    self.new_artifacts.push(artifact);
+                }
+                Row::Run(run) => {
+                    self.new_sessions.push((run.session_id.clone(), now));
+                    self.runs.insert(run.id.clone(), run.clone());
+                    self.new_runs.push(run);
+                }
+                Row::Session(id, at) => self.new_sessions.push((id, at)),
+                Row::Token(token, hash) => {
+                    self.principals.insert(token.principal.name.clone(), token.principal.clone());
+                    self.tokens.insert(token.id.clone(), token.clone());
+                    self.new_tokens.push((token, hash));
+                }
+                Row::Revoked(token) => {
+                    self.tokens.insert(token.id.clone(), token.clone());
+                    self.revoked.push(token);
+                }
+            }
+        }
+        let head = self.head.as_mut().expect("the head was read first");
+        self.events.extend(commit.events.into_iter().map(|fact| Arc::new(chain::append(head, fact))));
+        let position = head.position;
+        for change in commit.timers {
+            self.timers.insert(change.gate().clone(), change);
+        }
+        self.outbox.extend(commit.outbox.into_iter().map(|delivery| (delivery, position)));
+        self.wakes.extend(commit.wakes);
+    }
+
+    fn put_gate(&mut self, gate: Gate) {
+        if let Some(key) = &gate.dedupe_key {
+            let twin = (gate.requested_by.clone(), key.clone());
+            match gate.decision() {
+                None => drop(self.twins.insert(twin, gate.id.clone())),
+                Some(_) if self.twins.get(&twin) == Some(&gate.id) => drop(self.twins.remove(&twin)),
+                Some(_) => {}
+            }
+        }
+        if !self.new_gates.contains(&gate.id) {
+            self.new_gates.push(gate.id.clone());
+        }
+        self.gates.insert(gate.id.clone(), gate);
+    }
+
+    fn is_untouched(&self) -> bool {
+        // Whatever is written has an event, except a timer of a gate that is gone.
+        self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty() && self.new_artifacts.is_empty()
+    }
+
+    async fn write(&self, client: &Client, sql: &Statements) -> Result<(), Failure> {
+        let set = |change: &TimerChange| matches!(change, TimerChange::Set(_));
+        let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
+        let cleared: Vec<&str> = cleared.iter().map(|change| change.gate().as_str()).collect();
+        let set = set.iter().filter_map(|change| change.timer()).map(rows::timer).collect();
+        let wakes: Vec<&str> = self.wakes.iter().map(RunId::as_str).collect();
+        let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
+        let revoked_at: Vec<Option<i64>> =
+            self.revoked.iter().map(|token| token.revoked_at.map(Timestamp::as_micros)).collect();
+        let head = self.head.expect("the head was read first");
+        let (position, hash) = (rows::int(head.position), head.hash.to_string());
+
+        let filled = [
+            Columnar::new(&rows::GATES, self.new_gates.iter().map(|id| rows::gate(&self.gates[id])).collect()),
+            Columnar::new(&rows::EVENTS, self.events.iter().map(|event| rows::event(event)).collect()),
+            Columnar::new(&rows::ARTIFACTS, self.new_artifacts.iter().map(rows::artifact).collect()),
+            Columnar::new(&rows::SESSIONS, self.new_sessions.iter().map(|(id, at)| rows::session(id, *at)).collect()),
+            Columnar::new(&rows::RUNS, self.new_runs.iter().map(rows::run).collect()),
+            Columnar::new(&rows::TIMERS, set),
+            Columnar::new(
+                &rows::OUTBOX,
+                self.outbox.iter().map(|(d, position)| rows::delivery(d, *position)).collect(),
+            ),
+            Columnar::new(
+                &rows::PRINCIPALS,
+                self.new_tokens.iter().map(|(t, _)| rows::principal(&t.principal)).collect(),
+            ),
+            Columnar::new(&rows::TOKENS, self.new_tokens.iter().map(|(t, hash)| rows::token(t, hash)).collect()),
+            Columnar::new(&rows::IDEMPOTENCY, self.new_keys.clone()),
+        ];
+        let arguments: Vec<_> = filled.iter().map(Columnar::arguments).collect();
+        let mut writes = Vec::new();
+        for (table, arguments) in filled.iter().zip(&arguments) {
+            if table.rows > 0 {
+                writes.push(client.execute(&sql.insert[table.name], arguments));
+            }
+        }
+        let mut updates: Vec<(&Statement, Vec<&(dyn ToSql + Sync)>)> =
+            vec![(&sql.move_head, vec![&position, &hash as &(dyn ToSql + Sync)])];
+        if !cleared.is_empty() {
+            updates.push((&sql.clear_timers, vec![&cleared]));
+        }
+        if !wakes.is_empty() {
+            updates.push((&sql.wake, vec![&wakes]));
+        }
+        if !revoked_ids.is_empty() {
+            updates.push((&sql.revoke, vec![&revoked_ids, &revoked_at]));
+        }
+        let updates = updates.iter().map(|(statement, arguments)| client.execute(*statement, arguments));
+        // All are sent before the first is answered. Every answer is looked at: after a statement that failed, COMMIT
+        // is a ROLLBACK, and says nothing about it.
+        let (inserted, updated, committed) =
+            tokio::join!(biased; join_all(writes), join_all(updates), client.batch_execute("COMMIT"));
+        for result in inserted.into_iter().chain(updated) {
+            result.map_err(failed)?;
+        }
+        committed.map_err(|error| match failed(error) {
+            Error::Unavailable(_) => Failure::Unknown,
+            error => Failure::RolledBack(error),
+        })
+    }
+}
+
+/// Reads and locks what the commands need, in one round trip. Also returns the database's clock.
+async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
+    let mut gates = BTreeSet::new();
+    let mut amended = BTreeSet::new();
+    let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
+    let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
+    for (command, name) in commands.iter().zip(&names) {
+        let needs = command.needs();
+        gates.extend(needs.gate.map(GateId::as_str));
+        amended.extend(needs.gate.filter(|_| needs.summary).map(GateId::as_str));
+        runs.extend(needs.run.map(RunId::as_str));
+        principals.extend(needs.principal.map(Name::as_str));
+        tokens.extend(needs.token.map(TokenId::as_str));
+        if let Some((name, key)) = needs.twin {
+            twin_names.push(name.as_str());
+            twin_keys.push(key);
+        }
+        if let Some(known) = &command.idempotency {
+            owners.push(name.as_str());
+            routes.push(known.route.as_str());
+            keys.push(known.key.as_str());
+        }
+    }
+    let gates: Vec<&str> = gates.into_iter().collect();
+    let amended: Vec<&str> = amended.into_iter().collect();
+    let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
+        (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
+
+    // What is read after the head's lock cannot change until we commit: every writer takes that lock.
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 9] = [
+        (!gates.is_empty(), &sql.lock_gates, vec![&gates]),
+        (true, &sql.lock_head, vec![]),
+        (true, &sql.clock, vec![]),
+        (!twin_keys.is_empty(), &sql.load_twins, vec![&twin_names, &twin_keys]),
+        (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
+        (!runs.is_empty(), &sql.load_runs, vec![&runs]),
+        (!principals.is_empty(), &sql.load_principals, vec![&principals]),
+        (!tokens.is_empty(), &sql.load_tokens, vec![&tokens]),
+        (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
+    ];
+    let asked = reads.iter().map(|(needed, statement, arguments)| async move {
+        if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
+    });
+    let (begun, found) = tokio::join!(biased; client.batch_execute("BEGIN"), try_join_all(asked));
+    begun.map_err(failed)?;
+    let found = found.map_err(failed)?;
+    let [locked, head, clock, twins, summaries, runs, principals, tokens, keys] =
+        <[_; 9]>::try_from(found).expect("nine were asked");
+
+    let mut work = Work::default();
+    let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
+    work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
+    for row in locked.iter().chain(&twins) {
+        let gate = rows::read_gate(row)?;
+        if let (Some(key), None) = (&gate.dedupe_key, gate.decision()) {
+            work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
+        }
+        work.gates.insert(gate.id.clone(), gate);
+    }
+    for row in &summaries {
+        if let Some(text) = row.maybe_bytes(1)? {
+            work.texts.insert(rows::parse(&row.text(0)?)?, text);
+        }
+    }
+    for row in &runs {
+        let run = rows::read_run(row)?;
+        work.runs.insert(run.id.clone(), run);
+    }
+    for row in &principals {
+        let principal = rows::read_principal(row)?;
+        work.principals.insert(principal.name.clone(), principal);
+    }
+    for row in &tokens {
+        let token = rows::read_token(row)?;
+        work.tokens.insert(token.id.clone(), token);
+    }
+    for row in &keys {
+        let key = (rows::parse(&row.text(0)?)?, row.text(1)?, row.text(2)?);
+        work.known_keys.insert(key, (row.text(3)?, row.text(4)?));
+    }
+    let clock = clock.first().ok_or_else(|| Error::Unreadable("the database has no clock".to_owned()))?;
+    Ok((work, clock.int(0)?))
+}
+
+/// Rows turned on their side: one array a column, so that one statement inserts them all.
+struct Columnar<'a> {
+    name: &'static str,
+    rows: usize,
+    columns: Vec<Column<'a>>,
+}
+
+enum Column<'a> {
+    Text(Vec<Option<std::borrow::Cow<'a, str>>>),
+    Int(Vec<Option<i64>>),
+    Bytes(Vec<std::borrow::Cow<'a, [u8]>>),
+}
+
+impl<'a> Columnar<'a> {
+    fn new(table: &Table, rows: Vec<Vec<Value<'a>>>) -> Self {
+        let count = rows.len();
+        let mut columns: Vec<Column<'a>> = table
+            .columns
+            .iter()
+            .map(|(_, kind)| match kind {
+                Type::Text => Column::Text(Vec::with_capacity(count)),
+                Type::Int => Column::Int(Vec::with_capacity(count)),
+                Type::Bytes => Column::Bytes(Vec::with_capacity(count)),
+            })
+            .collect();
+        for (column, value) in rows.into_iter().flat_map(|row| row.into_iter().enumerate()) {
+            match (&mut columns[column], value) {
+                (Column::Text(texts), Value::Text(text)) => texts.push(Some(text)),
+                (Column::Text(texts), Value::MaybeText(text)) => texts.push(text),
+                (Column::Int(ints), Value::Int(n)) => ints.push(Some(n)),
+                (Column::Int(ints), Value::MaybeInt(n)) => ints.push(n),
+                (Column::Bytes(all), Value::Bytes(bytes)) => all.push(bytes),
+                (_, value) => unreachable!("column {column} of {} is not a {value:?}", table.name),
+            }
+        }
+        Self { name: table.name, rows: count, columns }
+    }
+
+    fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.columns
+            .iter()
+            .map(|column| match column {
+                Column::Text(texts) => texts as &(dyn ToSql + Sync),
+                Column::Int(ints) => ints,
+                Column::Bytes(bytes) => bytes,
+            })
+            .collect()
+    }
+}
+
+/// Everything a batch says to the database, prepared once a connection.
+pub(super) struct Statements {
+    lock_gates: Statement,
+    lock_head: Statement,
+    clock: Statement,
+    load_twins: Statement,
+    load_summaries: Statement,
+    load_runs: Statement,
+    load_principals: Statement,
+    load_tokens: Statement,
+    load_keys: Statement,
+    move_head: Statement,
+    clear_timers: Statement,
+    wake: Statement,
+    revoke: Statement,
+    insert: HashMap<&'static str, Statement>,
+}
+
+impl Statements {
+    pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
+        let gates = rows::GATES.names();
+        let written = [
+            rows::GATES,
+            rows::EVENTS,
+            rows::ARTIFACTS,
+            rows::SESSIONS,
+            rows::RUNS,
+            rows::TIMERS,
+            rows::OUTBOX,
+            rows::PRINCIPALS,
+            rows::TOKENS,
+            rows::IDEMPOTENCY,
+        ];
+        let mut insert = HashMap::new();
+        for table in &written {
+            insert.insert(table.name, client.prepare(&insert_many(table)).await?);
+        }
+        let by_id =
+            |table: &Table, key: &str| format!("SELECT {} FROM {} WHERE {key} = ANY(?1)", table.names(), table.name);
+        let prepare = async |sql: &str| client.prepare(&dollars(sql)).await;
+        Ok(Self {
+            lock_gates: prepare(&format!("SELECT {gates} FROM gates WHERE id = ANY(?1) ORDER BY id FOR UPDATE")).await?,
+            lock_head: prepare("SELECT position, hash FROM head WHERE log = 'main' FOR UPDATE").await?,
+            // A statement of its own: beside a lock it would be read before the lock is had.
+            clock: prepare("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await?,
+            load_twins: prepare(&format!(
+                "SELECT {gates} FROM gates WHERE status = 'pending' AND dedupe_key IS NOT NULL
+                 AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))"
+            ))
+            .await?,
+            load_summaries: prepare(
+                "SELECT digest, content FROM artifacts WHERE digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
+            )
+            .await?,
+            load_runs: prepare(&by_id(&rows::RUNS, "id")).await?,
+            load_principals: prepare(&by_id(&rows::PRINCIPALS, "name")).await?,
+            load_tokens: prepare(&by_id(&rows::TOKENS, "id")).await?,
+            load_keys: prepare(
+                "SELECT principal, route, key, fingerprint, outcome FROM idempotency
+                 WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
+            )
+            .await?,
+            move_head: prepare("UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'").await?,
+            clear_timers: prepare("DELETE FROM timers WHERE gate_id = ANY(?1)").await?,
+            wake: prepare(
+                "UPDATE runs SET wakes = wakes + woken.times
+                 FROM (SELECT id, count(*) AS times FROM unnest(?1::text[]) AS id GROUP BY id) AS woken
+                 WHERE runs.id = woken.id",
+            )
+            .await?,
+            revoke: prepare(
+                "UPDATE tokens SET revoked_at = gone.at FROM unnest(?1::text[], ?2::bigint[]) AS gone (id, at)
+                 WHERE tokens.id = gone.id",
+            )
+            .await?,
+            insert,
+        })
+    }
+}
+
+fn insert_many(table: &Table) -> String {
+    let array = |(n, (_, kind)): (usize, &(&str, Type))| match kind {
+        Type::Text => format!("${}::text[]", n + 1),
+        Type::Int => format!("${}::bigint[]", n + 1),
+        Type::Bytes => format!("${}::bytea[]", n + 1),
+    };
+    let arrays: Vec<_> = table.columns.iter().enumerate().map(array).collect();
+    let (name, columns) = (table.name, table.names());
+    format!("INSERT INTO {name} ({columns}) SELECT * FROM unnest({}){}", arrays.join(", "), table.on_conflict())
+}

@@ -1,0 +1,102 @@
+//! One per node: learns what other nodes have written, and tells them when this one has.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use tokio::{
+    sync::{Notify, mpsc},
+    time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
+};
+use tokio_postgres::{AsyncMessage, Client, Config, types::ToSql};
+
+use super::{CATCH_UP, PATIENCE, dollars, failed, select_events, tls::Tls};
+use crate::{Error, recent::Recent, rows};
+
+/// Looked for at least this often, whatever was or was not notified.
+const RESCAN: Duration = Duration::from_secs(1);
+/// A transaction that notifies takes a lock on the whole cluster, so it is done seldom.
+const NOTIFY_EVERY: Duration = Duration::from_millis(10);
+
+pub(super) struct Listener {
+    pub(super) config: Config,
+    pub(super) tls: Tls,
+    pub(super) recent: Arc<Recent>,
+    /// This node has written something.
+    pub(super) hint: Arc<Notify>,
+    /// This node has written something after what it does not know yet.
+    pub(super) gap: Arc<Notify>,
+}
+
+impl Listener {
+    /// Listens for ever, with a new connection whenever the old one is lost.
+    pub(super) async fn run(self) {
+        loop {
+            if let Err(error) = self.listen().await {
+                tracing::warn!("the connection that listens to the database was lost: {error}");
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    async fn listen(&self) -> Result<(), Error> {
+        let (client, mut connection) = self.config.connect(self.tls.clone()).await.map_err(failed)?;
+        let (told, mut tell) = mpsc::channel(1);
+        let driver = tokio::spawn(async move {
+            let mut messages = futures_util::stream::poll_fn(move |cx| connection.poll_message(cx));
+            while let Some(Ok(message)) = messages.next().await {
+                if let AsyncMessage::Notification(_) = message {
+                    // Full means that a look is already due.
+                    let _ = told.try_send(());
+                }
+            }
+        });
+        let listened = self.follow(&client, &mut tell).await;
+        driver.abort();
+        listened
+    }
+
+    async fn follow(&self, client: &Client, tell: &mut mpsc::Receiver<()>) -> Result<(), Error> {
+        client.batch_execute("LISTEN folkmoot").await.map_err(failed)?;
+        let mut tick = interval(RESCAN);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut notify_from = Instant::now();
+        let mut owed = false;
+        loop {
+            tokio::select! {
+                _ = tick.tick() => self.rescan(client).await?,
+                notified = tell.recv() => match notified {
+                    Some(()) => self.rescan(client).await?,
+                    None => return Err(Error::Unavailable("closed by the database".to_owned())),
+                },
+                () = self.gap.notified() => self.rescan(client).await?,
+                () = self.hint.notified() => owed = true,
+                () = sleep_until(notify_from), if owed => {
+                    owed = false;
+                    notify_from = Instant::now() + NOTIFY_EVERY;
+                    let sent = client.batch_execute("SELECT pg_notify('folkmoot', '')");
+                    timeout(PATIENCE, sent).await.map_err(|_| silent())?.map_err(failed)?;
+                }
+            }
+        }
+    }
+
+    async fn rescan(&self, client: &Client) -> Result<(), Error> {
+        let sql = dollars(&select_events());
+        loop {
+            let (after, limit) = (rows::int(self.recent.last()), i64::from(CATCH_UP));
+            let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
+            let found =
+                timeout(PATIENCE, client.query(&sql, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
+            let events: Vec<_> =
+                found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
+            self.recent.offer(&events);
+            if events.len() < CATCH_UP as usize {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn silent() -> Error {
+    Error::Unavailable("the database does not answer".to_owned())
+}

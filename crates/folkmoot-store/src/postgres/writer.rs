@@ -1,0 +1,175 @@
+//! The queue of one node: takes what has come while the last batch was written, and writes it in one transaction.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use folkmoot_core::{Command, Outcome};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    task::JoinHandle,
+    time::timeout,
+};
+use tokio_postgres::{Client, Config};
+
+use super::{
+    PATIENCE, Time,
+    batch::{self, Failure, Statements},
+    failed,
+    tls::Tls,
+};
+use crate::{Error, recent::Recent};
+
+/// The most commands in one transaction.
+const BATCH: usize = 128;
+/// How long a batch may take before the database counts as lost.
+const BATCH_PATIENCE: Duration = Duration::from_secs(10);
+/// How often a lost database is tried again. What comes in between is told at once.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// One command, and who waits for its outcome.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) command: Command,
+    pub(super) reply: oneshot::Sender<Result<Outcome, Error>>,
+}
+
+pub(super) struct Writer {
+    config: Config,
+    tls: Tls,
+    recent: Arc<Recent>,
+    time: Arc<Time>,
+    hint: Arc<Notify>,
+    gap: Arc<Notify>,
+    link: Link,
+}
+
+/// The connection, while there is one.
+enum Link {
+    Up { client: Client, statements: Statements, driver: JoinHandle<()> },
+    Down { since: Option<Instant>, why: String },
+}
+
+impl Writer {
+    pub(super) fn new(
+        config: Config,
+        tls: Tls,
+        recent: Arc<Recent>,
+        time: Arc<Time>,
+        hint: Arc<Notify>,
+        gap: Arc<Notify>,
+    ) -> Self {
+        let link = Link::Down { since: None, why: String::new() };
+        Self { config, tls, recent, time, hint, gap, link }
+    }
+
+    /// Works until the store is dropped.
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while queue.recv_many(&mut jobs, BATCH).await > 0 {
+            let (commands, replies): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.command, job.reply)).unzip();
+            let answers = self.write(&commands).await;
+            for (reply, answer) in replies.into_iter().zip(answers) {
+                // A caller that has gone away gets its answer by asking again with the same idempotency key.
+                let _ = reply.send(answer);
+            }
+        }
+    }
+
+    async fn write(&mut self, commands: &[Command]) -> Vec<Result<Outcome, Error>> {
+        match self.attempt(commands).await {
+            Ok(answers) => answers,
+            // One of them broke a constraint, or ran into another node: alone, each gets an answer of its own.
+            Err(Error::Database(_)) if commands.len() > 1 => {
+                let mut answers = Vec::with_capacity(commands.len());
+                for command in commands {
+                    answers.push(self.alone(command).await);
+                }
+                answers
+            }
+            Err(Error::Database(_)) => vec![self.alone(&commands[0]).await],
+            Err(error) => commands.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    async fn alone(&mut self, command: &Command) -> Result<Outcome, Error> {
+        let mut answers = self.attempt(std::slice::from_ref(command)).await?;
+        answers.pop().unwrap_or(Err(Error::OutcomeUnknown))
+    }
+
+    async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<Outcome, Error>>, Error> {
+        let time = self.time.clone();
+        let (client, statements) = self.connected().await?;
+        let done = timeout(BATCH_PATIENCE, batch::run(client, statements, &time, commands)).await;
+        match done {
+            Ok(Ok(done)) => {
+                if !done.events.is_empty() {
+                    if !self.recent.offer(&done.events) {
+                        self.gap.notify_one();
+                    }
+                    self.hint.notify_one();
+                }
+                Ok(done.answers)
+            }
+            Ok(Err(Failure::RolledBack(error))) => {
+                if let Error::Unavailable(why) = &error {
+                    self.down(why.clone());
+                }
+                Err(error)
+            }
+            Ok(Err(Failure::Unknown)) => {
+                self.down("the connection was lost".to_owned());
+                Err(Error::OutcomeUnknown)
+            }
+            Err(_) => {
+                self.down("the database does not answer".to_owned());
+                Err(Error::OutcomeUnknown)
+            }
+        }
+    }
+
+    async fn connected(&mut self) -> Result<(&Client, &Statements), Error> {
+        if matches!(&self.link, Link::Up { client, .. } if client.is_closed()) {
+            self.down("the connection was closed".to_owned());
+        }
+        if let Link::Down { since, why } = &self.link {
+            if since.is_some_and(|since| since.elapsed() < RETRY) {
+                return Err(Error::Unavailable(why.clone()));
+            }
+            let connecting = timeout(PATIENCE, connect(&self.config, &self.tls)).await;
+            match connecting.unwrap_or_else(|_| Err(Error::Unavailable("it does not answer".to_owned()))) {
+                Ok(link) => self.link = link,
+                Err(error) => {
+                    self.link = Link::Down { since: Some(Instant::now()), why: error.to_string() };
+                    return Err(Error::Unavailable(error.to_string()));
+                }
+            }
+        }
+        match &self.link {
+            Link::Up { client, statements, .. } => Ok((client, statements)),
+            Link::Down { why, .. } => Err(Error::Unavailable(why.clone())),
+        }
+    }
+
+    fn down(&mut self, why: String) {
+        if let Link::Up { driver, .. } = &self.link {
+            driver.abort();
+        }
+        self.link = Link::Down { since: None, why };
+    }
+}
+
+async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
+    let (client, connection) = config.connect(tls.clone()).await.map_err(failed)?;
+    let driver = tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::warn!("the connection that writes to the database was lost: {error}");
+        }
+    });
+    let settings =
+        "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'";
+    client.batch_execute(settings).await.map_err(failed)?;
+    let statements = Statements::prepare(&client).await.map_err(failed)?;
+    Ok(Link::Up { client, statements, driver })
+}

@@ -1,0 +1,513 @@
+//! How core's types become columns and come back, once for both databases.
+
+use std::{borrow::Cow, sync::OnceLock};
+
+use folkmoot_core::{
+    Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Name, Outcome, Principal, Timeout, Timer,
+    Timestamp,
+    gate::{Content, Risk, State},
+    run::Run,
+    token::Token,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, GateView};
+
+/// One column of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Text(Cow<'a, str>),
+    MaybeText(Option<Cow<'a, str>>),
+    Int(i64),
+    MaybeInt(Option<i64>),
+    Bytes(Cow<'a, [u8]>),
+}
+
+/// The three types that columns have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Text,
+    Int,
+    Bytes,
+}
+
+/// A table that is written, and what to do where the row is there.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub name: &'static str,
+    pub columns: &'static [(&'static str, Type)],
+    pub conflict: Conflict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Conflict {
+    /// It must not be there.
+    Fails,
+    /// It stays as it is.
+    Keeps,
+    /// It is replaced; the first column is its key.
+    Replaces,
+}
+
+use Type::{Bytes, Int, Text};
+
+pub(crate) const GATES: Table = Table {
+    name: "gates",
+    conflict: Conflict::Replaces,
+    columns: &[
+        ("id", Text),
+        ("run_id", Text),
+        ("session_id", Text),
+        ("title", Text),
+        ("summary_digest", Text),
+        ("phase", Text),
+        ("kind", Text),
+        ("risk", Text),
+        ("urgency", Int),
+        ("artifacts", Text),
+        ("allowed", Text),
+        ("on_timeout", Text),
+        ("reviewers", Text),
+        ("quorum", Int),
+        ("type", Text),
+        ("mode", Text),
+        ("why", Text),
+        ("requested_by", Text),
+        ("on_behalf_of", Text),
+        ("initiator", Text),
+        ("self_review", Text),
+        ("requested_at", Int),
+        ("timeout_ms", Int),
+        ("deadline", Int),
+        ("escalated", Int),
+        ("reject_quorum", Int),
+        ("dedupe_key", Text),
+        ("notification_channels", Text),
+        ("revision", Int),
+        ("digest", Text),
+        ("seq", Int),
+        ("status", Text),
+        ("votes", Text),
+        ("decision", Text),
+    ],
+};
+
+pub(crate) const EVENTS: Table = Table {
+    name: "events",
+    conflict: Conflict::Fails,
+    columns: &[
+        ("position", Int),
+        ("stream", Text),
+        ("stream_seq", Int),
+        ("type", Text),
+        ("version", Int),
+        ("actor", Text),
+        ("on_behalf_of", Text),
+        ("session", Text),
+        ("command_id", Text),
+        ("at", Int),
+        ("payload", Text),
+        ("prev_hash", Text),
+        ("hash", Text),
+    ],
+};
+
+pub(crate) const ARTIFACTS: Table =
+    Table { name: "artifacts", conflict: Conflict::Keeps, columns: &[("digest", Text), ("content", Bytes)] };
+
+pub(crate) const SESSIONS: Table =
+    Table { name: "sessions", conflict: Conflict::Keeps, columns: &[("id", Text), ("created_at", Int)] };
+
+pub(crate) const RUNS: Table = Table {
+    name: "runs",
+    conflict: Conflict::Fails,
+    columns: &[("id", Text), ("kind", Text), ("session_id", Text), ("initiator", Text), ("started_at", Int)],
+};
+
+pub(crate) const TIMERS: Table =
+    Table { name: "timers", conflict: Conflict::Replaces, columns: &[("gate_id", Text), ("due", Int)] };
+
+pub(crate) const OUTBOX: Table = Table {
+    name: "outbox",
+    conflict: Conflict::Fails,
+    columns: &[("id", Text), ("channel", Text), ("gate_id", Text), ("type", Text), ("created_at", Int)],
+};
+
+pub(crate) const PRINCIPALS: Table =
+    Table { name: "principals", conflict: Conflict::Keeps, columns: &[("name", Text), ("role", Text)] };
+
+pub(crate) const TOKENS: Table = Table {
+    name: "tokens",
+    conflict: Conflict::Fails,
+    columns: &[
+        ("id", Text),
+        ("name", Text),
+        ("role", Text),
+        ("created_at", Int),
+        ("created_by", Text),
+        ("revoked_at", Int),
+        ("hash", Text),
+    ],
+};
+
+pub(crate) const IDEMPOTENCY: Table = Table {
+    name: "idempotency",
+    conflict: Conflict::Fails,
+    columns: &[
+        ("principal", Text),
+        ("route", Text),
+        ("key", Text),
+        ("fingerprint", Text),
+        ("outcome", Text),
+        ("created_at", Int),
+    ],
+};
+
+impl Table {
+    /// The columns by name, separated by commas.
+    pub(crate) fn names(&self) -> String {
+        self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The statement's end, which says what happens where the row is there.
+    pub(crate) fn on_conflict(&self) -> String {
+        match self.conflict {
+            Conflict::Fails => String::new(),
+            Conflict::Keeps => " ON CONFLICT DO NOTHING".to_owned(),
+            Conflict::Replaces => {
+                let sets: Vec<_> =
+                    self.columns[1..].iter().map(|(name, _)| format!("{name} = excluded.{name}")).collect();
+                format!(" ON CONFLICT ({}) DO UPDATE SET {}", self.columns[0].0, sets.join(", "))
+            }
+        }
+    }
+}
+
+/// A row that either database gave.
+pub(crate) trait Columns {
+    fn maybe_text(&self, n: usize) -> Result<Option<String>, Error>;
+    fn maybe_int(&self, n: usize) -> Result<Option<i64>, Error>;
+    fn maybe_bytes(&self, n: usize) -> Result<Option<Vec<u8>>, Error>;
+
+    fn text(&self, n: usize) -> Result<String, Error> {
+        self.maybe_text(n)?.ok_or_else(|| Error::Unreadable(format!("column {n} is empty")))
+    }
+    fn int(&self, n: usize) -> Result<i64, Error> {
+        self.maybe_int(n)?.ok_or_else(|| Error::Unreadable(format!("column {n} is empty")))
+    }
+}
+
+/// How urgent a gate is: 0 is looked at first.
+pub(crate) fn urgency(risk: Risk) -> i64 {
+    match risk {
+        Risk::Critical => 0,
+        Risk::High => 1,
+        Risk::Medium => 2,
+        Risk::Low => 3,
+    }
+}
+
+/// Gates with the text of their summaries, as [`read_view`] reads them.
+pub(crate) fn select_gates() -> &'static str {
+    static SQL: OnceLock<String> = OnceLock::new();
+    SQL.get_or_init(|| {
+        let names = GATES.names();
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = summary_digest) FROM gates")
+    })
+}
+
+pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
+    let Gate { content, .. } = gate;
+    let (votes, decision) = match &gate.state {
+        State::Pending { votes } => (json(votes), None),
+        State::Closed(decision) => (Value::Text("[]".into()), Some(json_text(decision).into())),
+    };
+    vec![
+        text(gate.id.as_str()),
+        maybe(gate.run_id.as_ref().map(|id| id.as_str())),
+        maybe(gate.session_id.as_ref().map(|id| id.as_str())),
+        text(&content.title),
+        Value::Text(content.summary.to_string().into()),
+        text(content.phase.as_str()),
+        text(content.kind.word()),
+        text(content.risk.word()),
+        Value::Int(urgency(content.risk)),
+        json(&content.artifacts),
+        json(&content.allowed),
+        text(content.on_timeout.word()),
+        json(&content.reviewers),
+        Value::Int(content.quorum.into()),
+        text(gate.gate_type.word()),
+        text(gate.mode.word()),
+        text(&gate.why),
+        text(gate.requested_by.as_str()),
+        maybe(gate.on_behalf_of.as_ref().map(Name::as_str)),
+        maybe(gate.initiator.as_ref().map(Name::as_str)),
+        text(gate.self_review.word()),
+        Value::Int(gate.requested_at.as_micros()),
+        Value::Int(timeout_ms(gate.timeout)),
+        Value::Int(gate.deadline.as_micros()),
+        Value::Int(gate.escalated.into()),
+        Value::Int(gate.reject_quorum.into()),
+        maybe(gate.dedupe_key.as_deref()),
+        json(&gate.notification_channels),
+        Value::Int(gate.revision.into()),
+        Value::Text(gate.digest.to_string().into()),
+        Value::Int(int(gate.seq)),
+        text(gate.status().word()),
+        votes,
+        Value::MaybeText(decision),
+    ]
+}
+
+pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
+    let risk: Risk = parse(&row.text(7)?)?;
+    let gate = Gate {
+        id: parse(&row.text(0)?)?,
+        run_id: parse_maybe(row.maybe_text(1)?)?,
+        session_id: parse_maybe(row.maybe_text(2)?)?,
+        content: Content {
+            title: row.text(3)?,
+            summary: parse(&row.text(4)?)?,
+            phase: parse(&row.text(5)?)?,
+            kind: parse(&row.text(6)?)?,
+            risk,
+            artifacts: from_json(&row.text(9)?)?,
+            allowed: from_json(&row.text(10)?)?,
+            on_timeout: parse(&row.text(11)?)?,
+            reviewers: from_json(&row.text(12)?)?,
+            quorum: small(row.int(13)?)?,
+        },
+        gate_type: parse(&row.text(14)?)?,
+        mode: parse(&row.text(15)?)?,
+        why: row.text(16)?,
+        requested_by: parse(&row.text(17)?)?,
+        on_behalf_of: parse_maybe(row.maybe_text(18)?)?,
+        initiator: parse_maybe(row.maybe_text(19)?)?,
+        self_review: parse(&row.text(20)?)?,
+        requested_at: Timestamp::from_micros(row.int(21)?),
+        timeout: read_timeout(row.int(22)?),
+        deadline: Deadline::from_micros(row.int(23)?),
+        escalated: row.int(24)? != 0,
+        reject_quorum: small(row.int(25)?)?,
+        dedupe_key: row.maybe_text(26)?,
+        notification_channels: from_json(&row.text(27)?)?,
+        revision: small(row.int(28)?)?,
+        digest: parse(&row.text(29)?)?,
+        seq: position(row.int(30)?)?,
+        state: match row.maybe_text(33)? {
+            Some(decision) => State::Closed(from_json(&decision)?),
+            None => State::Pending { votes: from_json(&row.text(32)?)? },
+        },
+    };
+    // Two columns repeat what others say, for the indexes. A row in which they differ was not written by us.
+    let status = row.text(31)?;
+    if status != gate.status().word() || row.int(8)? != urgency(risk) {
+        return Err(Error::Unreadable(format!("gate {}: status {status:?} or urgency contradicts the rest", gate.id)));
+    }
+    Ok(gate)
+}
+
+pub(crate) fn read_view(row: &dyn Columns) -> Result<GateView, Error> {
+    let summary = row.maybe_bytes(GATES.columns.len())?;
+    let summary = summary.map(String::from_utf8).transpose().map_err(|error| Error::Unreadable(error.to_string()))?;
+    Ok(GateView { gate: read_gate(row)?, summary })
+}
+
+pub(crate) fn event(event: &Event) -> Vec<Value<'_>> {
+    let fact = &event.fact;
+    vec![
+        Value::Int(int(event.position)),
+        text(&fact.stream),
+        Value::Int(int(fact.stream_seq)),
+        text(&fact.kind),
+        Value::Int(fact.version.into()),
+        text(fact.actor.as_str()),
+        maybe(fact.on_behalf_of.as_ref().map(Name::as_str)),
+        maybe(fact.session.as_ref().map(|session| session.as_str())),
+        text(fact.command_id.as_str()),
+        Value::Int(fact.at.as_micros()),
+        text(&fact.payload),
+        Value::Text(event.prev_hash.to_string().into()),
+        Value::Text(event.hash.to_string().into()),
+    ]
+}
+
+pub(crate) fn read_event(row: &dyn Columns) -> Result<Event, Error> {
+    Ok(Event {
+        position: position(row.int(0)?)?,
+        fact: Fact {
+            stream: row.text(1)?.into(),
+            stream_seq: position(row.int(2)?)?,
+            kind: Cow::Owned(row.text(3)?),
+            version: small(row.int(4)?)?,
+            actor: parse(&row.text(5)?)?,
+            on_behalf_of: parse_maybe(row.maybe_text(6)?)?,
+            session: parse_maybe(row.maybe_text(7)?)?,
+            command_id: parse(&row.text(8)?)?,
+            at: Timestamp::from_micros(row.int(9)?),
+            payload: row.text(10)?,
+        },
+        prev_hash: parse(&row.text(11)?)?,
+        hash: parse(&row.text(12)?)?,
+    })
+}
+
+pub(crate) fn artifact(artifact: &Artifact) -> Vec<Value<'_>> {
+    vec![Value::Text(artifact.digest.to_string().into()), Value::Bytes(artifact.content.as_slice().into())]
+}
+
+pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
+    vec![
+        text(run.id.as_str()),
+        text(run.kind.word()),
+        text(run.session_id.as_str()),
+        text(run.initiator.as_str()),
+        Value::Int(run.started_at.as_micros()),
+    ]
+}
+
+pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
+    Ok(Run {
+        id: parse(&row.text(0)?)?,
+        kind: parse(&row.text(1)?)?,
+        session_id: parse(&row.text(2)?)?,
+        initiator: parse(&row.text(3)?)?,
+        started_at: Timestamp::from_micros(row.int(4)?),
+    })
+}
+
+pub(crate) fn session(id: &folkmoot_core::SessionId, at: Timestamp) -> Vec<Value<'_>> {
+    vec![text(id.as_str()), Value::Int(at.as_micros())]
+}
+
+pub(crate) fn timer(timer: &Timer) -> Vec<Value<'_>> {
+    vec![text(timer.gate.as_str()), Value::Int(timer.due.as_micros())]
+}
+
+pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
+    Ok(Timer { gate: parse(&row.text(0)?)?, due: Timestamp::from_micros(row.int(1)?) })
+}
+
+/// `position` is that of the event it tells of, so that a delivery has the same id however often it is made.
+pub(crate) fn delivery(delivery: &Delivery, position: u64) -> Vec<Value<'_>> {
+    vec![
+        Value::Text(format!("{position}:{}", delivery.channel).into()),
+        text(&delivery.channel),
+        text(delivery.gate.as_str()),
+        text(delivery.kind),
+        Value::Int(delivery.at.as_micros()),
+    ]
+}
+
+pub(crate) fn principal(principal: &Principal) -> Vec<Value<'_>> {
+    vec![text(principal.name.as_str()), text(principal.role.word())]
+}
+
+pub(crate) fn read_principal(row: &dyn Columns) -> Result<Principal, Error> {
+    Ok(Principal { name: parse(&row.text(0)?)?, role: parse(&row.text(1)?)? })
+}
+
+pub(crate) fn token<'a>(token: &'a Token, hash: &[u8; 32]) -> Vec<Value<'a>> {
+    vec![
+        text(token.id.as_str()),
+        text(token.principal.name.as_str()),
+        text(token.principal.role.word()),
+        Value::Int(token.created_at.as_micros()),
+        text(token.created_by.as_str()),
+        Value::MaybeInt(token.revoked_at.map(Timestamp::as_micros)),
+        Value::Text(Digest::from(*hash).hex().into()),
+    ]
+}
+
+pub(crate) fn read_token(row: &dyn Columns) -> Result<Token, Error> {
+    Ok(Token {
+        id: parse(&row.text(0)?)?,
+        principal: Principal { name: parse(&row.text(1)?)?, role: parse(&row.text(2)?)? },
+        created_at: Timestamp::from_micros(row.int(3)?),
+        created_by: parse(&row.text(4)?)?,
+        revoked_at: row.maybe_int(5)?.map(Timestamp::from_micros),
+    })
+}
+
+pub(crate) fn read_token_hash(row: &dyn Columns) -> Result<[u8; 32], Error> {
+    let hash = row.text(6)?;
+    let hash = Digest::from_hex(&hash).ok_or_else(|| Error::Unreadable(format!("{hash:?} is no hash")))?;
+    Ok(*hash.as_bytes())
+}
+
+/// The record of a command that was done, if it is to be recognised again.
+pub(crate) fn idempotency(command: &Command, outcome: &Outcome, now: Timestamp) -> Option<Vec<Value<'static>>> {
+    let idempotency = command.idempotency.as_ref()?;
+    Some(vec![
+        Value::Text(command.by.name().to_string().into()),
+        Value::Text(idempotency.route.clone().into()),
+        Value::Text(idempotency.key.clone().into()),
+        Value::Text(idempotency.fingerprint.to_string().into()),
+        json(outcome),
+        Value::Int(now.as_micros()),
+    ])
+}
+
+/// What a command with a known idempotency key gets: the outcome of the first time, or a refusal if it is another.
+pub(crate) fn replay(command: &Command, fingerprint: &str, outcome: &str) -> Result<Outcome, Error> {
+    let same = command.idempotency.as_ref().is_some_and(|known| known.fingerprint.to_string() == fingerprint);
+    if !same {
+        return Err(folkmoot_core::Refusal::IdempotencyMismatch.into());
+    }
+    from_json(outcome)
+}
+
+pub(crate) fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, Error> {
+    text.parse().map_err(|error: T::Err| Error::Unreadable(error.to_string()))
+}
+
+pub(crate) fn position(n: i64) -> Result<u64, Error> {
+    u64::try_from(n).map_err(|_| Error::Unreadable(format!("{n} is below zero")))
+}
+
+pub(crate) fn int(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn parse_maybe<T: std::str::FromStr<Err: std::fmt::Display>>(text: Option<String>) -> Result<Option<T>, Error> {
+    text.map(|text| parse(&text)).transpose()
+}
+
+fn small(n: i64) -> Result<u32, Error> {
+    u32::try_from(n).map_err(|_| Error::Unreadable(format!("{n} is out of range")))
+}
+
+fn text(text: &str) -> Value<'_> {
+    Value::Text(Cow::Borrowed(text))
+}
+
+fn maybe(text: Option<&str>) -> Value<'_> {
+    Value::MaybeText(text.map(Cow::Borrowed))
+}
+
+fn json(value: &impl Serialize) -> Value<'static> {
+    Value::Text(json_text(value).into())
+}
+
+fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("structs of texts and integers are JSON")
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|error| Error::Unreadable(error.to_string()))
+}
+
+fn timeout_ms(timeout: Timeout) -> i64 {
+    match timeout {
+        Timeout::After(span) => i64::try_from(span.as_millis()).unwrap_or(i64::MAX - 1),
+        Timeout::Never => i64::MAX,
+    }
+}
+
+fn read_timeout(millis: i64) -> Timeout {
+    if millis == i64::MAX {
+        return Timeout::Never;
+    }
+    Timeout::After(std::time::Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
+}

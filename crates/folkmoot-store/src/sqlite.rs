@@ -1,0 +1,314 @@
+//! SQLite: one file, one writer thread, a few readers.
+//!
+//! The writer takes all that has queued while the last commit was syncing, judges and writes each command, commits
+//! once, and only then answers. So an idle store answers after one sync, and a busy one shares each sync among many.
+
+mod checkpoint;
+mod readers;
+mod writer;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::JoinHandle,
+};
+
+use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
+use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use self::{readers::Readers, writer::Job};
+use crate::{
+    Clock, Error, GateQuery, GateView, History, Page, Store, migrate,
+    recent::{After, Recent},
+    rows::{self, Columns, Value},
+};
+
+/// How many commands may wait before the next is told to come back.
+const QUEUE: usize = 8192;
+/// How many events one `follow` reads when it has fallen behind.
+const CATCH_UP: u32 = 1000;
+
+/// A store in one SQLite file.
+#[derive(Debug)]
+pub struct Sqlite {
+    jobs: Option<mpsc::Sender<Job>>,
+    writer: Option<JoinHandle<()>>,
+    readers: Readers,
+    recent: Arc<Recent>,
+    clock: Arc<dyn Clock>,
+    stopped: watch::Receiver<Option<String>>,
+}
+
+impl Sqlite {
+    /// Opens the file, making or migrating it as needed. Whoever opens it must hold the lock on its folder: there is
+    /// one writer.
+    pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        // SQLite up to 3.51.2 can corrupt a database when its log is reset under load.
+        if rusqlite::version_number() < 3_051_003 {
+            return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
+        }
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        migrate(&mut connection)?;
+        let head = head(&connection)?;
+        let recent = Arc::new(Recent::starting_at(head.position));
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (stop, stopped) = watch::channel(None);
+        let checkpointer = checkpoint::start(path, stop.clone())?;
+        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, checkpointer)?;
+        let writer = std::thread::Builder::new()
+            .name("folkmoot-writer".to_owned())
+            .spawn(move || writer.run(queue))
+            .map_err(|error| Error::Database(format!("the writer thread does not start: {error}")))?;
+        let readers = Readers::new(PathBuf::from(path))?;
+        Ok(Self { jobs: Some(jobs), writer: Some(writer), readers, recent, clock, stopped })
+    }
+
+    async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let jobs = self.jobs.as_ref().expect("there until the store is dropped");
+        jobs.try_send(job(reply)).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => Error::Busy,
+            mpsc::error::TrySendError::Closed(_) => self.why_stopped(),
+        })?;
+        answer.await.unwrap_or_else(|_| Err(self.why_stopped()))
+    }
+
+    fn why_stopped(&self) -> Error {
+        Error::Stopped(self.stopped.borrow().clone().unwrap_or_else(|| "it was closed".to_owned()))
+    }
+}
+
+/// Waits for the commands that were taken, so that the file is closed when this returns.
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has answered nobody; there is nothing left to do about it here.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Store for Sqlite {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    async fn execute(&self, command: Command) -> Result<Outcome, Error> {
+        self.submit(|reply| Job::Execute(Box::new(command), reply)).await
+    }
+
+    async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
+        loop {
+            match self.recent.after(after) {
+                After::Events(events) => return Ok(events),
+                After::Forgotten => return Ok(self.events(after, CATCH_UP).await?.into_iter().map(Arc::new).collect()),
+                After::Nothing => self.recent.grown_past(after).await,
+            }
+        }
+    }
+
+    async fn events(&self, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
+        let sql = format!("SELECT {} FROM events WHERE position > ?1 ORDER BY position LIMIT ?2", rows::EVENTS.names());
+        let arguments = vec![Value::Int(rows::int(after)), Value::Int(limit.into())];
+        self.readers.read(move |connection| all(connection, &sql, &arguments, rows::read_event)).await
+    }
+
+    async fn head(&self) -> Result<Head, Error> {
+        self.readers.read(head).await
+    }
+
+    async fn gate(&self, id: &GateId) -> Result<Option<GateView>, Error> {
+        let id = id.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{} WHERE id = ?1", rows::select_gates());
+                Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_view)?.pop())
+            })
+            .await
+    }
+
+    async fn gates(&self, query: GateQuery) -> Result<Page<GateView>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql()?;
+                Ok(query.page(all(connection, &sql, &arguments, rows::read_view)?))
+            })
+            .await
+    }
+
+    async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        self.readers
+            .read(move |connection| {
+                let one = |digest: &Digest| {
+                    let sql = "SELECT content FROM artifacts WHERE digest = ?1";
+                    let found =
+                        all(connection, sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0));
+                    Ok(found?.pop().flatten())
+                };
+                digests.iter().map(one).collect()
+            })
+            .await
+    }
+
+    async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
+        let after = after.to_owned();
+        self.readers.read(move |connection| histories(connection, &after, limit)).await
+    }
+
+    async fn due(&self, until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error> {
+        let arguments = vec![Value::Int(until.as_micros()), Value::Int(limit.into())];
+        let sql = "SELECT gate_id, due FROM timers WHERE due <= ?1 ORDER BY due LIMIT ?2";
+        self.readers.read(move |connection| all(connection, sql, &arguments, rows::read_timer)).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, Error> {
+        let next =
+            |connection: &Connection| all(connection, "SELECT min(due) FROM timers", &[], |row| row.maybe_int(0));
+        let found = self.readers.read(next).await?;
+        Ok(found.into_iter().flatten().next().map(Timestamp::from_micros))
+    }
+
+    async fn tokens(&self) -> Result<Vec<(Token, [u8; 32])>, Error> {
+        let sql = format!("SELECT {} FROM tokens ORDER BY created_at, id", rows::TOKENS.names());
+        let read = |row: &dyn Columns| Ok((rows::read_token(row)?, rows::read_token_hash(row)?));
+        self.readers.read(move |connection| all(connection, &sql, &[], read)).await
+    }
+
+    async fn pending(&self) -> Result<u64, Error> {
+        let sql = "SELECT count(*) FROM gates WHERE status = 'pending'";
+        let found = self.readers.read(move |connection| all(connection, sql, &[], |row| row.int(0))).await?;
+        rows::position(found.into_iter().next().unwrap_or(0))
+    }
+
+    async fn forget_keys(&self, before: Timestamp) -> Result<(), Error> {
+        self.submit(|reply| Job::ForgetKeys(before, reply)).await
+    }
+
+    async fn stopped(&self) -> String {
+        let mut stopped = self.stopped.clone();
+        let reason = stopped.wait_for(Option::is_some).await.map(|reason| reason.clone());
+        match reason {
+            Ok(reason) => reason.unwrap_or_default(),
+            // The writer has ended because the store is being closed, which is no failure.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
+             PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
+        )
+        .map_err(failed)?;
+    Ok(connection)
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), Error> {
+    connection.execute_batch(migrate::TABLE).map_err(failed)?;
+    let sql = "SELECT version, checksum FROM migrations ORDER BY version";
+    let taken = all(connection, sql, &[], |row| Ok((row.int(0)?, row.text(1)?)))?;
+    for step in migrate::missing(&taken)? {
+        let transaction = connection.transaction().map_err(failed)?;
+        transaction.execute_batch(step.sql).map_err(failed)?;
+        let taken = "INSERT INTO migrations (version, name, checksum) VALUES (?1, ?2, ?3)";
+        transaction.execute(taken, (step.version, step.name, step.checksum())).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn head(connection: &Connection) -> Result<Head, Error> {
+    let sql = "SELECT position, hash FROM head WHERE log = 'main'";
+    let read =
+        |row: &dyn Columns| Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? });
+    all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
+}
+
+fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<History>, Error> {
+    // One snapshot for the three statements: a commit between them would look like a row that disagrees.
+    let snapshot = connection.unchecked_transaction().map_err(failed)?;
+    let arguments = [Value::Text(after.into()), Value::Int(limit.into())];
+    let streams = all(&snapshot, crate::query::STREAMS, &arguments, |row| row.text(0))?;
+    streams
+        .into_iter()
+        .map(|stream| {
+            let id = [Value::Text(stream.as_str().into())];
+            let sql = format!("SELECT {} FROM events WHERE stream = ?1 ORDER BY stream_seq", rows::EVENTS.names());
+            let events = all(&snapshot, &sql, &id, rows::read_event)?;
+            let sql = format!("SELECT {} FROM gates WHERE id = ?1", rows::GATES.names());
+            let row =
+                all(&snapshot, &sql, &id, |row| Ok(rows::read_gate(row).map_err(|error| error.to_string())))?.pop();
+            Ok(History { stream, row, events })
+        })
+        .collect()
+}
+
+fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    arguments: &[Value<'_>],
+    read: impl Fn(&dyn Columns) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    let mut statement = connection.prepare_cached(sql).map_err(failed)?;
+    let mut found = statement.query(rusqlite::params_from_iter(arguments)).map_err(failed)?;
+    let mut items = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        items.push(read(row)?);
+    }
+    Ok(items)
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Value::Text(text) => text.as_ref().to_sql(),
+            Value::MaybeText(text) => text.as_deref().map_or(Ok(ToSqlOutput::from(rusqlite::types::Null)), str::to_sql),
+            Value::Int(n) => n.to_sql(),
+            Value::MaybeInt(n) => n.to_sql(),
+            Value::Bytes(bytes) => bytes.as_ref().to_sql(),
+        }
+    }
+}
+
+impl Columns for rusqlite::Row<'_> {
+    fn maybe_text(&self, n: usize) -> Result<Option<String>, Error> {
+        self.get(n).map_err(failed)
+    }
+    fn maybe_int(&self, n: usize) -> Result<Option<i64>, Error> {
+        self.get(n).map_err(failed)
+    }
+    fn maybe_bytes(&self, n: usize) -> Result<Option<Vec<u8>>, Error> {
+        self.get(n).map_err(failed)
+    }
+}
+
+/// What an error of SQLite means to us.
+fn failed(error: rusqlite::Error) -> Error {
+    let Some(code) = error.sqlite_error().map(|error| error.extended_code) else {
+        return match error {
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..) => Error::Unreadable(error.to_string()),
+            error => Error::Database(error.to_string()),
+        };
+    };
+    match code {
+        // What was not synced may be gone, whatever a second try says: nothing is acknowledged after it.
+        ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => Error::Stopped(format!("a sync failed: {error}")),
+        code if code & 0xff == ffi::SQLITE_FULL => Error::Full,
+        code if code & 0xff == ffi::SQLITE_IOERR || code & 0xff == ffi::SQLITE_READONLY => {
+            Error::Unavailable(error.to_string())
+        }
+        code if code & 0xff == ffi::SQLITE_CORRUPT || code & 0xff == ffi::SQLITE_NOTADB => {
+            Error::Unreadable(error.to_string())
+        }
+        _ => Error::Database(error.to_string()),
+    }
+}

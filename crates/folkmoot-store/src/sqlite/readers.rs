@@ -1,0 +1,48 @@
+//! A few read-only connections, used on blocking threads.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
+
+use crate::Error;
+
+/// Reads wait for nobody but each other, and few are needed: each takes microseconds.
+const CONNECTIONS: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn new(path: PathBuf) -> Result<Self, Error> {
+        let first = super::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        Ok(Self { path, idle: Arc::new(Mutex::new(vec![first])), permits: Arc::new(Semaphore::new(CONNECTIONS)) })
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let permit = self.permits.clone().acquire_owned().await.expect("never closed");
+        let (idle, path) = (self.idle.clone(), self.path.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let connection = match pooled {
+                Some(connection) => connection,
+                None => super::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+            };
+            let found = query(&connection);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            drop(permit);
+            found
+        });
+        reading.await.map_err(|error| Error::Database(format!("a reader failed: {error}")))?
+    }
+}

@@ -1,0 +1,396 @@
+//! The one writer: group commit without a timer.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI32, Ordering},
+    mpsc::SyncSender,
+};
+
+use folkmoot_core::{
+    Command, Commit, Event, Head, Judgement, Loaded, Outcome, Row, TimerChange, Timestamp, chain, judge,
+};
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{all, checkpoint, failed};
+use crate::{
+    Clock, Error,
+    recent::Recent,
+    rows::{self, Columns, Table, Value},
+};
+
+/// The most commands in one commit: more make the slowest wait longer than they save.
+const BATCH: usize = 128;
+
+/// What the writer is asked to do.
+#[derive(Debug)]
+pub(super) enum Job {
+    Execute(Box<Command>, oneshot::Sender<Result<Outcome, Error>>),
+    ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
+}
+
+pub(super) struct Writer {
+    connection: Connection,
+    head: Head,
+    recent: Arc<Recent>,
+    clock: Arc<dyn Clock>,
+    stop: watch::Sender<Option<String>>,
+    checkpointer: SyncSender<()>,
+    pages: Arc<AtomicI32>,
+    sql: Statements,
+}
+
+/// The texts of the statements, which are also the keys of the statement cache.
+struct Statements {
+    load_gate: String,
+    load_twin: String,
+    load_run: String,
+    load_token: String,
+    insert: Vec<(&'static str, String)>,
+}
+
+/// What one batch has written so far.
+struct Batch {
+    head: Head,
+    events: Vec<Arc<Event>>,
+    answers: Vec<Answer>,
+}
+
+/// Who is to be told what, once the batch is durable.
+enum Answer {
+    Execute(oneshot::Sender<Result<Outcome, Error>>, Result<Outcome, Error>),
+    ForgetKeys(oneshot::Sender<Result<(), Error>>, Result<(), Error>),
+}
+
+impl Writer {
+    pub(super) fn new(
+        mut connection: Connection,
+        head: Head,
+        recent: Arc<Recent>,
+        clock: Arc<dyn Clock>,
+        stop: watch::Sender<Option<String>>,
+        checkpointer: SyncSender<()>,
+    ) -> Result<Self, Error> {
+        let pages = Arc::new(AtomicI32::new(0));
+        let counter = pages.clone();
+        let count = move |_: &mut rusqlite::hooks::Wal, pages| {
+            counter.store(pages, Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(count)).map_err(failed)?;
+        let sql = Statements::new();
+        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, sql })
+    }
+
+    /// Works until the store is dropped or a sync fails.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            if let Err(reason) = self.commit(jobs.drain(..)) {
+                tracing::error!("the store stops: {reason}");
+                self.stop.send_replace(Some(reason));
+                return;
+            }
+            if self.stop.borrow().is_some() {
+                return;
+            }
+            self.checkpoint();
+        }
+    }
+
+    /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
+    fn commit(&mut self, jobs: impl Iterator<Item = Job>) -> Result<(), String> {
+        let mut batch = Batch { head: self.head, events: Vec::new(), answers: Vec::new() };
+        let written = self.write(&mut batch, jobs);
+        match written {
+            Ok(()) => {
+                self.head = batch.head;
+                self.recent.offer(&batch.events);
+                batch.answers.into_iter().for_each(Answer::send);
+                Ok(())
+            }
+            Err(error) => {
+                if !self.connection.is_autocommit() {
+                    // If even this fails, the next BEGIN says so.
+                    let _ = self.connection.execute_batch("ROLLBACK");
+                }
+                tracing::error!("nothing of this batch was written: {error}");
+                batch.answers.into_iter().for_each(|answer| answer.fail(&error));
+                match error {
+                    Error::Stopped(reason) => Err(reason),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &mut Batch, jobs: impl Iterator<Item = Job>) -> Result<(), Error> {
+        let mut begun = self.execute("BEGIN IMMEDIATE", &[]).map(drop);
+        for job in jobs {
+            // After a failure that took the transaction with it, the rest only waits to be told.
+            let answer = match &begun {
+                Ok(()) => self.work(batch, job),
+                Err(error) => Answer::failed(job, error),
+            };
+            if begun.is_ok() && self.connection.is_autocommit() {
+                begun = Err(answer.error().unwrap_or(Error::Unavailable("the transaction was rolled back".to_owned())));
+            }
+            batch.answers.push(answer);
+        }
+        begun?;
+        if batch.head != self.head {
+            let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];
+            self.execute("UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'", &head)?;
+        }
+        self.execute("COMMIT", &[])?;
+        Ok(())
+    }
+
+    fn work(&self, batch: &mut Batch, job: Job) -> Answer {
+        match job {
+            Job::Execute(command, reply) => Answer::Execute(reply, self.judge(batch, &command)),
+            Job::ForgetKeys(before, reply) => {
+                let done =
+                    self.execute("DELETE FROM idempotency WHERE created_at < ?1", &[Value::Int(before.as_micros())]);
+                Answer::ForgetKeys(reply, done.map(drop))
+            }
+        }
+    }
+
+    fn judge(&self, batch: &mut Batch, command: &Command) -> Result<Outcome, Error> {
+        if let Some(outcome) = self.replay(command)? {
+            return Ok(outcome);
+        }
+        let now = self.clock.now();
+        match judge(command, self.load(command)?, now) {
+            Judgement::Done(commit) => {
+                self.apply(batch, command, &commit, now, true)?;
+                Ok(commit.outcome)
+            }
+            Judgement::Refused(refusal, record) => {
+                self.apply(batch, command, &record, now, false)?;
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Writes a commit whole or not at all; what other commands of the batch wrote stays.
+    fn apply(
+        &self,
+        batch: &mut Batch,
+        command: &Command,
+        commit: &Commit,
+        now: Timestamp,
+        done: bool,
+    ) -> Result<(), Error> {
+        let (head, events) = (batch.head, batch.events.len());
+        self.execute("SAVEPOINT command", &[])?;
+        let written = self.apply_parts(batch, command, commit, now, done);
+        if written.is_err() {
+            batch.head = head;
+            batch.events.truncate(events);
+            if !self.connection.is_autocommit() {
+                self.execute("ROLLBACK TO command", &[])?;
+            }
+        }
+        if !self.connection.is_autocommit() {
+            self.execute("RELEASE command", &[])?;
+        }
+        written
+    }
+
+    fn apply_parts(
+        &self,
+        batch: &mut Batch,
+        command: &Command,
+        commit: &Commit,
+        now: Timestamp,
+        done: bool,
+    ) -> Result<(), Error> {
+        for row in &commit.rows {
+            match row {
+                Row::Gate(gate) => self.insert(&rows::GATES, &rows::gate(gate))?,
+                Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact))?,
+                Row::Run(run) => {
+                    self.insert(&rows::SESSIONS, &rows::session(&run.session_id, now))?;
+                    self.insert(&rows::RUNS, &rows::run(run))?;
+                }
+                Row::Session(id, at) => self.insert(&rows::SESSIONS, &rows::session(id, *at))?,
+                Row::Token(token, hash) => {
+                    self.insert(&rows::PRINCIPALS, &rows::principal(&token.principal))?;
+                    self.insert(&rows::TOKENS, &rows::token(token, hash))?;
+                }
+                Row::Revoked(token) => {
+                    let arguments = [
+                        Value::Text(token.id.as_str().into()),
+                        Value::MaybeInt(token.revoked_at.map(Timestamp::as_micros)),
+                    ];
+                    self.execute("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1", &arguments)?;
+                }
+            }
+        }
+        for fact in &commit.events {
+            let event = chain::append(&mut batch.head, fact.clone());
+            self.insert(&rows::EVENTS, &rows::event(&event))?;
+            batch.events.push(Arc::new(event));
+        }
+        for change in &commit.timers {
+            match change {
+                TimerChange::Set(timer) => self.insert(&rows::TIMERS, &rows::timer(timer))?,
+                TimerChange::Clear(gate) => {
+                    self.execute("DELETE FROM timers WHERE gate_id = ?1", &[Value::Text(gate.as_str().into())])?;
+                }
+            }
+        }
+        for delivery in &commit.outbox {
+            self.insert(&rows::OUTBOX, &rows::delivery(delivery, batch.head.position))?;
+        }
+        for run in &commit.wakes {
+            self.execute("UPDATE runs SET wakes = wakes + 1 WHERE id = ?1", &[Value::Text(run.as_str().into())])?;
+        }
+        if let Some(record) = rows::idempotency(command, &commit.outcome, now).filter(|_| done) {
+            self.insert(&rows::IDEMPOTENCY, &record)?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, command: &Command) -> Result<Loaded, Error> {
+        let needs = command.needs();
+        let mut loaded = Loaded::default();
+        if let Some(id) = needs.gate {
+            loaded.gate = self.one(&self.sql.load_gate, &[Value::Text(id.as_str().into())], rows::read_gate)?;
+        }
+        if let (true, Some(gate)) = (needs.summary, &loaded.gate) {
+            let digest = [Value::Text(gate.content.summary.to_string().into())];
+            let text =
+                self.one("SELECT content FROM artifacts WHERE digest = ?1", &digest, |row| row.maybe_bytes(0))?;
+            loaded.summary = text.flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        }
+        if let Some((requester, key)) = needs.twin {
+            let arguments = [Value::Text(requester.as_str().into()), Value::Text(key.into())];
+            loaded.twin = self.one(&self.sql.load_twin, &arguments, rows::read_gate)?;
+        }
+        if let Some(run) = needs.run {
+            loaded.run = self.one(&self.sql.load_run, &[Value::Text(run.as_str().into())], rows::read_run)?;
+        }
+        if let Some(name) = needs.principal {
+            let sql = "SELECT name, role FROM principals WHERE name = ?1";
+            loaded.principal = self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?;
+        }
+        if let Some(token) = needs.token {
+            loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
+        }
+        Ok(loaded)
+    }
+
+    fn replay(&self, command: &Command) -> Result<Option<Outcome>, Error> {
+        let Some(idempotency) = &command.idempotency else { return Ok(None) };
+        let sql = "SELECT fingerprint, outcome FROM idempotency WHERE principal = ?1 AND route = ?2 AND key = ?3";
+        let principal = command.by.name();
+        let arguments = [
+            Value::Text(principal.as_str().into()),
+            Value::Text(idempotency.route.as_str().into()),
+            Value::Text(idempotency.key.as_str().into()),
+        ];
+        let known = self.one(sql, &arguments, |row| Ok((row.text(0)?, row.text(1)?)))?;
+        known.map(|(fingerprint, outcome)| rows::replay(command, &fingerprint, &outcome)).transpose()
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        arguments: &[Value<'_>],
+        read: impl Fn(&dyn Columns) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        Ok(all(&self.connection, sql, arguments, read)?.pop())
+    }
+
+    fn insert(&self, table: &Table, values: &[Value<'_>]) -> Result<(), Error> {
+        let known = self.sql.insert.iter().find(|(name, _)| *name == table.name);
+        let (_, sql) = known.expect("every table that is written has its statement");
+        self.execute(sql, values).map(drop)
+    }
+
+    fn execute(&self, sql: &str, arguments: &[Value<'_>]) -> Result<usize, Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        statement.execute(rusqlite::params_from_iter(arguments)).map_err(failed)
+    }
+
+    fn checkpoint(&self) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        if pages >= checkpoint::PAGES_RESTART {
+            let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
+            match restarted.map_err(failed) {
+                Ok(()) => self.pages.store(0, Ordering::Relaxed),
+                Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
+                Err(error) => tracing::warn!("a checkpoint failed: {error}"),
+            }
+        } else if pages >= checkpoint::PAGES_PASSIVE {
+            // Full means that one is already asked for.
+            let _ = self.checkpointer.try_send(());
+        }
+    }
+}
+
+impl Statements {
+    fn new() -> Self {
+        let gates = rows::GATES.names();
+        let insert = |table: &Table| {
+            let places: Vec<_> = (1..=table.columns.len()).map(|n| format!("?{n}")).collect();
+            let (name, columns) = (table.name, table.names());
+            (name, format!("INSERT INTO {name} ({columns}) VALUES ({}){}", places.join(", "), table.on_conflict()))
+        };
+        let written = [
+            rows::GATES,
+            rows::EVENTS,
+            rows::ARTIFACTS,
+            rows::SESSIONS,
+            rows::RUNS,
+            rows::TIMERS,
+            rows::OUTBOX,
+            rows::PRINCIPALS,
+            rows::TOKENS,
+            rows::IDEMPOTENCY,
+        ];
+        Self {
+            load_gate: format!("SELECT {gates} FROM gates WHERE id = ?1"),
+            load_twin: format!(
+                "SELECT {gates} FROM gates WHERE requested_by = ?1 AND dedupe_key = ?2 AND status = 'pending'"
+            ),
+            load_run: format!("SELECT {} FROM runs WHERE id = ?1", rows::RUNS.names()),
+            load_token: format!("SELECT {} FROM tokens WHERE id = ?1", rows::TOKENS.names()),
+            insert: written.iter().map(insert).collect(),
+        }
+    }
+}
+
+impl Answer {
+    fn send(self) {
+        // A caller that has gone away gets its answer by asking again with the same idempotency key.
+        match self {
+            Answer::Execute(reply, answer) => drop(reply.send(answer)),
+            Answer::ForgetKeys(reply, answer) => drop(reply.send(answer)),
+        }
+    }
+
+    fn failed(job: Job, error: &Error) -> Self {
+        match job {
+            Job::Execute(_, reply) => Answer::Execute(reply, Err(error.clone())),
+            Job::ForgetKeys(_, reply) => Answer::ForgetKeys(reply, Err(error.clone())),
+        }
+    }
+
+    fn fail(self, error: &Error) {
+        match self {
+            Answer::Execute(reply, _) => drop(reply.send(Err(error.clone()))),
+            Answer::ForgetKeys(reply, _) => drop(reply.send(Err(error.clone()))),
+        }
+    }
+
+    fn error(&self) -> Option<Error> {
+        match self {
+            Answer::Execute(_, Err(error)) | Answer::ForgetKeys(_, Err(error)) => Some(error.clone()),
+            Answer::Execute(_, Ok(_)) | Answer::ForgetKeys(_, Ok(())) => None,
+        }
+    }
+}
