@@ -1,1 +1,35 @@
-//! Skeleton.
+//! The words and the rules of Folkmoot.
+//!
+//! Pure: no async, no clock, no randomness, no I/O. `now` and new ids are arguments, so the same input gives the same
+//! answer, forever. A [`Command`] names the rows it [`Needs`]; [`judge`] reads them and returns a [`Commit`] (all that
+//! is to be written) or a [`Refusal`] (the rules say no).
+
+#[macro_use]
+pub mod vocabulary;
+
+pub mod audit;
+pub mod chain;
+pub mod command;
+pub mod commit;
+pub mod digest;
+pub mod event;
+pub mod gate;
+pub mod id;
+pub mod judge;
+pub mod principal;
+pub mod refusal;
+pub mod run;
+pub mod text;
+pub mod time;
+pub mod token;
+
+pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
+pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Timer, TimerChange};
+pub use digest::Digest;
+pub use event::{Event, Fact, Head};
+pub use gate::{Gate, Status};
+pub use id::{CommandId, GateId, Name, Phase, RunId, SessionId, TokenId};
+pub use judge::judge;
+pub use principal::{Principal, Role};
+pub use refusal::Refusal;
+pub use time::{Deadline, Timeout, Timestamp};

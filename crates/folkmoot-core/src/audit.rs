@@ -1,0 +1,85 @@
+//! Checking the log against itself, and every row against the log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Event, Gate, Head, chain};
+
+/// Something that the log, or a row, should not say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The event's position, or the row's stream.
+    pub at: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl Problem {
+    /// Something wrong at one place.
+    pub fn new(at: impl ToString, problem: impl Into<String>) -> Self {
+        Self { at: at.to_string(), problem: problem.into() }
+    }
+}
+
+/// Walks the log from its first event and notices every change, gap and reordering.
+#[derive(Debug)]
+pub struct Walk {
+    /// The last event that was seen.
+    pub head: Head,
+}
+
+impl Walk {
+    /// Before the first event.
+    pub fn new() -> Self {
+        Self { head: Head::START }
+    }
+
+    /// Checks the next event. After a problem it goes on from what the event claims, so that each is told once.
+    pub fn step(&mut self, event: &Event) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let expected = self.head.position + 1;
+        if event.position != expected {
+            let problem = format!("event {expected} is missing: the log goes on with {}", event.position);
+            problems.push(Problem::new(expected, problem));
+        } else if event.prev_hash != self.head.hash {
+            problems.push(Problem::new(event.position, "does not carry the hash of the event before it"));
+        }
+        if chain::hash(event.position, &event.fact, event.prev_hash) != event.hash {
+            problems.push(Problem::new(event.position, "its content does not give its hash: it was changed"));
+        }
+        self.head = Head { position: event.position, hash: event.hash };
+        problems
+    }
+
+    /// Checks that the log ends where its head row says.
+    pub fn end(&self, head: Head) -> Option<Problem> {
+        (self.head != head).then(|| {
+            let problem = format!("the log ends at {}, but its head says {}", self.head.position, head.position);
+            Problem::new("head", problem)
+        })
+    }
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Compares a gate's row with what its events make of it.
+pub fn check_row(stream: &str, row: Option<&Gate>, events: &[Event]) -> Option<Problem> {
+    let folded = Gate::fold(events.iter().map(|event| &event.fact));
+    match (row, folded) {
+        (_, Err(broken)) => Some(Problem::new(stream, format!("its events do not make a gate: {broken}"))),
+        (None, Ok(_)) => Some(Problem::new(stream, "the log has this gate, but its row is gone")),
+        (Some(row), Ok(folded)) if *row != folded => {
+            let problem = format!("its row ({}) disagrees with the log ({})", describe(row), describe(&folded));
+            Some(Problem::new(stream, problem))
+        }
+        (Some(_), Ok(_)) => None,
+    }
+}
+
+fn describe(gate: &Gate) -> String {
+    let by = gate.decision().map(|decision| format!(" by {}", decision.reviewer)).unwrap_or_default();
+    format!("{}{by}, revision {}, {} events", gate.status(), gate.revision, gate.seq)
+}

@@ -1,0 +1,151 @@
+//! Commands: what somebody wants done, and which rows must be read to judge it.
+
+use crate::{
+    CommandId, Digest, Gate, GateId, Name, Principal, RunId, TokenId,
+    gate::{Amendment, Extension, Opening, Policy, Verdict},
+    run::Run,
+    token::{Minting, Token},
+};
+
+/// One wish, complete: nothing about it is looked up elsewhere.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// As the log names it.
+    pub id: CommandId,
+    /// Who wants it, from the credential.
+    pub by: Actor,
+    /// How a repetition is recognised.
+    pub idempotency: Option<Idempotency>,
+    /// What they want.
+    pub action: Action,
+}
+
+/// Who acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// Somebody with a token.
+    Principal(Principal),
+    /// Folkmoot itself: a timer, the first start.
+    System,
+}
+
+impl Actor {
+    /// As the log writes it.
+    pub fn name(&self) -> Name {
+        match self {
+            Actor::Principal(principal) => principal.name.clone(),
+            Actor::System => "system".parse().expect("a plain word is a name"),
+        }
+    }
+}
+
+/// A repetition is the same principal, route and key; it must then be the same request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// As the caller chose it.
+    pub key: String,
+    /// Method and path.
+    pub route: String,
+    /// Of the request's body.
+    pub fingerprint: Digest,
+}
+
+/// What can be wanted.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Opens a gate. `texts` are the bytes behind the digests in `opening`.
+    Open {
+        /// What is asked.
+        opening: Box<Opening>,
+        /// What configuration says.
+        policy: Policy,
+        /// The artifacts' bytes, in order.
+        contents: Vec<Vec<u8>>,
+    },
+    /// Changes what a gate asks.
+    Amend {
+        /// What changes.
+        amendment: Amendment,
+        /// The new artifacts' bytes, in order.
+        contents: Vec<Vec<u8>>,
+    },
+    /// Decides, or votes.
+    Decide(Verdict),
+    /// Gives a gate more time.
+    Extend(Extension),
+    /// Withdraws a gate.
+    Cancel {
+        /// Which one.
+        gate: GateId,
+        /// Why.
+        reason: String,
+    },
+    /// A gate's timer came round.
+    Expire {
+        /// Which one.
+        gate: GateId,
+    },
+    /// Makes a token.
+    Mint(Minting),
+    /// Ends a token.
+    Revoke {
+        /// Which one.
+        token: TokenId,
+    },
+}
+
+/// The rows that a command needs to be judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs<'a> {
+    /// This gate.
+    pub gate: Option<&'a GateId>,
+    /// The text of that gate's summary too.
+    pub summary: bool,
+    /// This requester's pending gate with this dedupe key.
+    pub twin: Option<(&'a Name, &'a str)>,
+    /// This run.
+    pub run: Option<&'a RunId>,
+    /// The principal of this name.
+    pub principal: Option<&'a Name>,
+    /// This token.
+    pub token: Option<&'a TokenId>,
+}
+
+/// The rows that were there.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The gate.
+    pub gate: Option<Gate>,
+    /// The text of its summary, unless it was erased.
+    pub summary: Option<String>,
+    /// The pending gate with the same dedupe key.
+    pub twin: Option<Gate>,
+    /// The run.
+    pub run: Option<Run>,
+    /// The principal.
+    pub principal: Option<Principal>,
+    /// The token.
+    pub token: Option<Token>,
+}
+
+impl Command {
+    /// What must be read, and locked, before this command is judged.
+    pub fn needs(&self) -> Needs<'_> {
+        let none = Needs::default();
+        match &self.action {
+            Action::Open { opening, .. } => {
+                let twin = match (&self.by, &opening.dedupe_key) {
+                    (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
+                    (Actor::Principal(_) | Actor::System, _) => None,
+                };
+                Needs { twin, run: opening.run_id.as_ref(), ..none }
+            }
+            Action::Amend { amendment, .. } => Needs { gate: Some(&amendment.gate), summary: true, ..none },
+            Action::Decide(verdict) => Needs { gate: Some(&verdict.gate), ..none },
+            Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
+            Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
+            Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
+            Action::Revoke { token } => Needs { token: Some(token), ..none },
+        }
+    }
+}

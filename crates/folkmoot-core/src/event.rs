@@ -1,0 +1,57 @@
+//! Facts, as the log keeps them.
+
+use std::{borrow::Cow, sync::Arc};
+
+use crate::{CommandId, Digest, Name, SessionId, Timestamp};
+
+/// Something that happened, before it has its place in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it happened to: a gate's id, `run:…`, `token:…`.
+    pub stream: Arc<str>,
+    /// Counts the stream's events, from 1.
+    pub stream_seq: u64,
+    /// `noun.verb`.
+    pub kind: Cow<'static, str>,
+    /// Of the payload.
+    pub version: u32,
+    /// The principal, or `system`.
+    pub actor: Name,
+    /// The agent that the principal spoke for.
+    pub on_behalf_of: Option<Name>,
+    /// The session it belongs to.
+    pub session: Option<SessionId>,
+    /// What caused it.
+    pub command_id: CommandId,
+    /// When it was judged.
+    pub at: Timestamp,
+    /// JSON; exactly these bytes are hashed.
+    pub payload: String,
+}
+
+/// A fact in its place: positions are dense, and each event carries the hash of the one before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// From 1, with no gaps.
+    pub position: u64,
+    /// What happened.
+    pub fact: Fact,
+    /// Of the event before; zero for the first.
+    pub prev_hash: Digest,
+    /// Of this event.
+    pub hash: Digest,
+}
+
+/// The end of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Of the last event; zero while there is none.
+    pub position: u64,
+    /// Of the last event.
+    pub hash: Digest,
+}
+
+impl Head {
+    /// Before anything happened.
+    pub const START: Head = Head { position: 0, hash: Digest::ZERO };
+}

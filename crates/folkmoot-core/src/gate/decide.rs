@@ -1,0 +1,155 @@
+//! Deciding on a gate: one person's voice, and the decision once enough have spoken.
+
+use super::{Choice, Decision, DecisionWord, Gate, GateEvent, Kind, Next, Risk, SelfReview, State, Vote};
+use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, text};
+
+/// What a reviewer says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// On which gate.
+    pub gate: GateId,
+    /// Which of the choices it allows.
+    pub choice: Choice,
+    /// Why. A rejection and an override need one.
+    pub reason: String,
+    /// What to do otherwise, with an adjustment.
+    pub feedback: Option<String>,
+    /// A text to use instead, with an adjustment.
+    pub edited: Option<String>,
+    /// The digest of what the reviewer saw.
+    pub digest: Option<Digest>,
+    /// An admin's approval without the quorum.
+    pub force: bool,
+}
+
+/// Judges a verdict. Every rule that can refuse one is here.
+pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
+    may_decide(gate, verdict, by)?;
+    let votes = gate.must_be_open(now)?;
+    check_content(gate, verdict)?;
+    check_words(gate, verdict)?;
+    if votes.iter().any(|vote| vote.reviewer == by.name) && !verdict.force {
+        return Err(Refusal::AlreadyVoted { gate: gate.id.clone() });
+    }
+    let vote = Vote { reviewer: by.name.clone(), choice: verdict.choice, reason: verdict.reason.clone(), at: now };
+    let mut votes: Vec<Vote> = votes.iter().filter(|earlier| earlier.reviewer != by.name).cloned().collect();
+    votes.push(vote.clone());
+
+    let needed = match verdict.choice {
+        Choice::Approve | Choice::Pause => gate.content.quorum,
+        Choice::Reject | Choice::Adjust => gate.reject_quorum,
+    };
+    let said = votes.iter().filter(|vote| vote.choice == verdict.choice).count();
+    if !verdict.force && u32::try_from(said).unwrap_or(u32::MAX) < needed {
+        return Ok(GateEvent::Vote { requested_by: gate.requested_by.clone(), vote, digest: gate.digest });
+    }
+    let word = word(verdict, gate.content.kind);
+    Ok(gate.closes(Decision {
+        request_id: gate.id.clone(),
+        decision: word,
+        reviewer: by.name.clone(),
+        reason: verdict.reason.clone(),
+        feedback: verdict.feedback.clone(),
+        edited: verdict.edited.as_ref().map(|text| Digest::of(text.as_bytes())),
+        decided_at: now,
+        digest: gate.digest,
+        revision: gate.revision,
+        outcome: next(word),
+        votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
+    }))
+}
+
+fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refusal> {
+    if !by.role.decides() {
+        return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
+    }
+    if gate.requested_by == by.name || gate.on_behalf_of.as_ref() == Some(&by.name) {
+        return Err(Refusal::OwnGate { gate: gate.id.clone() });
+    }
+    if gate.self_review == SelfReview::Deny && gate.initiator.as_ref() == Some(&by.name) {
+        return Err(Refusal::SelfReview { gate: gate.id.clone() });
+    }
+    if verdict.force {
+        return match by.role {
+            Role::Admin => Ok(()),
+            Role::Reviewer | Role::Agent | Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb: "override" }),
+        };
+    }
+    let named: &[Name] = &gate.content.reviewers;
+    if !named.is_empty() && !named.contains(&by.name) {
+        return Err(Refusal::NotAReviewer { reviewers: named.to_vec() });
+    }
+    Ok(())
+}
+
+fn check_content(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
+    match verdict.digest {
+        Some(seen) if seen != gate.digest => {
+            Err(Refusal::StaleDigest { seen, current: gate.digest, revision: gate.revision })
+        }
+        None if gate.content.risk == Risk::Critical => Err(Refusal::DigestRequired { current: gate.digest }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_words(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
+    if !gate.content.allowed.contains(&verdict.choice) {
+        return Err(Refusal::NotAllowed { choice: verdict.choice, allowed: gate.content.allowed.clone() });
+    }
+    if verdict.force && verdict.choice != Choice::Approve {
+        return Err(Refusal::invalid("force", "only approves; leave it out to say anything else"));
+    }
+    if (verdict.force || verdict.choice == Choice::Reject) && verdict.reason.trim().is_empty() {
+        return Err(Refusal::ReasonRequired { choice: verdict.choice });
+    }
+    text::check("reason", &verdict.reason, text::REASON_BYTES_MAX)?;
+    text::check("feedback", verdict.feedback.as_deref().unwrap_or_default(), text::REASON_BYTES_MAX)?;
+    text::check("edited", verdict.edited.as_deref().unwrap_or_default(), text::SUMMARY_BYTES_MAX)?;
+    let filled = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+    let says_how = filled(&verdict.feedback) || filled(&verdict.edited);
+    match verdict.choice {
+        Choice::Adjust if !says_how => Err(Refusal::FeedbackRequired),
+        Choice::Approve | Choice::Reject | Choice::Pause if verdict.edited.is_some() => {
+            Err(Refusal::invalid("edited", "goes with an adjustment; use adjust, or leave it out"))
+        }
+        Choice::Approve | Choice::Reject | Choice::Adjust | Choice::Pause => Ok(()),
+    }
+}
+
+fn word(verdict: &Verdict, kind: Kind) -> DecisionWord {
+    match verdict.choice {
+        Choice::Approve if verdict.force => DecisionWord::Override,
+        Choice::Approve => DecisionWord::Approved,
+        Choice::Reject => DecisionWord::Rejected,
+        Choice::Pause => DecisionWord::Paused,
+        Choice::Adjust => match kind {
+            Kind::Checkpoint => DecisionWord::AdjustStrategy,
+            Kind::Phase | Kind::Proposal | Kind::Tool | Kind::Custom => DecisionWord::AdjustRequested,
+        },
+    }
+}
+
+fn next(word: DecisionWord) -> Next {
+    match word {
+        DecisionWord::Approved | DecisionWord::Override | DecisionWord::Paused => Next::Proceed,
+        DecisionWord::Rejected | DecisionWord::TimedOut | DecisionWord::Cancelled => Next::Stop,
+        DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => Next::Retry,
+    }
+}
+
+impl Gate {
+    /// The votes so far, if the gate can still be changed; else why not.
+    pub(super) fn must_be_open(&self, now: Timestamp) -> Result<&[Vote], Refusal> {
+        match &self.state {
+            State::Closed(decision) => Err(Refusal::Decided { decision: Box::new(decision.clone()) }),
+            State::Pending { .. } if self.deadline.has_passed(now) => {
+                Err(Refusal::Overdue { gate: self.id.clone(), deadline: self.deadline })
+            }
+            State::Pending { votes } => Ok(votes),
+        }
+    }
+
+    pub(super) fn closes(&self, decision: Decision) -> GateEvent {
+        GateEvent::Decided { requested_by: self.requested_by.clone(), decision: Box::new(decision) }
+    }
+}

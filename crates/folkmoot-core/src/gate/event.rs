@@ -1,0 +1,227 @@
+//! What can happen to a gate, and the fold that makes its row of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Choice, Content, Decision, Gate, State, Vote};
+use crate::{Deadline, Digest, Fact, Name};
+
+/// A fact about one gate. Every one names the requester, so that a subscriber can tell whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GateEvent {
+    /// It stands.
+    Opened(Box<Gate>),
+    /// It asks something else: a new revision, earlier votes void.
+    Amended {
+        /// Whose gate.
+        requested_by: Name,
+        /// All of it.
+        content: Box<Content>,
+        /// With the summary's text.
+        digest: Digest,
+    },
+    /// One voice of several.
+    Vote {
+        /// Whose gate.
+        requested_by: Name,
+        /// The voice.
+        vote: Vote,
+        /// On which content.
+        digest: Digest,
+    },
+    /// It has more time.
+    Extended {
+        /// Whose gate.
+        requested_by: Name,
+        /// The new one.
+        deadline: Deadline,
+    },
+    /// Nobody decided; admins were told, and it waits once more.
+    Escalated {
+        /// Whose gate.
+        requested_by: Name,
+        /// The last one.
+        deadline: Deadline,
+    },
+    /// It is closed, by people, by its requester or by the clock.
+    Decided {
+        /// Whose gate.
+        requested_by: Name,
+        /// For good.
+        decision: Box<Decision>,
+    },
+    /// Somebody tried to decide, and was refused.
+    Refused {
+        /// Whose gate.
+        requested_by: Name,
+        /// What they tried to say.
+        attempted: Choice,
+        /// By force.
+        force: bool,
+        /// The refusal's stable code.
+        code: String,
+        /// The refusal in words.
+        refusal: String,
+    },
+}
+
+/// The version of the payloads below.
+pub(crate) const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Amended {
+    requested_by: Name,
+    content: Box<Content>,
+    digest: Digest,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Voted {
+    requested_by: Name,
+    vote: Vote,
+    digest: Digest,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Moved {
+    requested_by: Name,
+    deadline: Deadline,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Decided {
+    requested_by: Name,
+    decision: Box<Decision>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Refused {
+    requested_by: Name,
+    attempted: Choice,
+    force: bool,
+    code: String,
+    refusal: String,
+}
+
+impl GateEvent {
+    /// Its type in the log and on the feed.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            GateEvent::Opened(_) => "gate.opened",
+            GateEvent::Amended { .. } => "gate.amended",
+            GateEvent::Vote { .. } => "gate.vote",
+            GateEvent::Extended { .. } => "gate.extended",
+            GateEvent::Escalated { .. } => "gate.escalated",
+            GateEvent::Decided { .. } => "gate.decided",
+            GateEvent::Refused { .. } => "gate.refused",
+        }
+    }
+
+    /// The exact text that the log hashes.
+    pub fn payload(&self) -> String {
+        let written = match self.clone() {
+            GateEvent::Opened(gate) => serde_json::to_string(&gate),
+            GateEvent::Amended { requested_by, content, digest } => {
+                serde_json::to_string(&Amended { requested_by, content, digest })
+            }
+            GateEvent::Vote { requested_by, vote, digest } => {
+                serde_json::to_string(&Voted { requested_by, vote, digest })
+            }
+            GateEvent::Extended { requested_by, deadline } | GateEvent::Escalated { requested_by, deadline } => {
+                serde_json::to_string(&Moved { requested_by, deadline })
+            }
+            GateEvent::Decided { requested_by, decision } => serde_json::to_string(&Decided { requested_by, decision }),
+            GateEvent::Refused { requested_by, attempted, force, code, refusal } => {
+                serde_json::to_string(&Refused { requested_by, attempted, force, code, refusal })
+            }
+        };
+        written.expect("structs of texts and integers are JSON")
+    }
+
+    /// The event that a logged fact holds.
+    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+        fn parse<'a, T: Deserialize<'a>>(fact: &'a Fact) -> Result<T, Broken> {
+            serde_json::from_str(&fact.payload)
+                .map_err(|error| Broken(format!("{} has a payload that does not parse: {error}", fact.kind)))
+        }
+        match fact.kind.as_ref() {
+            "gate.opened" => Ok(GateEvent::Opened(parse(fact)?)),
+            "gate.amended" => {
+                let Amended { requested_by, content, digest } = parse(fact)?;
+                Ok(GateEvent::Amended { requested_by, content, digest })
+            }
+            "gate.vote" => {
+                let Voted { requested_by, vote, digest } = parse(fact)?;
+                Ok(GateEvent::Vote { requested_by, vote, digest })
+            }
+            "gate.extended" => {
+                let Moved { requested_by, deadline } = parse(fact)?;
+                Ok(GateEvent::Extended { requested_by, deadline })
+            }
+            "gate.escalated" => {
+                let Moved { requested_by, deadline } = parse(fact)?;
+                Ok(GateEvent::Escalated { requested_by, deadline })
+            }
+            "gate.decided" => {
+                let Decided { requested_by, decision } = parse(fact)?;
+                Ok(GateEvent::Decided { requested_by, decision })
+            }
+            "gate.refused" => {
+                let Refused { requested_by, attempted, force, code, refusal } = parse(fact)?;
+                Ok(GateEvent::Refused { requested_by, attempted, force, code, refusal })
+            }
+            other => Err(Broken(format!("{other:?} is no event of a gate"))),
+        }
+    }
+}
+
+/// What the log says cannot have happened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Broken(pub String);
+
+impl Gate {
+    /// The row that a stream of facts makes.
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Gate, Broken> {
+        let mut facts = facts.into_iter();
+        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let GateEvent::Opened(gate) = GateEvent::read(first)? else {
+            return Err(Broken(format!("begins with {} instead of gate.opened", first.kind)));
+        };
+        facts.try_fold(*gate, |mut gate, fact| {
+            if fact.stream_seq != gate.seq + 1 {
+                return Err(Broken(format!("event {} of the stream follows event {}", fact.stream_seq, gate.seq)));
+            }
+            gate.apply(&GateEvent::read(fact)?)?;
+            Ok(gate)
+        })
+    }
+
+    /// Moves the row on by one event. The only way in which a row ever changes.
+    pub fn apply(&mut self, event: &GateEvent) -> Result<(), Broken> {
+        self.seq += 1;
+        if let GateEvent::Refused { .. } = event {
+            return Ok(());
+        }
+        let State::Pending { votes } = &mut self.state else {
+            return Err(Broken(format!("{} on a gate that was already decided", event.kind())));
+        };
+        match event {
+            GateEvent::Opened(_) => return Err(Broken("it was opened twice".to_owned())),
+            GateEvent::Amended { content, digest, .. } => {
+                self.content = content.as_ref().clone();
+                self.digest = *digest;
+                self.revision += 1;
+                votes.clear();
+            }
+            GateEvent::Vote { vote, .. } => votes.push(vote.clone()),
+            GateEvent::Extended { deadline, .. } => self.deadline = *deadline,
+            GateEvent::Escalated { deadline, .. } => {
+                self.deadline = *deadline;
+                self.escalated = true;
+            }
+            GateEvent::Decided { decision, .. } => self.state = State::Closed(decision.as_ref().clone()),
+            GateEvent::Refused { .. } => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! Giving a gate more time.
+
+use super::{Gate, GateEvent};
+use crate::{Deadline, GateId, Principal, Refusal, Role, Timeout, Timestamp};
+
+/// More time, counted from now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Which gate.
+    pub gate: GateId,
+    /// From now on.
+    pub timeout: Timeout,
+}
+
+/// Judges an extension. No deadline is ever shortened by it.
+pub(crate) fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
+    gate.must_be_open(now)?;
+    gate.must_be_theirs(by, "extend")?;
+    let deadline: Deadline = extension.timeout.deadline(now);
+    if deadline <= gate.deadline {
+        return Err(Refusal::DeadlineNotLater { deadline: gate.deadline });
+    }
+    Ok(GateEvent::Extended { requested_by: gate.requested_by.clone(), deadline })
+}
+
+impl Gate {
+    /// Whoever opened a gate, and whoever may decide on gates, may withdraw it or give it time.
+    pub(super) fn must_be_theirs(&self, by: &Principal, verb: &'static str) -> Result<(), Refusal> {
+        match by.role {
+            Role::Admin | Role::Reviewer => Ok(()),
+            Role::Agent if self.requested_by == by.name => Ok(()),
+            Role::Agent => Err(Refusal::NotRequester { requester: self.requested_by.clone(), verb }),
+            Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb }),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Opening a gate.
+
+use super::{
+    ArtifactRef, Choice, Content, Gate, GateEvent, GateType, Kind, Mode, OnTimeout, Policy, Risk, SelfReview, State,
+    policy::Resolved,
+};
+use crate::{
+    Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, run::Run, text,
+};
+
+/// What a requester says when it opens a gate. What is `None` comes from the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Made by the caller, because core has no randomness.
+    pub id: GateId,
+    /// The run that cannot pass.
+    pub run_id: Option<RunId>,
+    /// The session it belongs to.
+    pub session_id: Option<SessionId>,
+    /// Defaults to the first line of the summary.
+    pub title: Option<String>,
+    /// What is asked.
+    pub summary: String,
+    /// Where in the run it stands.
+    pub phase: Phase,
+    /// What sort of request.
+    pub kind: Kind,
+    /// What is at stake.
+    pub risk: Risk,
+    /// What the reviewer can look at.
+    pub artifacts: Vec<ArtifactRef>,
+    /// What the reviewer can say; approve and reject unless it is said.
+    pub allowed: Option<Vec<Choice>>,
+    /// How long it waits.
+    pub timeout: Option<Timeout>,
+    /// What a timeout does.
+    pub on_timeout: Option<OnTimeout>,
+    /// Who may decide.
+    pub reviewers: Option<Vec<Name>>,
+    /// Approvals needed.
+    pub quorum: Option<u32>,
+    /// Rejections needed.
+    pub reject_quorum: Option<u32>,
+    /// Whether the run's initiator may decide.
+    pub self_review: Option<SelfReview>,
+    /// "Ask once": while a gate with this key is pending, opening it again returns it.
+    pub dedupe_key: Option<String>,
+    /// Whom to tell, beside the feed and those that the policy names.
+    pub notification_channels: Vec<String>,
+    /// The agent that the requester speaks for.
+    pub on_behalf_of: Option<Name>,
+}
+
+/// Judges an opening. `twin` is this requester's pending gate with the same dedupe key, `run` the named run if it exists.
+pub(crate) fn open(
+    opening: &Opening,
+    by: &Principal,
+    policy: &Policy,
+    run: Option<&Run>,
+    now: Timestamp,
+) -> Result<GateEvent, Refusal> {
+    if by.role == Role::Viewer {
+        return Err(Refusal::RoleMayNot { role: by.role, verb: "open a gate" });
+    }
+    check_run(opening, by, run)?;
+    let resolved = policy.resolve(opening, by)?;
+    let content = content(opening, &resolved)?;
+    let digest = content.digest(&opening.summary);
+    let mut channels = policy.notification_channels.clone();
+    channels.extend(opening.notification_channels.iter().cloned());
+    channels.sort();
+    channels.dedup();
+    for channel in &channels {
+        text::check_filled("notification_channels", channel, text::TITLE_BYTES_MAX)?;
+    }
+    if let Some(key) = &opening.dedupe_key {
+        text::check_filled("dedupe_key", key, text::TITLE_BYTES_MAX)?;
+    }
+    Ok(GateEvent::Opened(Box::new(Gate {
+        id: opening.id.clone(),
+        run_id: opening.run_id.clone(),
+        session_id: run.map(|run| run.session_id.clone()).or_else(|| opening.session_id.clone()),
+        content,
+        gate_type: GateType::Human,
+        mode: Mode::Gate,
+        why: format!("asked for by {}", opening.on_behalf_of.as_ref().unwrap_or(&by.name)),
+        requested_by: by.name.clone(),
+        on_behalf_of: opening.on_behalf_of.clone(),
+        initiator: run.map(|run| run.initiator.clone()),
+        self_review: resolved.self_review,
+        requested_at: now,
+        timeout: resolved.timeout,
+        deadline: resolved.timeout.deadline(now),
+        escalated: false,
+        reject_quorum: resolved.reject_quorum,
+        dedupe_key: opening.dedupe_key.clone(),
+        notification_channels: channels,
+        revision: 1,
+        digest,
+        seq: 1,
+        state: State::Pending { votes: Vec::new() },
+    })))
+}
+
+/// The answer when a pending gate with the same dedupe key exists: that gate, if it asks the same.
+pub(crate) fn ask_once(opened: &Gate, twin: &Gate) -> Result<(), Refusal> {
+    if twin.digest == opened.digest {
+        return Ok(());
+    }
+    Err(Refusal::DedupeConflict { gate: twin.id.clone() })
+}
+
+fn check_run(opening: &Opening, by: &Principal, run: Option<&Run>) -> Result<(), Refusal> {
+    let Some(run) = run else { return Ok(()) };
+    if by.role == Role::Agent && run.initiator != by.name {
+        return Err(Refusal::NotYourRun { run: run.id.clone() });
+    }
+    match &opening.session_id {
+        Some(session) if *session != run.session_id => {
+            let problem = format!("is {session}, but run {} belongs to session {}", run.id, run.session_id);
+            Err(Refusal::invalid("session_id", problem))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn content(opening: &Opening, resolved: &Resolved) -> Result<Content, Refusal> {
+    text::check_filled("summary", &opening.summary, text::SUMMARY_BYTES_MAX)?;
+    let title = match &opening.title {
+        Some(title) => title.trim().to_owned(),
+        None => first_line(&opening.summary),
+    };
+    text::check_filled("title", &title, text::TITLE_BYTES_MAX)?;
+    if title.contains('\n') {
+        return Err(Refusal::invalid("title", "has more than one line; put the rest into the summary"));
+    }
+    Content::check_artifacts(&opening.artifacts)?;
+    Ok(Content {
+        title,
+        summary: Digest::of(opening.summary.as_bytes()),
+        phase: opening.phase.clone(),
+        kind: opening.kind,
+        risk: opening.risk,
+        artifacts: opening.artifacts.clone(),
+        allowed: allowed(opening)?,
+        on_timeout: resolved.on_timeout,
+        reviewers: resolved.reviewers.clone(),
+        quorum: resolved.quorum,
+    })
+}
+
+fn allowed(opening: &Opening) -> Result<Vec<Choice>, Refusal> {
+    let mut allowed = opening.allowed.clone().unwrap_or_else(|| match opening.kind {
+        Kind::Proposal => vec![Choice::Approve, Choice::Reject, Choice::Adjust],
+        Kind::Checkpoint => vec![Choice::Approve, Choice::Reject, Choice::Adjust, Choice::Pause],
+        Kind::Phase | Kind::Tool | Kind::Custom => vec![Choice::Approve, Choice::Reject],
+    });
+    allowed.sort();
+    allowed.dedup();
+    if !allowed.contains(&Choice::Reject) {
+        return Err(Refusal::invalid("allowed", "must hold `reject`: a gate that nobody can reject is none"));
+    }
+    Ok(allowed)
+}
+
+fn first_line(summary: &str) -> String {
+    let line = summary.trim().lines().next().unwrap_or_default();
+    let mut end = line.len().min(text::TITLE_BYTES_MAX);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    line[..end].to_owned()
+}

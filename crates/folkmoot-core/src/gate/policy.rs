@@ -1,0 +1,139 @@
+//! The server's policy for gates, and the rule that agents may only tighten it.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{OnTimeout, Opening, Risk, SelfReview};
+use crate::{Name, Principal, Refusal, Role, Timeout};
+
+/// What configuration says about gates that outside agents open. Resolved when a gate opens and recorded with it: a
+/// later change of configuration does not reach a gate that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// How long a gate waits unless it says otherwise.
+    #[serde(rename = "timeout_ms")]
+    pub timeout: Timeout,
+    /// What a timeout does unless the gate says otherwise.
+    pub on_timeout: OnTimeout,
+    /// Who may decide; empty means any reviewer.
+    pub reviewers: Vec<Name>,
+    /// Approvals needed.
+    pub quorum: u32,
+    /// Rejections needed to end it.
+    pub reject_quorum: u32,
+    /// Whether a run's initiator may decide. Unset, they may, except where the risk is critical.
+    pub self_review: Option<SelfReview>,
+    /// Whom to tell of every gate, beside the feed.
+    pub notification_channels: Vec<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            timeout: Timeout::After(Duration::from_secs(30 * 60)),
+            on_timeout: OnTimeout::Fail,
+            reviewers: Vec::new(),
+            quorum: 1,
+            reject_quorum: 1,
+            self_review: None,
+            notification_channels: Vec::new(),
+        }
+    }
+}
+
+/// What holds for one gate: the policy, and what its opening said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Resolved {
+    pub timeout: Timeout,
+    pub on_timeout: OnTimeout,
+    pub reviewers: Vec<Name>,
+    pub quorum: u32,
+    pub reject_quorum: u32,
+    pub self_review: SelfReview,
+}
+
+impl Policy {
+    /// Checks that a policy can be followed at all.
+    pub fn check(&self) -> Result<(), Refusal> {
+        if self.on_timeout == OnTimeout::Retry {
+            return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
+        }
+        check_reachable(&self.reviewers, self.quorum, self.reject_quorum)
+    }
+
+    /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.
+    pub(super) fn resolve(&self, opening: &Opening, by: &Principal) -> Result<Resolved, Refusal> {
+        let usual = self.self_review.unwrap_or(if opening.risk == Risk::Critical {
+            SelfReview::Deny
+        } else {
+            SelfReview::Allow
+        });
+        let mut reviewers = opening.reviewers.clone().unwrap_or_else(|| self.reviewers.clone());
+        reviewers.sort();
+        reviewers.dedup();
+        let resolved = Resolved {
+            timeout: opening.timeout.unwrap_or(self.timeout),
+            on_timeout: opening.on_timeout.unwrap_or(self.on_timeout),
+            reviewers,
+            quorum: opening.quorum.unwrap_or(self.quorum),
+            reject_quorum: opening.reject_quorum.unwrap_or(self.reject_quorum),
+            self_review: opening.self_review.unwrap_or(usual),
+        };
+        if by.role == Role::Agent {
+            self.refuse_weaker(&resolved, usual)?;
+        }
+        if resolved.on_timeout == OnTimeout::Retry {
+            let problem = "`retry` is only for Folkmoot's own runs; open another gate when this one has timed out";
+            return Err(Refusal::invalid("on_timeout", problem));
+        }
+        check_reachable(&resolved.reviewers, resolved.quorum, resolved.reject_quorum)?;
+        Ok(resolved)
+    }
+
+    fn refuse_weaker(&self, wanted: &Resolved, usual: SelfReview) -> Result<(), Refusal> {
+        let weaker = |field, policy: String| Err(Refusal::WeakensPolicy { field, policy });
+        let consents = wanted.on_timeout == OnTimeout::Approve;
+        if consents && self.on_timeout != OnTimeout::Approve {
+            return weaker("on_timeout", format!("{:?}", self.on_timeout.word()));
+        }
+        // Where silence consents, a shorter wait is less chance to object.
+        if consents && wanted.timeout < self.timeout {
+            return weaker("timeout_ms", "at least the configured time, because silence consents here".to_owned());
+        }
+        let outsider = wanted.reviewers.iter().find(|name| !self.reviewers.contains(name));
+        if !self.reviewers.is_empty() && (wanted.reviewers.is_empty() || outsider.is_some()) {
+            let names: Vec<_> = self.reviewers.iter().map(Name::as_str).collect();
+            return weaker("reviewers", format!("only {}", names.join(", ")));
+        }
+        if wanted.quorum < self.quorum {
+            return weaker("quorum", format!("at least {}", self.quorum));
+        }
+        if wanted.reject_quorum > self.reject_quorum {
+            return weaker("reject_quorum", format!("at most {}", self.reject_quorum));
+        }
+        if wanted.self_review == SelfReview::Allow && usual == SelfReview::Deny {
+            return weaker("self_review", "\"deny\"".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Refuses numbers with which nobody could ever win, or two could.
+fn check_reachable(reviewers: &[Name], quorum: u32, reject_quorum: u32) -> Result<(), Refusal> {
+    if quorum == 0 || reject_quorum == 0 {
+        let field = if quorum == 0 { "quorum" } else { "reject_quorum" };
+        return Err(Refusal::invalid(field, "must be at least 1"));
+    }
+    let people = u32::try_from(reviewers.len()).unwrap_or(u32::MAX);
+    let needed = quorum.saturating_add(reject_quorum) - 1;
+    if people > 0 && needed > people {
+        let problem = format!(
+            "{quorum} approvals and {reject_quorum} rejections cannot both be reachable with {people} reviewers; \
+             name at least {needed}, or ask for fewer"
+        );
+        return Err(Refusal::invalid("quorum", problem));
+    }
+    Ok(())
+}

@@ -1,0 +1,302 @@
+//! One entrance to all the rules.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::{
+    Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
+    Principal, Refusal, Role, Row, Timer, TimerChange, Timestamp,
+    gate::{self, GateEvent, Opening, State, Verdict},
+    run::{Run, RunKind},
+    token::{self, Token},
+};
+
+/// Judges `command` on the rows that it [needs](Command::needs). Reads no clock and no disk.
+pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
+    let case = Case { command, now };
+    match case.judge(loaded) {
+        Ok(commit) => Judgement::Done(commit),
+        Err(No { refusal, record }) => Judgement::Refused(refusal, record),
+    }
+}
+
+/// A refusal, and what is recorded about it.
+struct No {
+    refusal: Refusal,
+    record: Commit,
+}
+
+impl From<Refusal> for No {
+    fn from(refusal: Refusal) -> Self {
+        No { refusal, record: Commit::default() }
+    }
+}
+
+struct Case<'a> {
+    command: &'a Command,
+    now: Timestamp,
+}
+
+impl Case<'_> {
+    fn judge(&self, loaded: Loaded) -> Result<Commit, No> {
+        match &self.command.action {
+            Action::Open { opening, policy, contents } => {
+                let by = self.principal("open a gate")?;
+                let event = gate::open(opening, by, policy, loaded.run.as_ref(), self.now)?;
+                self.open(opening, event, contents, loaded)
+            }
+            Action::Amend { amendment, contents } => {
+                let by = self.principal("amend a gate")?;
+                let gate = self.visible(loaded.gate, &amendment.gate)?;
+                let event = gate::amend(&gate, amendment, loaded.summary.as_deref(), by, self.now)?;
+                let mut commit = match event {
+                    Some(event) => self.happens(gate, &event),
+                    None => Commit { outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() },
+                };
+                let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
+                commit
+                    .rows
+                    .extend(texts.chain(contents.iter().cloned()).map(|bytes| Row::Artifact(Artifact::new(bytes))));
+                Ok(commit)
+            }
+            Action::Decide(verdict) => {
+                let by = self.principal("decide")?;
+                let gate = self.visible(loaded.gate, &verdict.gate)?;
+                match gate::decide(&gate, verdict, by, self.now) {
+                    Ok(event) => {
+                        let mut commit = self.happens(gate, &event);
+                        let edited = verdict.edited.iter().map(|text| text.as_bytes().to_vec());
+                        commit.rows.extend(edited.map(|bytes| Row::Artifact(Artifact::new(bytes))));
+                        Ok(commit)
+                    }
+                    Err(refusal) => Err(self.record(gate, verdict, refusal)),
+                }
+            }
+            Action::Extend(extension) => {
+                let by = self.principal("extend a gate")?;
+                let gate = self.visible(loaded.gate, &extension.gate)?;
+                let event = gate::extend(&gate, extension, by, self.now)?;
+                Ok(self.happens(gate, &event))
+            }
+            Action::Cancel { gate: id, reason } => {
+                let by = self.principal("cancel a gate")?;
+                let gate = self.visible(loaded.gate, id)?;
+                let event = gate::cancel(&gate, reason, by, self.now)?;
+                Ok(self.happens(gate, &event))
+            }
+            Action::Expire { gate: id } => Ok(self.expire(id, loaded.gate)),
+            Action::Mint(minting) => {
+                let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
+                Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
+            }
+            Action::Revoke { token: id } => {
+                let token = loaded.token.ok_or_else(|| Refusal::UnknownToken { token: id.clone() })?;
+                match token::revoke(&token, &self.command.by, self.now)? {
+                    Some(revoked) => Ok(self.of_token(revoked.clone(), 2, "token.revoked", Row::Revoked(revoked))),
+                    None => Ok(Commit { outcome: Outcome::Token(token), ..Commit::default() }),
+                }
+            }
+        }
+    }
+
+    fn open(&self, opening: &Opening, event: GateEvent, contents: &[Vec<u8>], loaded: Loaded) -> Result<Commit, No> {
+        let GateEvent::Opened(gate) = &event else { unreachable!("an opening opens") };
+        let mut commit = Commit::default();
+        if let Some(twin) = loaded.twin {
+            match gate::expire(&twin, self.now) {
+                None => return self.ask_once(gate, twin, commit),
+                // The twin's timer has not come round yet, but its time is over: that is settled first.
+                Some(lapse) => commit = self.happens(twin, &lapse),
+            }
+            if let Outcome::Gate(twin) = std::mem::take(&mut commit.outcome)
+                && twin.decision().is_none()
+            {
+                return self.ask_once(gate, *twin, commit);
+            }
+        }
+        let mut gate = gate.as_ref().clone();
+        if let (Some(run_id), None) = (&opening.run_id, &loaded.run) {
+            let session_id = gate
+                .session_id
+                .clone()
+                .unwrap_or_else(|| run_id.as_str().parse().expect("what names a run can name its session"));
+            gate.session_id = Some(session_id.clone());
+            gate.initiator = Some(gate.requested_by.clone());
+            let kind = RunKind::External;
+            let run =
+                Run { id: run_id.clone(), kind, session_id, initiator: self.command.by.name(), started_at: self.now };
+            commit.events.push(self.fact(&format!("run:{run_id}"), 1, "run.started", json(&run), &gate));
+            commit.rows.push(Row::Run(run));
+        } else if let Some(session) = &gate.session_id {
+            commit.rows.push(Row::Session(session.clone(), self.now));
+        }
+        let event = GateEvent::Opened(Box::new(gate.clone()));
+        commit.events.push(self.fact(gate.id.as_str(), 1, event.kind(), event.payload(), &gate));
+        commit.timers.extend(timer(&gate));
+        commit.outbox.extend(self.deliveries(&gate, &event));
+        let texts = std::iter::once(opening.summary.as_bytes().to_vec());
+        commit.rows.extend(texts.chain(contents.iter().cloned()).map(|bytes| Row::Artifact(Artifact::new(bytes))));
+        commit.rows.push(Row::Gate(Box::new(gate.clone())));
+        commit.outcome = Outcome::Gate(Box::new(gate));
+        Ok(commit)
+    }
+
+    fn ask_once(&self, opened: &Gate, twin: Gate, commit: Commit) -> Result<Commit, No> {
+        gate::ask_once(opened, &twin)?;
+        Ok(Commit { outcome: Outcome::Existing(Box::new(twin)), ..commit })
+    }
+
+    fn expire(&self, id: &GateId, gate: Option<Gate>) -> Commit {
+        let Some(gate) = gate else {
+            return Commit { timers: vec![TimerChange::Clear(id.clone())], ..Commit::default() };
+        };
+        match gate::expire(&gate, self.now) {
+            Some(event) => self.happens(gate, &event),
+            // Decided, or given more time, since the timer was read: its own row already says when to look again.
+            None => Commit { outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() },
+        }
+    }
+
+    /// Everything that follows from one event on a gate that stands.
+    fn happens(&self, mut gate: Gate, event: &GateEvent) -> Commit {
+        gate.apply(event).expect("an event that the rules just allowed applies");
+        let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), &gate);
+        let timers = match event {
+            GateEvent::Extended { .. } | GateEvent::Escalated { .. } => {
+                vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(gate.id.clone()))]
+            }
+            GateEvent::Decided { .. } => vec![TimerChange::Clear(gate.id.clone())],
+            GateEvent::Opened(_) | GateEvent::Amended { .. } | GateEvent::Vote { .. } | GateEvent::Refused { .. } => {
+                vec![]
+            }
+        };
+        let wakes = match gate.state {
+            State::Closed(_) => gate.run_id.iter().cloned().collect(),
+            State::Pending { .. } => Vec::new(),
+        };
+        Commit {
+            events: vec![fact],
+            timers,
+            outbox: self.deliveries(&gate, event),
+            wakes,
+            rows: vec![Row::Gate(Box::new(gate.clone()))],
+            outcome: Outcome::Gate(Box::new(gate)),
+        }
+    }
+
+    fn record(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> No {
+        let event = GateEvent::Refused {
+            requested_by: gate.requested_by.clone(),
+            attempted: verdict.choice,
+            force: verdict.force,
+            code: refusal.code().to_owned(),
+            refusal: refusal.to_string(),
+        };
+        gate.apply(&event).expect("a refusal changes nothing but the count");
+        let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), &gate);
+        No {
+            refusal,
+            record: Commit { events: vec![fact], rows: vec![Row::Gate(Box::new(gate))], ..Commit::default() },
+        }
+    }
+
+    fn of_token(&self, token: Token, seq: u64, kind: &'static str, row: Row) -> Commit {
+        let fact = Fact {
+            stream: format!("token:{}", token.id).into(),
+            stream_seq: seq,
+            kind: Cow::Borrowed(kind),
+            version: gate::VERSION,
+            actor: self.command.by.name(),
+            on_behalf_of: None,
+            session: None,
+            command_id: self.command.id.clone(),
+            at: self.now,
+            payload: json(&token),
+        };
+        Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
+    }
+
+    fn deliveries(&self, gate: &Gate, event: &GateEvent) -> Vec<Delivery> {
+        match event {
+            GateEvent::Opened(_) | GateEvent::Escalated { .. } | GateEvent::Decided { .. } => {
+                let to = |channel: &String| Delivery {
+                    channel: channel.clone(),
+                    gate: gate.id.clone(),
+                    kind: event.kind(),
+                    at: self.now,
+                };
+                gate.notification_channels.iter().map(to).collect()
+            }
+            GateEvent::Amended { .. }
+            | GateEvent::Vote { .. }
+            | GateEvent::Extended { .. }
+            | GateEvent::Refused { .. } => Vec::new(),
+        }
+    }
+
+    fn fact(&self, stream: &str, stream_seq: u64, kind: &'static str, payload: String, gate: &Gate) -> Fact {
+        Fact {
+            stream: stream.into(),
+            stream_seq,
+            kind: Cow::Borrowed(kind),
+            version: gate::VERSION,
+            actor: self.command.by.name(),
+            on_behalf_of: on_behalf_of(&self.command.action),
+            session: gate.session_id.clone(),
+            command_id: self.command.id.clone(),
+            at: self.now,
+            payload,
+        }
+    }
+
+    fn principal(&self, verb: &'static str) -> Result<&Principal, Refusal> {
+        match &self.command.by {
+            Actor::Principal(principal) => Ok(principal),
+            // Only `expire` and the first tokens come from Folkmoot itself.
+            Actor::System => Err(Refusal::RoleMayNot { role: Role::Viewer, verb }),
+        }
+    }
+
+    /// The gate, if it is there and this principal may know of it.
+    fn visible(&self, gate: Option<Gate>, id: &GateId) -> Result<Gate, Refusal> {
+        let seen = |gate: &Gate| match &self.command.by {
+            Actor::Principal(by) => by.may_see(gate),
+            Actor::System => true,
+        };
+        // An agent that tries to decide on another's gate is refused for what it is, and that is recorded.
+        let decides = matches!(self.command.action, Action::Decide(_));
+        gate.filter(|gate| decides || seen(gate)).ok_or_else(|| Refusal::UnknownGate { gate: id.clone() })
+    }
+}
+
+impl Principal {
+    /// Whether this principal may know of the gate: agents see their own.
+    pub fn may_see(&self, gate: &Gate) -> bool {
+        self.role.sees_everything() || gate.requested_by == self.name
+    }
+}
+
+fn on_behalf_of(action: &Action) -> Option<Name> {
+    match action {
+        Action::Open { opening, .. } => opening.on_behalf_of.clone(),
+        Action::Amend { .. }
+        | Action::Decide(_)
+        | Action::Extend(_)
+        | Action::Cancel { .. }
+        | Action::Expire { .. }
+        | Action::Mint(_)
+        | Action::Revoke { .. } => None,
+    }
+}
+
+fn timer(gate: &Gate) -> Option<TimerChange> {
+    match gate.deadline {
+        Deadline::At(due) => Some(TimerChange::Set(Timer { gate: gate.id.clone(), due })),
+        Deadline::Never => None,
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("structs of texts and integers are JSON")
+}

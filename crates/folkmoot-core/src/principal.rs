@@ -1,0 +1,57 @@
+//! Who a token names, and what that role may do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Name, Refusal};
+
+/// A person, agent or service. A name has one role.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Principal {
+    /// How the log and every page call it.
+    pub name: Name,
+    /// What it may do.
+    pub role: Role,
+}
+
+vocabulary! {
+    /// What a principal may do.
+    pub enum Role {
+        /// Decides, and also overrides and manages tokens.
+        Admin = "admin",
+        /// Decides and answers.
+        Reviewer = "reviewer",
+        /// Opens gates, asks, waits, reads its own. Never decides.
+        Agent = "agent",
+        /// Reads.
+        Viewer = "viewer",
+    }
+}
+
+impl Role {
+    /// Whether this role decides on gates.
+    pub fn decides(self) -> bool {
+        match self {
+            Role::Admin | Role::Reviewer => true,
+            Role::Agent | Role::Viewer => false,
+        }
+    }
+
+    /// Whether this role sees what others have opened.
+    pub fn sees_everything(self) -> bool {
+        match self {
+            Role::Admin | Role::Reviewer | Role::Viewer => true,
+            Role::Agent => false,
+        }
+    }
+}
+
+/// Names that the log uses for what no principal did.
+const RESERVED: [&str; 4] = ["auto", "system", "timer", "timeout"];
+
+/// Refuses a name under which the log records what no principal did.
+pub fn check_name(name: &Name) -> Result<(), Refusal> {
+    if RESERVED.contains(&name.as_str()) || name.as_str().starts_with("ai:") {
+        return Err(Refusal::invalid("name", format!("{name:?} is reserved; choose another")));
+    }
+    Ok(())
+}

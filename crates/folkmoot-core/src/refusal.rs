@@ -1,0 +1,103 @@
+//! The rules say no. Expected, shown to the caller, never logged as a fault.
+
+use crate::{
+    Deadline, Digest, GateId, Name, Role, RunId, TokenId,
+    gate::{Choice, Decision},
+};
+
+/// Why a command was refused, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each sentence says it")]
+pub enum Refusal {
+    #[error("there is no gate {gate}; `folkmoot gate list` shows those you can see")]
+    UnknownGate { gate: GateId },
+    #[error("the gate was already decided: {} by {} at {}", .decision.decision, .decision.reviewer, .decision.decided_at)]
+    Decided { decision: Box<Decision> },
+    #[error("gate {gate} cannot be changed any more: its deadline has passed; open another one")]
+    Overdue { gate: GateId, deadline: Deadline },
+    #[error(
+        "the content has changed since you saw it: it is now revision {revision} with digest {current}; read it again"
+    )]
+    StaleDigest { seen: Digest, current: Digest, revision: u32 },
+    #[error(
+        "this gate is critical, so a decision must name the digest of what was seen; read the gate and send its digest"
+    )]
+    DigestRequired { current: Digest },
+    #[error("you opened gate {gate}; somebody else must decide on it")]
+    OwnGate { gate: GateId },
+    #[error("you started the run of gate {gate}, and its policy denies self-review; somebody else must decide on it")]
+    SelfReview { gate: GateId },
+    #[error("the role {role} may not {verb}; use a token of somebody who may")]
+    RoleMayNot { role: Role, verb: &'static str },
+    #[error("only {} may decide on this gate", names(.reviewers))]
+    NotAReviewer { reviewers: Vec<Name> },
+    #[error("this gate does not allow {choice}; it allows {}", words(.allowed))]
+    NotAllowed { choice: Choice, allowed: Vec<Choice> },
+    #[error("say why: {choice} needs a reason here")]
+    ReasonRequired { choice: Choice },
+    #[error("say what to change: an adjustment needs feedback or an edited text")]
+    FeedbackRequired,
+    #[error("you have already voted on this revision of gate {gate}; one person counts once")]
+    AlreadyVoted { gate: GateId },
+    #[error("an agent may only tighten the policy, and {field} would weaken it: the policy is {policy}")]
+    WeakensPolicy { field: &'static str, policy: String },
+    #[error("only {requester}, who opened this gate, may {verb} it")]
+    NotRequester { requester: Name, verb: &'static str },
+    #[error("the gate already waits that long; an extension must end later than the deadline that stands")]
+    DeadlineNotLater { deadline: Deadline },
+    #[error("your pending gate {gate} has this dedupe_key and asks something else; amend it, or use another key")]
+    DedupeConflict { gate: GateId },
+    #[error("this Idempotency-Key was used with another request; use a new key for a new request")]
+    IdempotencyMismatch,
+    #[error("run {run} was started by somebody else; name a run of your own")]
+    NotYourRun { run: RunId },
+    #[error("{name} exists and has the role {role}; a name has one role")]
+    RoleTaken { name: Name, role: Role },
+    #[error("there is no token {token}; `folkmoot token list` shows those there are")]
+    UnknownToken { token: TokenId },
+    #[error("{field} {problem}")]
+    Invalid { field: &'static str, problem: String },
+}
+
+impl Refusal {
+    /// A field that breaks a rule of its own.
+    pub fn invalid(field: &'static str, problem: impl Into<String>) -> Self {
+        Refusal::Invalid { field, problem: problem.into() }
+    }
+
+    /// The stable code, as docs/errors.md lists it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refusal::UnknownGate { .. } => "unknown_gate",
+            Refusal::Decided { .. } => "gate_decided",
+            Refusal::Overdue { .. } => "gate_overdue",
+            Refusal::StaleDigest { .. } => "stale_digest",
+            Refusal::DigestRequired { .. } => "digest_required",
+            Refusal::OwnGate { .. } => "own_gate",
+            Refusal::SelfReview { .. } => "self_review",
+            Refusal::RoleMayNot { .. } => "role_may_not",
+            Refusal::NotAReviewer { .. } => "not_a_reviewer",
+            Refusal::NotAllowed { .. } => "decision_not_allowed",
+            Refusal::ReasonRequired { .. } => "reason_required",
+            Refusal::FeedbackRequired => "feedback_required",
+            Refusal::AlreadyVoted { .. } => "already_voted",
+            Refusal::WeakensPolicy { .. } => "weakens_policy",
+            Refusal::NotRequester { .. } => "not_requester",
+            Refusal::DeadlineNotLater { .. } => "deadline_not_later",
+            Refusal::DedupeConflict { .. } => "dedupe_conflict",
+            Refusal::IdempotencyMismatch => "idempotency_mismatch",
+            Refusal::NotYourRun { .. } => "not_your_run",
+            Refusal::RoleTaken { .. } => "role_taken",
+            Refusal::UnknownToken { .. } => "unknown_token",
+            Refusal::Invalid { .. } => "invalid",
+        }
+    }
+}
+
+fn names(names: &[Name]) -> String {
+    names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn words(choices: &[Choice]) -> String {
+    choices.iter().map(|choice| choice.word()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,58 @@
+//! Closed vocabularies: an enum, its words, and the way back. Database, wire and pages derive from these.
+
+/// A word that is not in a vocabulary, and those that are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is not one of {}", .known.join(", "))]
+pub struct UnknownWord {
+    /// What was said.
+    pub word: String,
+    /// What could have been said.
+    pub known: &'static [&'static str],
+}
+
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* pub enum $name:ident { $($(#[$item_doc:meta])* $item:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$item_doc])* $item,)+ }
+
+        impl $name {
+            /// Every word, in order.
+            pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// The word for it.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$item => $word,)+ }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::vocabulary::UnknownWord;
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                match word {
+                    $($word => Ok($name::$item),)+
+                    _ => Err($crate::vocabulary::UnknownWord { word: word.chars().take(80).collect(), known: Self::WORDS }),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.word())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.word())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                word.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
