@@ -15,25 +15,8 @@ mod tests;
 /// What each crate of the workspace may name among its own kind.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("folkmoot", &["folkmoot-api", "folkmoot-server"]),
-    (
-        "folkmoot-server",
-        &[
-            "folkmoot-api",
-            "folkmoot-workflows",
-            "folkmoot-engine",
-            "folkmoot-store",
-            "folkmoot-core",
-        ],
-    ),
-    (
-        "folkmoot-workflows",
-        &[
-            "folkmoot-engine",
-            "folkmoot-llm",
-            "folkmoot-tools",
-            "folkmoot-core",
-        ],
-    ),
+    ("folkmoot-server", &["folkmoot-api", "folkmoot-workflows", "folkmoot-engine", "folkmoot-store", "folkmoot-core"]),
+    ("folkmoot-workflows", &["folkmoot-engine", "folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
     ("folkmoot-engine", &["folkmoot-store", "folkmoot-core"]),
     ("folkmoot-store", &["folkmoot-core"]),
     ("folkmoot-api", &["folkmoot-core"]),
@@ -41,10 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("folkmoot-llm", &["folkmoot-core"]),
     ("folkmoot-core", &[]),
     // Measures the layers from inside as well as through the door.
-    (
-        "folkmoot-bench",
-        &["folkmoot-engine", "folkmoot-store", "folkmoot-core"],
-    ),
+    ("folkmoot-bench", &["folkmoot-engine", "folkmoot-store", "folkmoot-core"]),
     ("xtask", &[]),
 ];
 
@@ -58,10 +38,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         eprintln!("{fault}");
     }
     if !faults.is_empty() {
-        bail!(
-            "{} of the arrows are wrong; DESIGN.md §4 draws them",
-            faults.len()
-        );
+        bail!("{} of the arrows are wrong; DESIGN.md §4 draws them", faults.len());
     }
     println!("arrows: all crates depend on each other as designed");
     Ok(ExitCode::SUCCESS)
@@ -75,10 +52,7 @@ fn tree(which: &[&str]) -> Result<String> {
         .output()
         .context("cannot start cargo tree")?;
     if !output.status.success() {
-        bail!(
-            "cargo tree failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        bail!("cargo tree failed:\n{}", String::from_utf8_lossy(&output.stderr));
     }
     String::from_utf8(output.stdout).context("cargo tree printed something other than UTF-8")
 }
@@ -86,16 +60,10 @@ fn tree(which: &[&str]) -> Result<String> {
 /// Judges the output of `cargo tree --workspace --depth 1 --prefix depth`: one sentence for each fault.
 fn wrong_arrows(tree: &str) -> Vec<String> {
     let lines: Vec<(usize, &str)> = tree.lines().filter_map(depth_and_name).collect();
-    let ours: BTreeSet<&str> = lines
-        .iter()
-        .filter(|(depth, _)| *depth == 0)
-        .map(|(_, name)| *name)
-        .collect();
+    let ours: BTreeSet<&str> = lines.iter().filter(|(depth, _)| *depth == 0).map(|(_, name)| *name).collect();
     if !ours.contains("folkmoot-core") {
         // Cargo changed what it prints, and every arrow would pass unseen.
-        return vec![
-            "no folkmoot-core in the tree: cannot read what `cargo tree` printed".to_owned(),
-        ];
+        return vec!["no folkmoot-core in the tree: cannot read what `cargo tree` printed".to_owned()];
     }
 
     let mut faults = Vec::new();
@@ -108,9 +76,7 @@ fn wrong_arrows(tree: &str) -> Vec<String> {
                     "{from} has no rule: add it to ALLOWED in xtask/src/arrows.rs, as DESIGN.md §4 says"
                 ));
             }
-        } else if ours.contains(name)
-            && allowed(from).is_some_and(|allowed| !allowed.contains(&name))
-        {
+        } else if ours.contains(name) && allowed(from).is_some_and(|allowed| !allowed.contains(&name)) {
             faults.push(format!(
                 "{from} -> {name} points the wrong way: remove `{name}` from {from}'s Cargo.toml, and move \
                  what it needs to a crate that both may use ({})",
@@ -123,11 +89,7 @@ fn wrong_arrows(tree: &str) -> Vec<String> {
 
 /// Judges the output of `cargo tree --package folkmoot-core --prefix depth`.
 fn impurities(tree: &str) -> Vec<String> {
-    let names: BTreeSet<&str> = tree
-        .lines()
-        .filter_map(depth_and_name)
-        .map(|(_, name)| name)
-        .collect();
+    let names: BTreeSet<&str> = tree.lines().filter_map(depth_and_name).map(|(_, name)| name).collect();
     if !names.contains("folkmoot-core") {
         return vec!["cannot read folkmoot-core's tree as `cargo tree` printed it".to_owned()];
     }
@@ -144,10 +106,7 @@ fn impurities(tree: &str) -> Vec<String> {
 }
 
 fn allowed(from: &str) -> Option<&'static [&'static str]> {
-    ALLOWED
-        .iter()
-        .find(|(name, _)| *name == from)
-        .map(|(_, allowed)| *allowed)
+    ALLOWED.iter().find(|(name, _)| *name == from).map(|(_, allowed)| *allowed)
 }
 
 fn describe(allowed: &[&str]) -> String {

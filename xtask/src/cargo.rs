@@ -27,9 +27,8 @@ pub(crate) fn cargo() -> Command {
     }
     command.current_dir(root());
     for (name, _) in env::vars_os() {
-        let told_by_cargo_run = name.to_str().is_some_and(|name| {
-            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
-        });
+        let told_by_cargo_run =
+            name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"));
         if told_by_cargo_run {
             command.env_remove(name);
         }
@@ -39,9 +38,7 @@ pub(crate) fn cargo() -> Command {
 
 /// Runs the command, and makes its end ours.
 pub(crate) fn exit_code(command: &mut Command) -> Result<ExitCode> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
     Ok(code_of(status))
 }
 

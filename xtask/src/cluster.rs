@@ -72,11 +72,7 @@ impl Cluster {
         if let Some(told) = warden.stdout.take() {
             BufReader::new(told).read_line(&mut connection)?;
         }
-        let cluster = Self {
-            warden,
-            hold,
-            connection: connection.trim_end().to_owned(),
-        };
+        let cluster = Self { warden, hold, connection: connection.trim_end().to_owned() };
         if cluster.connection.is_empty() {
             bail!("no PostgreSQL for us; the reason is above");
         }
@@ -115,11 +111,7 @@ pub(crate) fn hold(arguments: &[String]) -> Result<ExitCode> {
     let home = Home::create(sync, &account)?;
     let server = Server::start_any(&installations, &home, &account, sync)?;
     let mut stdout = io::stdout();
-    writeln!(
-        stdout,
-        "host={} user=folkmoot dbname=postgres",
-        home.socket().display()
-    )?;
+    writeln!(stdout, "host={} user=folkmoot dbname=postgres", home.socket().display())?;
     stdout.flush()?;
 
     io::stdin().read_to_end(&mut Vec::new())?;
@@ -179,14 +171,9 @@ impl Account {
             return Ok(Self { stand_in: None });
         }
         for name in ["postgres", "nobody"] {
-            let ids = (
-                packages::id("-u", Some(name)),
-                packages::id("-g", Some(name)),
-            );
+            let ids = (packages::id("-u", Some(name)), packages::id("-g", Some(name)));
             if let (Some(uid), Some(gid)) = ids {
-                return Ok(Self {
-                    stand_in: Some((uid, gid)),
-                });
+                return Ok(Self { stand_in: Some((uid, gid)) });
             }
         }
         bail!("PostgreSQL refuses to run as root, and there is no user `postgres` or `nobody`");
@@ -230,20 +217,11 @@ impl Home {
             Sync::On => PathBuf::from("/var/tmp"),
             Sync::Off => std::env::temp_dir(),
         };
-        let parent = if parent.is_dir() {
-            parent
-        } else {
-            std::env::temp_dir()
-        };
+        let parent = if parent.is_dir() { parent } else { std::env::temp_dir() };
 
-        let home = Self {
-            folder: create_folder(&parent)?,
-        };
+        let home = Self { folder: create_folder(&parent)? };
         if home.socket_file().as_os_str().len() > SOCKET_PATH_MAX {
-            bail!(
-                "{} is too long for a socket; set TMPDIR to a shorter path",
-                home.socket_file().display()
-            );
+            bail!("{} is too long for a socket; set TMPDIR to a shorter path", home.socket_file().display());
         }
         // Passable, not readable: the account has to reach its two folders.
         fs::set_permissions(&home.folder, fs::Permissions::from_mode(0o711))?;
@@ -301,12 +279,7 @@ struct Server {
 }
 
 impl Server {
-    fn start_any(
-        installations: &[PathBuf],
-        home: &Home,
-        account: &Account,
-        sync: Sync,
-    ) -> Result<Self> {
+    fn start_any(installations: &[PathBuf], home: &Home, account: &Account, sync: Sync) -> Result<Self> {
         let mut failures = String::new();
         for programs in installations {
             match Self::start(programs, home, account, sync) {
@@ -331,10 +304,7 @@ impl Server {
             .output()
             .context("cannot start initdb")?;
         if !initdb.status.success() {
-            bail!(
-                "initdb failed: {}",
-                String::from_utf8_lossy(&initdb.stderr).trim()
-            );
+            bail!("initdb failed: {}", String::from_utf8_lossy(&initdb.stderr).trim());
         }
 
         let log = fs::File::create(home.log())?;
@@ -405,11 +375,8 @@ impl Drop for Server {
 
 /// The eighth line of `postmaster.pid` is PostgreSQL's own word for it.
 fn says_ready(data: &Path) -> bool {
-    fs::read_to_string(data.join("postmaster.pid")).is_ok_and(|text| {
-        text.lines()
-            .nth(7)
-            .is_some_and(|status| status.trim() == "ready")
-    })
+    fs::read_to_string(data.join("postmaster.pid"))
+        .is_ok_and(|text| text.lines().nth(7).is_some_and(|status| status.trim() == "ready"))
 }
 
 fn empty(folder: &Path) -> Result<()> {

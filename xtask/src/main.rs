@@ -24,8 +24,9 @@ usage: cargo xtask <verb>
   lint                        rustfmt and clippy, warnings refused
   arrows                      that our crates depend on each other only as DESIGN.md §4 allows
   deny                        licences, banned crates and sources, by cargo-deny
-  bench [--quick] [--only NAME] [--json PATH]
-                              the ratios of DESIGN.md §13, as a table and as JSON
+  bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
+                              the ratios of DESIGN.md §13, as a table and as JSON; NAME is gate-check,
+                              limits, cycles, wake, cold-start or memory
 
 `test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it.
 ";

@@ -18,15 +18,10 @@ pub(crate) fn works(program: &str) -> bool {
 /// Installs a Debian package, or says who must.
 pub(crate) fn install(package: &str, why: &str) -> Result<()> {
     if !is_root() || !works("apt-get") {
-        bail!(
-            "{why}: install it first (on Debian: `apt-get install --no-install-recommends {package}`)"
-        );
+        bail!("{why}: install it first (on Debian: `apt-get install --no-install-recommends {package}`)");
     }
     eprintln!("xtask: {why}; installing the package {package}");
-    for arguments in [
-        &["update"][..],
-        &["install", "-y", "--no-install-recommends", package],
-    ] {
+    for arguments in [&["update"][..], &["install", "-y", "--no-install-recommends", package]] {
         let done = Command::new("apt-get")
             .args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")

@@ -77,10 +77,7 @@ fn the_core_may_not_reach_tokio_at_any_depth() {
 /// Each fault must begin with the words given for it, and there must be no other.
 #[track_caller]
 fn check(tree: &str, expected: &[&str]) {
-    let tree: String = tree
-        .lines()
-        .map(|line| format!("{}\n", line.trim()))
-        .collect();
+    let tree: String = tree.lines().map(|line| format!("{}\n", line.trim())).collect();
     let faults = wrong_arrows(&tree);
     assert_eq!(faults.len(), expected.len(), "{faults:#?}");
     for (fault, expected) in faults.iter().zip(expected) {
