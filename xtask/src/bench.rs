@@ -1,12 +1,12 @@
 //! `cargo xtask bench`: builds what is measured, brings a durable PostgreSQL, and hands over to
 //! `folkmoot-bench`, which measures.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
 use crate::{
-    cargo::{cargo, exit_code, target_dir},
+    cargo::{cargo, exit_code, target_dir, terminated_with_us},
     cluster::{Cluster, Sync},
 };
 
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let binaries = target_dir().join("release");
     let cluster = Cluster::start(Sync::On)?;
     exit_code(
-        Command::new(binaries.join("folkmoot-bench"))
+        terminated_with_us(&binaries.join("folkmoot-bench"))
             .arg("run")
             .args(arguments)
             .env("FOLKMOOT_BENCH_SERVER", binaries.join("folkmoot"))

@@ -18,13 +18,7 @@ use crate::packages;
 /// between `cargo xtask test` and `cargo test`.
 pub(crate) fn cargo() -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command;
-    if packages::works("setpriv") {
-        command = Command::new("setpriv");
-        command.args(["--pdeathsig=TERM", "--"]).arg(cargo);
-    } else {
-        command = Command::new(cargo);
-    }
+    let mut command = terminated_with_us(Path::new(&cargo));
     command.current_dir(root());
     for (name, _) in env::vars_os() {
         let told_by_cargo_run =
@@ -33,6 +27,16 @@ pub(crate) fn cargo() -> Command {
             command.env_remove(name);
         }
     }
+    command
+}
+
+/// A program that the kernel terminates when we die, where `setpriv` can ask for it.
+pub(crate) fn terminated_with_us(program: &Path) -> Command {
+    if !packages::works("setpriv") {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig=TERM", "--"]).arg(program);
     command
 }
 
