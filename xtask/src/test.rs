@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::{
     cargo::{cargo, exit_code},
@@ -13,6 +13,7 @@ use crate::{
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if !packages::works("strace") {
         packages::install("strace", "the tests make fdatasync fail with strace")?;
+        ensure!(packages::works("strace"), "strace was installed, but does not run");
     }
     let cluster = Cluster::start(Sync::Off)?;
 
