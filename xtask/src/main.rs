@@ -1,1 +1,73 @@
-fn main() {}
+//! What is longer than a line: test set-up, checks, benchmarks. Run it as `cargo xtask <verb>`.
+//!
+//! It stands on std and anyhow alone, so that it builds in a second and a check never waits for the
+//! crates that it checks.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+mod arrows;
+mod bench;
+mod cargo;
+mod cluster;
+mod deny;
+mod lint;
+mod packages;
+mod test;
+
+const HELP: &str = "\
+usage: cargo xtask <verb>
+
+  test [args] [-- test args]  every test, with a PostgreSQL of its own; arguments go to `cargo test`
+                              (naming packages with -p takes the place of --workspace)
+  lint                        rustfmt and clippy, warnings refused
+  arrows                      that our crates depend on each other only as DESIGN.md §4 allows
+  deny                        licences, banned crates and sources, by cargo-deny
+  bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
+                              the ratios of DESIGN.md §13, as a table and as JSON; NAME is gate-check,
+                              limits, cycles, wake, cold-start or memory
+
+`test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode> {
+    let Some((verb, rest)) = arguments.split_first() else {
+        eprint!("{HELP}");
+        return Ok(ExitCode::from(2));
+    };
+    match verb.as_str() {
+        "test" => test::run(rest),
+        "bench" => bench::run(rest),
+        "lint" => no_more(rest).and_then(|()| lint::run()),
+        "arrows" => no_more(rest).and_then(|()| arrows::run()),
+        "deny" => no_more(rest).and_then(|()| deny::run()),
+        cluster::HOLD_VERB => cluster::hold(rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        unknown => {
+            eprint!("xtask: no verb `{unknown}`\n\n{HELP}");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+fn no_more(rest: &[String]) -> Result<()> {
+    if let Some(extra) = rest.first() {
+        bail!("unexpected argument `{extra}`; `cargo xtask help` shows what each verb takes");
+    }
+    Ok(())
+}

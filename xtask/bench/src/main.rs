@@ -1,1 +1,47 @@
-fn main() {}
+//! Measures Folkmoot beside the limits of the machine that it runs on, and prints the ratios.
+//!
+//!     run ──┬──▶ folkmoot serve        what is measured
+//!           ├──▶ folkmoot-bench bare   an HTTP server that does nothing: the ceiling
+//!           └──▶ folkmoot-bench load   who asks, in a process of its own
+//!
+//! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute does.
+//! A measurement with a single error is reported as failed and never as a figure.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+mod allocations;
+mod bare;
+mod children;
+mod gate_check;
+mod http;
+mod load;
+mod options;
+mod report;
+mod run;
+mod server;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+
+fn main() -> ExitCode {
+    match dispatch() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("folkmoot-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch() -> Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (verb, rest) = arguments.split_first().context("start me with `cargo xtask bench`")?;
+    match (verb.as_str(), rest) {
+        ("run", options) => run::run(&options::parse(options)?),
+        ("load", [job]) => load::run(job),
+        ("bare", []) => bare::serve(),
+        _ => bail!("start me with `cargo xtask bench`"),
+    }
+}

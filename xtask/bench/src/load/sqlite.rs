@@ -1,0 +1,35 @@
+//! The rate at which this disk lets SQLite commit one row at a time, with the store's settings.
+
+use std::{path::Path, time::Instant};
+
+use anyhow::{Result, ensure};
+use rusqlite::Connection;
+
+use super::{Found, Tally, Window};
+
+/// About what a gate's row and its event take.
+pub(super) const ROW: &str = concat!(
+    "01234567890123456789012345678901234567890123456789",
+    "01234567890123456789012345678901234567890123456789",
+    "01234567890123456789012345678901234567890123456789",
+    "01234567890123456789012345678901234567890123456789",
+    "01234567890123456789012345678901234567890123456789",
+);
+
+pub(super) fn run(folder: &Path, window: Window) -> Result<Found> {
+    let database = Connection::open(folder.join("raw.db"))?;
+    let mode: String = database.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
+    ensure!(mode == "wal", "no write-ahead log here, but `{mode}`");
+    database.execute_batch(
+        "pragma synchronous = full;
+         create table if not exists raw (id integer primary key, body text not null);",
+    )?;
+    let mut insert = database.prepare("insert into raw (body) values (?1)")?;
+    let mut tally = Tally::new(Instant::now(), window);
+    while !tally.is_over() {
+        let began = Instant::now();
+        insert.execute([ROW])?;
+        tally.finished(began);
+    }
+    Ok(tally.found())
+}

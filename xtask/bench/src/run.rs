@@ -1,0 +1,257 @@
+//! The measurements, in rounds.
+//!
+//! Each round measures the limits and Folkmoot within seconds of each other, and a ratio is taken inside
+//! its round; the table shows the median round.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitCode, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    children, gate_check,
+    load::{self, Job, Window},
+    options::{Measure, Options},
+    report::{Report, Round},
+    server::Server,
+};
+
+mod database;
+
+pub(crate) const CLIENTS: [usize; 4] = [1, 16, 64, 256];
+
+/// How much of everything.
+struct Scale {
+    rounds: usize,
+    limits: Window,
+    cycles: Window,
+    wakes: usize,
+    starts: usize,
+    gates: usize,
+}
+
+impl Scale {
+    fn of(options: &Options) -> Self {
+        if options.quick {
+            Self {
+                rounds: 1,
+                limits: window(100, 700),
+                cycles: window(300, 1_000),
+                wakes: 200,
+                starts: 3,
+                gates: 10_000,
+            }
+        } else {
+            Self {
+                rounds: 3,
+                limits: window(500, 2_000),
+                cycles: window(1_000, 4_000),
+                wakes: 1_000,
+                starts: 5,
+                gates: 100_000,
+            }
+        }
+    }
+}
+
+fn window(warm_up_ms: u64, measured_ms: u64) -> Window {
+    Window { warm_up: Duration::from_millis(warm_up_ms), measured: Duration::from_millis(measured_ms) }
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let scale = Scale::of(options);
+    // Not /tmp, which may be memory: a sync has to cost what it costs.
+    let parent = if Path::new("/var/tmp").is_dir() { PathBuf::from("/var/tmp") } else { std::env::temp_dir() };
+    let folder = tempfile::Builder::new().prefix("folkmoot-bench-").tempdir_in(parent)?;
+    children::die_cleanly(folder.path())?;
+
+    let mut report = Report::new(options.quick, folder.path());
+    for number in 1..=scale.rounds {
+        eprintln!("round {number} of {}", scale.rounds);
+        let here = folder.path().join(format!("round-{number}"));
+        std::fs::create_dir(&here)?;
+        let mut bench = Bench { options, scale: &scale, here, number, round: Round::default() };
+        bench.measure();
+        report.add(bench.round);
+    }
+    print!("{}", report.table());
+    std::fs::write(&options.json, report.json()?)
+        .with_context(|| format!("cannot write {}", options.json.display()))?;
+    eprintln!("figures: {}", options.json.display());
+    Ok(if report.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// One round.
+struct Bench<'a> {
+    options: &'a Options,
+    scale: &'a Scale,
+    here: PathBuf,
+    number: usize,
+    round: Round,
+}
+
+impl Bench<'_> {
+    /// Whatever fails is recorded in the round, and the rest goes on.
+    fn measure(&mut self) {
+        let wants = |measure| self.options.wants(measure);
+        if wants(Measure::GateCheck) {
+            let cost = gate_check::measure();
+            self.round.put("gate check, off, ns", Ok(cost.nanoseconds));
+            let allocations = cost.allocations as f64;
+            self.round.put("gate check, off, allocations", Ok(allocations));
+        }
+        if wants(Measure::ColdStart) {
+            let started = self.cold_start();
+            self.round.put("cold start, ms", started);
+        }
+        if wants(Measure::Limits) {
+            self.limits();
+        }
+        if wants(Measure::Cycles) || wants(Measure::Wake) {
+            self.on("SQLite", |bench| {
+                let data = bench.folder("cycles-sqlite")?;
+                bench.cycles_and_wakes("SQLite", &data, None)
+            });
+            self.on("PostgreSQL", |bench| {
+                let data = bench.folder("cycles-postgres")?;
+                let database = database::create(&format!("folkmoot_{}", bench.number))?;
+                bench.cycles_and_wakes("PostgreSQL", &data, Some(&database.connection))
+            });
+        }
+        if wants(Measure::Memory) {
+            let measured = self.memory();
+            self.round.note("memory", measured);
+        }
+    }
+
+    /// What fails before there is any figure fails under the backend's name.
+    fn on(&mut self, backend: &str, measure: impl FnOnce(&mut Self) -> Result<()>) {
+        let measured = measure(self);
+        self.round.note(backend, measured);
+    }
+
+    fn folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.here.join(name);
+        std::fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+
+    fn cold_start(&self) -> Result<f64> {
+        let mut took = Vec::new();
+        for start in 0..self.scale.starts {
+            let data = self.folder(&format!("cold-{start}"))?;
+            let server = Server::start(&data, None)?;
+            took.push(server.ready_after.as_secs_f64() * 1e3);
+            server.stop()?;
+        }
+        Ok(crate::report::median(&took).unwrap_or(f64::NAN))
+    }
+
+    fn limits(&mut self) {
+        let window = self.scale.limits;
+        let found = self.folder("raw-sqlite").and_then(|folder| load::spawn(&Job::Sqlite { folder, window }));
+        self.round.put_rate("raw SQLite commits", "1", found);
+
+        match database::create(&format!("raw_{}", self.number)) {
+            Err(error) => self.round.note("raw PostgreSQL commits", Err(error)),
+            Ok(database) => {
+                for clients in [1, 64] {
+                    let found =
+                        load::spawn(&Job::Postgres { connection: database.connection.clone(), clients, window });
+                    let clients = clients.to_string();
+                    self.round.put_rate("raw PostgreSQL commits", &clients, found);
+                }
+            }
+        }
+
+        let found = BareServer::start()
+            .and_then(|server| load::spawn(&Job::Bare { address: server.address.parse()?, clients: 64, window }));
+        self.round.put_rate("bare HTTP requests", "64", found);
+    }
+
+    fn cycles_and_wakes(&mut self, backend: &str, data: &Path, database: Option<&str>) -> Result<()> {
+        let server = Server::start(data, database)?;
+        if self.options.wants(Measure::Wake) {
+            let found = load::spawn(&Job::Wake { target: server.target(), times: self.scale.wakes });
+            self.round.put_times(&format!("{backend} wake"), found);
+        }
+        if self.options.wants(Measure::Cycles) {
+            for clients in CLIENTS {
+                let found = load::spawn(&Job::Cycles { target: server.target(), clients, window: self.scale.cycles });
+                let name = format!("{backend} cycles");
+                self.round.put_rate(&name, &clients.to_string(), found);
+            }
+        }
+        server.stop()
+    }
+
+    /// Memory of gates that nobody waits for, while they are opened and after a restart.
+    fn memory(&mut self) -> Result<()> {
+        const WARM_UP: usize = 1_000;
+        let gates = self.options.gates.unwrap_or(self.scale.gates);
+        let data = self.folder("memory")?;
+        let server = Server::start(&data, None)?;
+        let empty = server.resident_bytes()?;
+        let open = |times| load::spawn(&Job::Open { target: server.target(), clients: 64, times });
+        // The first gates also fill caches and pools, which do not grow with the number of gates.
+        open(WARM_UP)?;
+        settle();
+        let before = server.resident_bytes()?;
+        let opened = open(gates)?;
+        settle();
+        let after = server.resident_bytes()?;
+        server.stop()?;
+
+        let server = Server::start(&data, None)?;
+        settle();
+        let restarted = server.resident_bytes()?;
+        let ready_after = server.ready_after;
+        server.stop()?;
+
+        let each = |from: u64, to: u64, count: usize| Ok((to as f64 - from as f64) / 1024.0 / count as f64);
+        self.round.put("pending gates, count", Ok(gates as f64));
+        self.round.put("gates opened, per s", Ok(opened.per_second));
+        self.round.put("memory per pending gate, KB", each(before, after, gates));
+        self.round.put("memory per pending gate after a restart, KB", each(empty, restarted, gates + WARM_UP));
+        self.round.put("resident, empty, MB", Ok(empty as f64 / 1048576.0));
+        self.round.put("resident after a restart, MB", Ok(restarted as f64 / 1048576.0));
+        self.round.put("restart to ready, ms", Ok(ready_after.as_secs_f64() * 1e3));
+        Ok(())
+    }
+}
+
+/// The connections of the load generator are gone; its buffers follow a moment later.
+fn settle() {
+    std::thread::sleep(Duration::from_secs(1));
+}
+
+/// `folkmoot-bench bare`, in its own process; it ends with the pipe that we hold.
+struct BareServer {
+    process: Child,
+    address: String,
+}
+
+impl BareServer {
+    fn start() -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("bare").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = children::spawn(&mut command)?;
+        let stdout = process.stdout.take().context("the bare server's output")?;
+        let mut server = Self { process, address: String::new() };
+        BufReader::new(stdout).read_line(&mut server.address)?;
+        server.address.truncate(server.address.trim_end().len());
+        Ok(server)
+    }
+}
+
+impl Drop for BareServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        children::ended(&self.process);
+    }
+}

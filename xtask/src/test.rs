@@ -1,0 +1,35 @@
+//! `cargo xtask test`: every test of the workspace, with a PostgreSQL that lives as long as they do.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+
+use crate::{
+    cargo::{cargo, exit_code},
+    cluster::{Cluster, Sync},
+    packages,
+};
+
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    if !packages::works("strace") {
+        packages::install("strace", "the tests make fdatasync fail with strace")?;
+        ensure!(packages::works("strace"), "strace was installed, but does not run");
+    }
+    let cluster = Cluster::start(Sync::Off)?;
+
+    let mut test = cargo();
+    test.args(["test", "--locked"]);
+    if !names_packages(arguments) {
+        test.arg("--workspace");
+    }
+    test.args(arguments);
+    test.env("FOLKMOOT_TEST_POSTGRES", cluster.connection());
+    exit_code(&mut test)
+}
+
+fn names_packages(arguments: &[String]) -> bool {
+    arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| argument.starts_with("-p") || argument.starts_with("--package"))
+}
