@@ -17,19 +17,19 @@ pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
     let case = Case { command, now };
     match case.judge(loaded) {
         Ok(commit) => Judgement::Done(commit),
-        Err(No { refusal, record }) => Judgement::Refused(refusal, record),
+        Err(No { refusal, record }) => Judgement::Refused(refusal, *record),
     }
 }
 
 /// A refusal, and what is recorded about it.
 struct No {
     refusal: Refusal,
-    record: Commit,
+    record: Box<Commit>,
 }
 
 impl From<Refusal> for No {
     fn from(refusal: Refusal) -> Self {
-        No { refusal, record: Commit::default() }
+        No { refusal, record: Box::default() }
     }
 }
 
@@ -153,8 +153,12 @@ impl Case<'_> {
         };
         match gate::expire(&gate, self.now) {
             Some(event) => self.happens(gate, &event),
-            // Decided, or given more time, since the timer was read: its own row already says when to look again.
-            None => Commit { outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() },
+            // Decided, or given more time, since the timer was read: the timer follows the row.
+            None => {
+                let stands = timer(&gate).filter(|_| gate.decision().is_none());
+                let timers = vec![stands.unwrap_or_else(|| TimerChange::Clear(gate.id.clone()))];
+                Commit { timers, outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() }
+            }
         }
     }
 
@@ -197,7 +201,7 @@ impl Case<'_> {
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), &gate);
         No {
             refusal,
-            record: Commit { events: vec![fact], rows: vec![Row::Gate(Box::new(gate))], ..Commit::default() },
+            record: Box::new(Commit { events: vec![fact], rows: vec![Row::Gate(Box::new(gate))], ..Commit::default() }),
         }
     }
 

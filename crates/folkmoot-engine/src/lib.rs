@@ -1,1 +1,160 @@
-//! Skeleton.
+//! The verbs of Folkmoot, and what goes on between them: deadlines that fire, waiters that wake, the feed.
+//!
+//! Every door calls the same verb. A verb makes a command of what it was given and hands it to the store; it holds no
+//! rule of its own. What follows a commit (waking, telling) is driven by the log alone, so it does not matter which
+//! node wrote it.
+
+mod audit;
+mod check;
+mod commands;
+mod credentials;
+mod deadlines;
+mod feed;
+mod host;
+mod texts;
+mod wait;
+
+use std::sync::Arc;
+
+use folkmoot_core::{
+    CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, Timestamp, gate::Policy,
+};
+use folkmoot_store::{AnyStore, GateQuery, GateView, Page, Store};
+use tokio_util::sync::CancellationToken;
+
+pub use audit::Report;
+pub use check::Passed;
+pub use commands::{NewArtifact, Minted, Opened, Request};
+pub use folkmoot_store::{Cursor, Error};
+pub use host::{Host, Task, TokioHost};
+pub use wait::Waiter;
+
+/// The running engine. Clones are the same engine.
+#[derive(Clone, Debug)]
+pub struct Engine(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: AnyStore,
+    host: Arc<dyn Host>,
+    policy: Policy,
+    credentials: credentials::Credentials,
+    deadlines: deadlines::Deadlines,
+    waiters: wait::Waiters,
+    texts: texts::Texts,
+    closing: CancellationToken,
+}
+
+/// Who calls a verb, and how a repetition of the call is recognised.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// From the credential.
+    pub principal: Principal,
+    /// From the caller's key, if it sent one.
+    pub idempotency: Option<Idempotency>,
+}
+
+impl From<Principal> for Caller {
+    fn from(principal: Principal) -> Self {
+        Self { principal, idempotency: None }
+    }
+}
+
+impl Engine {
+    /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
+    /// be approved before.
+    pub async fn start(store: AnyStore, policy: Policy, host: Arc<dyn Host>) -> Result<Self, Error> {
+        policy.check()?;
+        let last = store.head().await?.position;
+        let engine = Self(Arc::new(Inner {
+            store,
+            host: host.clone(),
+            policy,
+            credentials: credentials::Credentials::default(),
+            deadlines: deadlines::Deadlines::default(),
+            waiters: wait::Waiters::default(),
+            texts: texts::Texts::default(),
+            closing: CancellationToken::new(),
+        }));
+        engine.reload_credentials().await?;
+        engine.spawn(feed::tail(engine.clone(), last));
+        engine.spawn(deadlines::watch(engine.clone()));
+        engine.spawn(deadlines::forget_keys(engine.clone()));
+        Ok(engine)
+    }
+
+    /// Ends the engine's own tasks. What was acknowledged is durable without it.
+    pub fn close(&self) {
+        self.0.closing.cancel();
+    }
+
+    /// The clock that judging goes by.
+    pub fn now(&self) -> Timestamp {
+        self.0.store.now()
+    }
+
+    /// Whether the database answers.
+    pub async fn ready(&self) -> Result<(), Error> {
+        self.0.store.head().await.map(drop)
+    }
+
+    /// How many gates are pending.
+    pub async fn pending(&self) -> Result<u64, Error> {
+        self.0.store.pending().await
+    }
+
+    /// Returns once nothing can be written any more, with the reason.
+    pub async fn stopped(&self) -> String {
+        self.0.store.stopped().await
+    }
+
+    /// One gate, if `principal` may know of it.
+    pub async fn gate(&self, principal: &Principal, id: &GateId) -> Result<GateView, Error> {
+        let found = self.0.store.gate(id).await?;
+        let unknown = || Refusal::UnknownGate { gate: id.clone() };
+        Ok(found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?)
+    }
+
+    /// A page of the gates that `principal` may know of.
+    pub async fn gates(&self, principal: &Principal, mut query: GateQuery) -> Result<Page<GateView>, Error> {
+        if !principal.role.sees_everything() {
+            query.requester = Some(principal.name.clone());
+        }
+        self.0.store.gates(query).await
+    }
+
+    /// The text of a gate's summary, unless it was erased.
+    pub async fn summary(&self, gate: &Gate) -> Result<Option<String>, Error> {
+        let digest = gate.content.summary;
+        if let Some(text) = self.0.texts.get(digest) {
+            return Ok(Some(text));
+        }
+        let found = self.contents(vec![digest]).await?.into_iter().next().flatten();
+        Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
+    /// The bytes behind each digest; `None` where they are unknown or were erased.
+    pub async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        if digests.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.0.store.contents(digests).await
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let closing = self.0.closing.clone();
+        self.0.host.spawn(Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => {}
+                () = task => {}
+            }
+        }));
+    }
+
+    fn new_command_id(&self) -> CommandId {
+        let [high, low] = [self.0.host.random(), self.0.host.random()];
+        format!("cmd-{high:016x}{low:016x}").parse().expect("letters, digits and a dash are an id")
+    }
+}
+

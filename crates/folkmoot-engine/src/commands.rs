@@ -1,0 +1,55 @@
+//! The verbs that change something. Each makes one command and says what came of it.
+
+mod amend;
+mod cancel;
+mod decide;
+mod extend;
+mod open;
+mod tokens;
+
+use folkmoot_core::{Action, Actor, Command, Gate, Outcome, gate::ArtifactRef};
+use folkmoot_store::{Error, Store};
+
+pub use open::{Opened, Request};
+pub use tokens::Minted;
+
+use crate::{Caller, Engine};
+
+/// Content that comes with a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewArtifact {
+    /// As the requester calls it.
+    pub name: String,
+    /// What it is.
+    pub media_type: String,
+    /// The bytes.
+    pub content: Vec<u8>,
+}
+
+impl NewArtifact {
+    fn reference(&self) -> ArtifactRef {
+        ArtifactRef {
+            name: self.name.clone(),
+            media_type: self.media_type.clone(),
+            digest: folkmoot_core::Digest::of(&self.content),
+            bytes: self.content.len() as u64,
+        }
+    }
+}
+
+impl Engine {
+    async fn execute(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
+        let Caller { principal, idempotency } = caller;
+        self.0
+            .store
+            .execute(Command { id: self.new_command_id(), by: Actor::Principal(principal), idempotency, action })
+            .await
+    }
+
+    async fn execute_on_gate(&self, caller: Caller, action: Action) -> Result<Gate, Error> {
+        match self.execute(caller, action).await? {
+            Outcome::Gate(gate) | Outcome::Existing(gate) => Ok(*gate),
+            other => Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Opening a gate.
+
+use folkmoot_core::{Action, Gate, GateId, Outcome, gate::Opening};
+use folkmoot_store::Error;
+
+use super::NewArtifact;
+use crate::{Caller, Engine};
+
+/// What is asked, with its content.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// All but the id and the artifacts, which opening fills in.
+    pub opening: Opening,
+    /// What the reviewer can look at.
+    pub artifacts: Vec<NewArtifact>,
+}
+
+/// A gate that now stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// As it is.
+    pub gate: Gate,
+    /// Whether it stood before ("ask once").
+    pub existing: bool,
+}
+
+impl Engine {
+    /// A new gate's id.
+    pub fn new_gate_id(&self, opening_run: Option<&folkmoot_core::RunId>, phase: &folkmoot_core::Phase) -> GateId {
+        GateId::new(opening_run, phase, self.now(), self.0.host.random())
+    }
+
+    /// Opens a gate.
+    pub async fn open(&self, caller: Caller, request: Request) -> Result<Opened, Error> {
+        let Request { mut opening, artifacts } = request;
+        opening.artifacts = artifacts.iter().map(NewArtifact::reference).collect();
+        let summary = opening.summary.clone();
+        let contents = artifacts.into_iter().map(|artifact| artifact.content).collect();
+        let action = Action::Open { opening: Box::new(opening), policy: self.0.policy.clone(), contents };
+        let (gate, existing) = match self.execute(caller, action).await? {
+            Outcome::Gate(gate) => (*gate, false),
+            Outcome::Existing(gate) => (*gate, true),
+            other => return Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
+        };
+        self.0.texts.put(gate.content.summary, &summary);
+        self.0.deadlines.consider(gate.deadline);
+        Ok(Opened { gate, existing })
+    }
+}

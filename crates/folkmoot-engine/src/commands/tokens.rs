@@ -1,0 +1,84 @@
+//! Making, listing and ending tokens.
+
+use folkmoot_core::{
+    Action, Actor, Command, Outcome, Principal, Refusal, Role, TokenId,
+    token::{Minting, Token},
+};
+use folkmoot_store::{Error, Store};
+
+use crate::{Caller, Engine, credentials};
+
+/// The shortest secret that somebody may choose.
+const SECRET_CHARS_MIN: usize = 16;
+
+/// A new token, and the one time that its secret is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Minted {
+    /// Without the secret.
+    pub token: Token,
+    /// `None` where this is the answer to a repeated request.
+    pub secret: Option<String>,
+}
+
+impl Engine {
+    /// Makes a token with a secret that nobody can guess.
+    pub async fn mint(&self, caller: Caller, principal: Principal) -> Result<Minted, Error> {
+        let secret = self.new_secret();
+        let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret) };
+        let id = minting.id.clone();
+        let token = token(self.execute(caller, Action::Mint(minting)).await?)?;
+        self.reload_credentials().await?;
+        let secret = (token.id == id).then_some(secret);
+        Ok(Minted { token, secret })
+    }
+
+    /// Ends a token, here at once and on other nodes as soon as they hear of it.
+    pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
+        let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
+        self.reload_credentials().await?;
+        Ok(token)
+    }
+
+    /// All tokens, without their secrets.
+    pub async fn tokens(&self, principal: &Principal) -> Result<Vec<Token>, Error> {
+        match principal.role {
+            Role::Admin => Ok(self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect()),
+            role @ (Role::Reviewer | Role::Agent | Role::Viewer) => {
+                Err(Refusal::RoleMayNot { role, verb: "manage tokens" }.into())
+            }
+        }
+    }
+
+    /// Makes sure that `secret` is a token of `principal`: for the first start, and for automation.
+    pub async fn ensure_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
+        if self.authenticate(secret).as_ref() == Some(&principal) {
+            return Ok(());
+        }
+        if secret.chars().count() < SECRET_CHARS_MIN {
+            let problem = format!("of {} is shorter than {SECRET_CHARS_MIN} characters", principal.name);
+            return Err(Refusal::invalid("token", problem).into());
+        }
+        let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(secret) };
+        let action = Action::Mint(minting);
+        let command = Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action };
+        self.0.store.execute(command).await?;
+        self.reload_credentials().await
+    }
+
+    /// A secret of 256 bits.
+    pub fn new_secret(&self) -> String {
+        let words: Vec<String> = (0..4).map(|_| format!("{:016x}", self.0.host.random())).collect();
+        format!("fm_{}", words.concat())
+    }
+
+    fn new_token_id(&self) -> TokenId {
+        format!("tok-{:016x}", self.0.host.random()).parse().expect("letters, digits and a dash are an id")
+    }
+}
+
+fn token(outcome: Outcome) -> Result<Token, Error> {
+    match outcome {
+        Outcome::Token(token) => Ok(token),
+        other => Err(Error::Unreadable(format!("a token was expected, and this came: {other:?}"))),
+    }
+}

@@ -1,0 +1,122 @@
+//! Fires what is due. The store's timers are the truth; in memory there is only the moment of the next one.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+use folkmoot_core::{Action, Actor, Command, Deadline, Timestamp};
+use folkmoot_store::{Error, Store};
+use futures_util::future::join_all;
+use tokio::sync::Notify;
+
+use crate::Engine;
+
+/// Looked for at least this often: another node may have opened a gate and died.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How many are fired at once, so that they share commits.
+const AT_ONCE: u32 = 256;
+/// How long idempotency keys are kept.
+const KEYS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[derive(Debug)]
+pub(crate) struct Deadlines {
+    /// The moment that is waited for; the smallest integer while the next one is being looked for.
+    armed_micros: AtomicI64,
+    /// The soonest deadline that was set since the look began.
+    soonest_micros: AtomicI64,
+    sooner: Notify,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self { armed_micros: i64::MIN.into(), soonest_micros: i64::MAX.into(), sooner: Notify::new() }
+    }
+}
+
+impl Deadlines {
+    /// A gate has this deadline now; it may be sooner than the one that is waited for.
+    pub(crate) fn consider(&self, deadline: Deadline) {
+        let micros = deadline.as_micros();
+        // In this order, and [`Deadlines::arm`] in the other: one of the two sides sees what the other did.
+        self.soonest_micros.fetch_min(micros, Ordering::SeqCst);
+        if micros < self.armed_micros.load(Ordering::SeqCst) {
+            self.sooner.notify_one();
+        }
+    }
+
+    fn disarm(&self) {
+        self.armed_micros.store(i64::MIN, Ordering::SeqCst);
+        self.soonest_micros.store(i64::MAX, Ordering::SeqCst);
+    }
+
+    /// The moment to wait for, given the next one that the store knew of.
+    fn arm(&self, next: Option<Timestamp>) -> i64 {
+        let next = next.map_or(i64::MAX, Timestamp::as_micros);
+        self.armed_micros.store(next, Ordering::SeqCst);
+        next.min(self.soonest_micros.load(Ordering::SeqCst))
+    }
+}
+
+impl Engine {
+    /// Fires every timer that is due now, and returns how many there were.
+    pub async fn fire_due(&self) -> Result<usize, Error> {
+        let mut fired = 0;
+        loop {
+            let due = self.0.store.due(self.now(), AT_ONCE).await?;
+            if due.is_empty() {
+                return Ok(fired);
+            }
+            fired += due.len();
+            let expire = |timer: folkmoot_core::Timer| {
+                self.0.store.execute(Command {
+                    id: self.new_command_id(),
+                    by: Actor::System,
+                    idempotency: None,
+                    action: Action::Expire { gate: timer.gate },
+                })
+            };
+            for outcome in join_all(due.into_iter().map(expire)).await {
+                outcome?;
+            }
+        }
+    }
+}
+
+/// Waits for the next timer, fires it, and so on.
+pub(crate) async fn watch(engine: Engine) {
+    loop {
+        let pause = match arm(&engine).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::warn!("deadlines cannot be fired just now: {error}");
+                LOOK_EVERY
+            }
+        };
+        tokio::select! {
+            () = engine.0.host.sleep(pause) => {}
+            () = engine.0.deadlines.sooner.notified() => {}
+        }
+    }
+}
+
+/// Fires what is due and returns how long there is nothing to do.
+async fn arm(engine: &Engine) -> Result<Duration, Error> {
+    engine.0.deadlines.disarm();
+    engine.fire_due().await?;
+    let next = engine.0.deadlines.arm(engine.0.store.next_due().await?);
+    let pause = u64::try_from(next.saturating_sub(engine.now().as_micros())).unwrap_or(0);
+    Ok(Duration::from_micros(pause).min(LOOK_EVERY))
+}
+
+/// Forgets old idempotency keys, for ever.
+pub(crate) async fn forget_keys(engine: Engine) {
+    loop {
+        let week_ago = engine.now().as_micros() - i64::try_from(KEYS_KEPT.as_micros()).unwrap_or(i64::MAX);
+        if let Err(error) = engine.0.store.forget_keys(Timestamp::from_micros(week_ago)).await {
+            tracing::warn!("old idempotency keys cannot be forgotten just now: {error}");
+        }
+        engine.0.host.sleep(HOUR).await;
+    }
+}

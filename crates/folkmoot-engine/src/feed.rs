@@ -1,0 +1,80 @@
+//! The feed: what subscribers read of the log, in order, without a gap, and never before it is committed.
+
+use std::{sync::Arc, time::Duration};
+
+use folkmoot_core::{Event, Principal};
+use folkmoot_store::{Error, Store};
+
+use crate::Engine;
+
+/// How long the tailer waits after the database did not answer.
+const RETRY: Duration = Duration::from_millis(200);
+
+impl Engine {
+    /// Waits until there is something after `after` in the log, and returns the position that was reached with those
+    /// of the new events that `principal` may know of.
+    pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
+        let mut events = self.0.store.follow(after).await?;
+        let reached = events.last().map_or(after, |event| event.position);
+        events.retain(|event| may_see(principal, event));
+        Ok((reached, events))
+    }
+
+    /// The next events after `after` that `principal` may know of, and the position that was reached.
+    pub async fn events(&self, principal: &Principal, after: u64, limit: u32) -> Result<(u64, Vec<Event>), Error> {
+        let mut reached = after;
+        loop {
+            let mut events = self.0.store.events(reached, limit).await?;
+            let whole = events.len() < limit as usize;
+            reached = events.last().map_or(reached, |event| event.position);
+            events.retain(|event| may_see(principal, event));
+            if whole || !events.is_empty() {
+                return Ok((reached, events));
+            }
+        }
+    }
+
+    /// The position of the last event.
+    pub async fn position(&self) -> Result<u64, Error> {
+        Ok(self.0.store.head().await?.position)
+    }
+}
+
+/// One per node: wakes the waiters, and notices tokens that other nodes made or revoked.
+pub(crate) async fn tail(engine: Engine, mut last: u64) {
+    loop {
+        let events = match engine.0.store.follow(last).await {
+            Ok(events) => events,
+            Err(error) => {
+                tracing::warn!("the log cannot be read just now: {error}");
+                engine.0.host.sleep(RETRY).await;
+                continue;
+            }
+        };
+        let mut tokens_changed = false;
+        for event in &events {
+            last = event.position;
+            tokens_changed |= event.fact.kind.starts_with("token.");
+            engine.0.waiters.deliver(event);
+            metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
+        }
+        metrics::gauge!("folkmoot_log_position").set(last as f64);
+        if tokens_changed && let Err(error) = engine.reload_credentials().await {
+            tracing::warn!("tokens cannot be read just now: {error}");
+        }
+    }
+}
+
+/// Agents see what happened to their own gates and runs, and what they did themselves.
+fn may_see(principal: &Principal, event: &Event) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Owner {
+        #[serde(alias = "initiator")]
+        requested_by: folkmoot_core::Name,
+    }
+    let owned = || {
+        let owner = serde_json::from_str::<Owner>(&event.fact.payload);
+        owner.is_ok_and(|owner| owner.requested_by == principal.name)
+    };
+    principal.role.sees_everything() || event.fact.actor == principal.name || owned()
+}

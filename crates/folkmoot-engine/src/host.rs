@@ -1,0 +1,37 @@
+//! What the engine takes from the world, so that a simulation can give it another one.
+
+use std::{fmt, pin::Pin, time::Duration};
+
+/// A future that the host runs.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Where tasks run, how time passes, and what chance says. What time it *is* comes from the store.
+pub trait Host: Send + Sync + fmt::Debug + 'static {
+    /// Runs a task beside the others.
+    fn spawn(&self, task: Task);
+
+    /// Passes the time.
+    fn sleep(&self, span: Duration) -> Task;
+
+    /// 64 random bits that nobody can guess.
+    fn random(&self) -> u64;
+}
+
+/// Tokio, and the operating system's randomness.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokioHost;
+
+#[expect(clippy::disallowed_methods, reason = "this is the host that the others are told to use")]
+impl Host for TokioHost {
+    fn spawn(&self, task: Task) {
+        tokio::spawn(task);
+    }
+
+    fn sleep(&self, span: Duration) -> Task {
+        Box::pin(tokio::time::sleep(span))
+    }
+
+    fn random(&self) -> u64 {
+        getrandom::u64().expect("the operating system has randomness")
+    }
+}

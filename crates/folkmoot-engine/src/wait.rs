@@ -1,0 +1,171 @@
+//! Waiting for gates: any number of waiters, no polling, no lost wake-up.
+//!
+//! A waiter registers, then reads the gate, then applies the events that arrive. What was committed before it read is
+//! in the row, what came after is delivered; what is both is recognised by its number in the stream.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use folkmoot_core::{Event, Gate, GateId, Principal, gate::GateEvent};
+use folkmoot_store::{Error, GateView};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tokio::sync::mpsc;
+
+use crate::Engine;
+
+/// How many gates are read at once when a waiter waits for many.
+const READS: usize = 8;
+
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    by_gate: Mutex<HashMap<GateId, Vec<Registration>>>,
+    next: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Registration {
+    waiter: u64,
+    events: mpsc::UnboundedSender<Arc<Event>>,
+}
+
+impl Waiters {
+    /// Hands an event to those who wait for its gate.
+    pub(crate) fn deliver(&self, event: &Arc<Event>) {
+        if !event.fact.kind.starts_with("gate.") {
+            return;
+        }
+        let Ok(gate) = event.fact.stream.parse::<GateId>() else { return };
+        let by_gate = self.by_gate.lock().unwrap_or_else(PoisonError::into_inner);
+        for registration in by_gate.get(&gate).into_iter().flatten() {
+            // Whoever has stopped listening is about to deregister.
+            let _ = registration.events.send(event.clone());
+        }
+    }
+}
+
+/// Somebody who waits for gates. Dropping it ends the waiting, and no trace remains.
+#[derive(Debug)]
+pub struct Waiter {
+    engine: Engine,
+    principal: Principal,
+    number: u64,
+    ids: HashSet<GateId>,
+    pending: HashMap<GateId, GateView>,
+    decided: Vec<GateView>,
+    events: mpsc::UnboundedReceiver<Arc<Event>>,
+}
+
+impl Engine {
+    /// Waits until the gate is decided, or until `timeout` has passed; returns it either way.
+    pub async fn wait(&self, principal: &Principal, id: &GateId, timeout: Duration) -> Result<GateView, Error> {
+        let mut waiter = self.waiter(principal, [id.clone()]).await?;
+        let decided = tokio::select! {
+            biased;
+            decided = waiter.next() => decided?,
+            () = self.0.host.sleep(timeout) => None,
+        };
+        match decided.or_else(|| waiter.pending.remove(id)) {
+            Some(view) => Ok(view),
+            None => self.gate(principal, id).await,
+        }
+    }
+
+    /// Begins to wait for these gates, all of which must be there.
+    pub async fn waiter(&self, principal: &Principal, ids: impl IntoIterator<Item = GateId>) -> Result<Waiter, Error> {
+        let (sender, events) = mpsc::unbounded_channel();
+        let mut waiter = Waiter {
+            engine: self.clone(),
+            principal: principal.clone(),
+            number: self.0.waiters.next.fetch_add(1, Ordering::Relaxed),
+            ids: ids.into_iter().collect(),
+            pending: HashMap::new(),
+            decided: Vec::new(),
+            events,
+        };
+        waiter.register(&sender);
+        let reads = waiter.ids.clone().into_iter().map(|id| async move { self.gate(principal, &id).await });
+        let views: Vec<GateView> = stream::iter(reads).buffer_unordered(READS).try_collect().await?;
+        views.into_iter().for_each(|view| waiter.sort(view));
+        Ok(waiter)
+    }
+}
+
+impl Waiter {
+    /// The next of the gates that is decided; `None` when none is left. Cancelling this loses nothing.
+    pub async fn next(&mut self) -> Result<Option<GateView>, Error> {
+        loop {
+            if let Some(view) = self.decided.pop() {
+                return Ok(Some(view));
+            }
+            if self.pending.is_empty() {
+                return Ok(None);
+            }
+            let event = self.events.recv().await.expect("this waiter's registrations hold a sender");
+            self.take(&event).await?;
+        }
+    }
+
+    /// Those that are still pending.
+    pub fn pending(&self) -> impl Iterator<Item = &GateId> {
+        self.pending.keys()
+    }
+
+    async fn take(&mut self, event: &Event) -> Result<(), Error> {
+        let Ok(id) = event.fact.stream.parse::<GateId>() else { return Ok(()) };
+        let Some(known) = self.pending.get(&id) else { return Ok(()) };
+        if event.fact.stream_seq <= known.gate.seq {
+            return Ok(());
+        }
+        let moved = moved_on(&known.gate, event).filter(|moved| moved.content.summary == known.gate.content.summary);
+        let view = match moved {
+            Some(gate) => GateView { gate, summary: known.summary.clone() },
+            // Something that the row alone tells: another summary, or an event that we were not handed.
+            None => self.engine.gate(&self.principal, &id).await?,
+        };
+        self.pending.remove(&id);
+        self.sort(view);
+        Ok(())
+    }
+
+    fn sort(&mut self, view: GateView) {
+        match view.gate.decision() {
+            Some(_) => self.decided.push(view),
+            None => drop(self.pending.insert(view.gate.id.clone(), view)),
+        }
+    }
+
+    fn register(&self, events: &mpsc::UnboundedSender<Arc<Event>>) {
+        let mut by_gate = self.engine.0.waiters.by_gate.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in &self.ids {
+            let registration = Registration { waiter: self.number, events: events.clone() };
+            by_gate.entry(id.clone()).or_default().push(registration);
+        }
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let mut by_gate = self.engine.0.waiters.by_gate.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in &self.ids {
+            if let Some(waiting) = by_gate.get_mut(id) {
+                waiting.retain(|registration| registration.waiter != self.number);
+                if waiting.is_empty() {
+                    by_gate.remove(id);
+                }
+            }
+        }
+    }
+}
+
+fn moved_on(gate: &Gate, event: &Event) -> Option<Gate> {
+    let mut moved = gate.clone();
+    let follows = event.fact.stream_seq == gate.seq + 1;
+    let applied = follows && moved.apply(&GateEvent::read(&event.fact).ok()?).is_ok();
+    applied.then_some(moved)
+}
