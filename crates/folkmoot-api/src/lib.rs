@@ -1,1 +1,7 @@
-//! Skeleton.
+//! The wire of Folkmoot: what is sent and what comes back, and a client that speaks it.
+
+pub mod client;
+pub mod wire;
+
+pub use client::Client;
+pub use folkmoot_core as core;

@@ -57,7 +57,9 @@ impl Engine {
             rows += histories.len() as u64;
             for history in &histories {
                 problems.extend(match &history.row {
-                    Some(Err(unreadable)) => Some(Problem::new(&history.stream, format!("its row cannot be read: {unreadable}"))),
+                    Some(Err(unreadable)) => {
+                        Some(Problem::new(&history.stream, format!("its row cannot be read: {unreadable}")))
+                    }
                     Some(Ok(row)) => check_row(&history.stream, Some(row), &history.events),
                     None => check_row(&history.stream, None, &history.events),
                 });

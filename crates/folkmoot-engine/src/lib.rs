@@ -16,15 +16,13 @@ mod wait;
 
 use std::sync::Arc;
 
-use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, Timestamp, gate::Policy,
-};
+use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, Timestamp, gate::Policy};
 use folkmoot_store::{AnyStore, GateQuery, GateView, Page, Store};
 use tokio_util::sync::CancellationToken;
 
 pub use audit::Report;
 pub use check::Passed;
-pub use commands::{NewArtifact, Minted, Opened, Request};
+pub use commands::{Minted, NewArtifact, Opened, Request};
 pub use folkmoot_store::{Cursor, Error};
 pub use host::{Host, Task, TokioHost};
 pub use wait::Waiter;
@@ -157,4 +155,3 @@ impl Engine {
         format!("cmd-{high:016x}{low:016x}").parse().expect("letters, digits and a dash are an id")
     }
 }
-

@@ -1,0 +1,143 @@
+//! A client for every verb of the server. The command line uses nothing else.
+
+mod audit;
+mod feed;
+mod gates;
+mod tls;
+mod tokens;
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::wire::Problem;
+
+/// A connection to one server, with one token.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: String,
+}
+
+/// Why a call gave nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The server says what is wrong.
+    #[error("{}", .0.detail)]
+    Problem(Box<Problem>),
+    /// The server was not reached, or stopped answering.
+    #[error("{url} cannot be reached: {reason}")]
+    Unreachable {
+        /// Where it should be.
+        url: String,
+        /// What was tried and failed.
+        reason: String,
+    },
+    /// The answer was not one of ours.
+    #[error("{url} answered something that is not Folkmoot's: {reason}")]
+    Foreign {
+        /// Who answered.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// The stable code, where the server gave one.
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Error::Problem(problem) => Some(&problem.code),
+            Error::Unreachable { .. } | Error::Foreign { .. } => None,
+        }
+    }
+}
+
+/// How long a connection may take.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer may take, beside what it was asked to wait.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Client {
+    /// A client for the server at `url`.
+    pub fn new(url: &str, token: &str) -> Result<Self, Error> {
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::config())
+            .connect_timeout(CONNECT_PATIENCE)
+            .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() })?;
+        Ok(Self { http, url: url.trim_end_matches('/').to_owned(), token: token.to_owned() })
+    }
+
+    /// The same server with another token.
+    pub fn with_token(&self, token: &str) -> Self {
+        Self { token: token.to_owned(), ..self.clone() }
+    }
+
+    /// Where the server is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Whether the server is ready.
+    pub async fn ready(&self) -> Result<(), Error> {
+        self.send(self.request(Method::GET, "/readyz").timeout(CONNECT_PATIENCE)).await.map(drop)
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, Error> {
+        self.json(self.request(Method::GET, path).query(query).timeout(PATIENCE)).await
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+        idempotency_key: Option<&str>,
+    ) -> Result<T, Error> {
+        let mut request = self.request(method, path).json(body).timeout(PATIENCE);
+        if let Some(key) = idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
+        self.json(request).await
+    }
+
+    async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
+        let answer = self.send(request).await?;
+        let bytes = answer.bytes().await.map_err(|error| self.unreachable(&error))?;
+        serde_json::from_slice(&bytes).map_err(|error| self.foreign(error.to_string()))
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
+        let answer = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let bytes = answer.bytes().await.map_err(|error| self.unreachable(&error))?;
+        match serde_json::from_slice::<Problem>(&bytes) {
+            Ok(problem) => Err(Error::Problem(Box::new(problem))),
+            Err(_) => Err(self.foreign(format!("status {status} without an explanation"))),
+        }
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Error {
+        // The outermost sentence only repeats the address; the innermost says what happened.
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        Error::Unreachable { url: self.url.clone(), reason: cause.to_string() }
+    }
+
+    fn foreign(&self, reason: String) -> Error {
+        Error::Foreign { url: self.url.clone(), reason }
+    }
+}

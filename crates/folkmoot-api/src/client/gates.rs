@@ -1,0 +1,128 @@
+//! Gates.
+
+use std::time::Duration;
+
+use folkmoot_core::{GateId, gate::Choice};
+use futures_util::{Stream, StreamExt};
+use reqwest::{Method, header::ACCEPT};
+
+use super::{Client, Error, PATIENCE, feed};
+use crate::wire::{Amend, Cancel, Extend, Gate, GateList, GateQuery, OpenGate, Verdict, WaitFor, WaitMany, Waited};
+
+/// How long one wait lasts before the next begins.
+const ROUND: Duration = Duration::from_secs(30);
+/// How long to pause before trying again a server that was not reached.
+const RETRY: Duration = Duration::from_millis(250);
+
+impl Client {
+    /// Opens a gate.
+    pub async fn open_gate(&self, gate: &OpenGate, idempotency_key: Option<&str>) -> Result<Gate, Error> {
+        self.call(Method::POST, "/v1/gates", gate, idempotency_key).await
+    }
+
+    /// One gate, with its artifacts' content.
+    pub async fn gate(&self, id: &GateId) -> Result<Gate, Error> {
+        self.get(&format!("/v1/gates/{id}"), &()).await
+    }
+
+    /// A page of gates.
+    pub async fn gates(&self, query: &GateQuery) -> Result<GateList, Error> {
+        self.get("/v1/gates", query).await
+    }
+
+    /// Changes what a gate asks.
+    pub async fn amend_gate(&self, id: &GateId, change: &Amend, idempotency_key: Option<&str>) -> Result<Gate, Error> {
+        self.call(Method::PATCH, &format!("/v1/gates/{id}"), change, idempotency_key).await
+    }
+
+    /// Decides: approve, reject, adjust or pause.
+    pub async fn decide(
+        &self,
+        id: &GateId,
+        choice: Choice,
+        verdict: &Verdict,
+        idempotency_key: Option<&str>,
+    ) -> Result<Gate, Error> {
+        self.call(Method::POST, &format!("/v1/gates/{id}/{choice}"), verdict, idempotency_key).await
+    }
+
+    /// Gives a gate more time.
+    pub async fn extend_gate(
+        &self,
+        id: &GateId,
+        extend: &Extend,
+        idempotency_key: Option<&str>,
+    ) -> Result<Gate, Error> {
+        self.call(Method::POST, &format!("/v1/gates/{id}/extend"), extend, idempotency_key).await
+    }
+
+    /// Withdraws a gate.
+    pub async fn cancel_gate(
+        &self,
+        id: &GateId,
+        cancel: &Cancel,
+        idempotency_key: Option<&str>,
+    ) -> Result<Gate, Error> {
+        self.call(Method::POST, &format!("/v1/gates/{id}/cancel"), cancel, idempotency_key).await
+    }
+
+    /// Waits for a decision at most `timeout` (the server allows a minute); the gate comes back either way.
+    pub async fn wait_gate(&self, id: &GateId, timeout: Duration) -> Result<Gate, Error> {
+        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
+        let request = self.request(Method::GET, &format!("/v1/gates/{id}/wait")).query(&wait);
+        self.json(request.timeout(timeout + PATIENCE)).await
+    }
+
+    /// Waits until the gate is decided, through restarts of the server. `patience` is how long a server that cannot be
+    /// reached is tried again.
+    pub async fn decided(&self, id: &GateId, patience: Duration) -> Result<Gate, Error> {
+        let mut unreached = Duration::ZERO;
+        loop {
+            match self.wait_gate(id, ROUND).await {
+                Ok(gate) if gate.decision.is_some() => return Ok(gate),
+                Ok(_) => unreached = Duration::ZERO,
+                Err(error) if is_passing(&error) && unreached < patience => {
+                    unreached += RETRY;
+                    tokio::time::sleep(RETRY).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for many gates on one connection; answers at the first decision, or when all are decided.
+    pub async fn wait_gates(&self, wait: &WaitMany) -> Result<Waited, Error> {
+        let patience = Duration::from_millis(wait.timeout_ms.unwrap_or(30_000)) + PATIENCE;
+        self.json(self.request(Method::POST, "/v1/gates/wait").json(wait).timeout(patience)).await
+    }
+
+    /// Each of these gates as it is decided, on one connection. Ends when all are.
+    pub async fn stream_gates(
+        &self,
+        ids: Vec<GateId>,
+    ) -> Result<impl Stream<Item = Result<Gate, Error>> + use<>, Error> {
+        let wait = WaitMany { ids, ..WaitMany::default() };
+        let request = self.request(Method::POST, "/v1/gates/wait").header(ACCEPT, "text/event-stream").json(&wait);
+        let client = self.clone();
+        let messages = feed::messages(self.send(request).await?, self.clone());
+        Ok(messages.filter_map(move |message| {
+            let gate = match message {
+                Ok(message) if message.event.as_deref() == Some("gate") => Some(
+                    serde_json::from_str(&message.data.unwrap_or_default()).map_err(|e| client.foreign(e.to_string())),
+                ),
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
+            };
+            std::future::ready(gate)
+        }))
+    }
+}
+
+/// Whether another try may help.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Unreachable { .. } => true,
+        Error::Problem(problem) => problem.status == 503,
+        Error::Foreign { .. } => false,
+    }
+}

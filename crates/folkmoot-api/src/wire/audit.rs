@@ -1,0 +1,113 @@
+//! The log on the wire: everything that a script needs to check the chain itself.
+
+use std::{borrow::Cow, sync::Arc};
+
+use folkmoot_core::{CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, audit::Problem};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// One event of the log, with its hashes. The payload is a string: exactly its bytes are hashed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuditEntry {
+    /// Dense, from 1.
+    pub position: u64,
+    /// What it happened to.
+    pub stream: String,
+    /// Counts the stream's events.
+    pub stream_seq: u64,
+    /// `noun.verb`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Of the payload.
+    pub version: u32,
+    /// The principal, or `system`.
+    #[schema(value_type = String)]
+    pub actor: Name,
+    /// The agent that the principal spoke for.
+    #[schema(value_type = Option<String>)]
+    pub on_behalf_of: Option<Name>,
+    /// The session it belongs to.
+    #[schema(value_type = Option<String>)]
+    pub session: Option<SessionId>,
+    /// What caused it.
+    #[schema(value_type = String)]
+    pub command_id: CommandId,
+    /// When, with six decimals.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// JSON, as text.
+    pub payload: String,
+    /// 64 hexadecimal digits.
+    pub prev_hash: String,
+    /// 64 hexadecimal digits.
+    pub hash: String,
+}
+
+/// A part of the log.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct AuditPage {
+    /// In order.
+    pub entries: Vec<AuditEntry>,
+    /// `after` of the next part; null at the end.
+    pub next: Option<u64>,
+}
+
+/// What a verification found.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Verification {
+    /// Whether all is well.
+    pub ok: bool,
+    /// How many events were checked.
+    pub events: u64,
+    /// How many rows were compared with the log.
+    pub rows: u64,
+    /// The last event's hash: keep it elsewhere, and you will notice a tail that is cut off.
+    pub head_hash: String,
+    /// At most 100.
+    #[schema(value_type = Vec<Object>)]
+    pub problems: Vec<Problem>,
+}
+
+impl From<Event> for AuditEntry {
+    fn from(event: Event) -> Self {
+        let fact = event.fact;
+        Self {
+            position: event.position,
+            stream: fact.stream.as_ref().to_owned(),
+            stream_seq: fact.stream_seq,
+            kind: fact.kind.into_owned(),
+            version: fact.version,
+            actor: fact.actor,
+            on_behalf_of: fact.on_behalf_of,
+            session: fact.session,
+            command_id: fact.command_id,
+            at: fact.at,
+            payload: fact.payload,
+            prev_hash: event.prev_hash.hex(),
+            hash: event.hash.hex(),
+        }
+    }
+}
+
+impl AuditEntry {
+    /// The event that it tells of; `None` where its hashes are none.
+    pub fn event(self) -> Option<Event> {
+        Some(Event {
+            position: self.position,
+            prev_hash: Digest::from_hex(&self.prev_hash)?,
+            hash: Digest::from_hex(&self.hash)?,
+            fact: Fact {
+                stream: Arc::from(self.stream),
+                stream_seq: self.stream_seq,
+                kind: Cow::Owned(self.kind),
+                version: self.version,
+                actor: self.actor,
+                on_behalf_of: self.on_behalf_of,
+                session: self.session,
+                command_id: self.command_id,
+                at: self.at,
+                payload: self.payload,
+            },
+        })
+    }
+}

@@ -1,0 +1,495 @@
+//! Gates on the wire.
+
+use folkmoot_core::{
+    Deadline, Digest, GateId, Name, Phase, RunId, SessionId, Status, Timeout, Timestamp,
+    gate::{self, Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview, State},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::schema;
+
+/// Opens a gate. Only `summary` is needed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenGate {
+    /// One line; the first line of the summary unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What is to be decided, in words.
+    pub summary: String,
+    /// Where in the run it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub phase: Option<Phase>,
+    /// The run that cannot pass. An unknown one is started, as yours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub run_id: Option<RunId>,
+    /// The session it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub session_id: Option<SessionId>,
+    /// What sort of request; `custom` unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::kind)]
+    pub kind: Option<Kind>,
+    /// What is at stake; `medium` unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::risk)]
+    pub risk: Option<Risk>,
+    /// What the reviewer can look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<NewArtifact>,
+    /// How long it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::timeout)]
+    pub timeout_ms: Option<Timeout>,
+    /// What a timeout does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::on_timeout)]
+    pub on_timeout: Option<OnTimeout>,
+    /// What the reviewer can say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::choices)]
+    pub allowed: Option<Vec<Choice>>,
+    /// Who may decide; anybody with the role unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub reviewers: Option<Vec<Name>>,
+    /// Approvals needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<u32>,
+    /// Rejections needed to end it; 1 unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject_quorum: Option<u32>,
+    /// Whether whoever started the run may decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::self_review)]
+    pub self_review: Option<SelfReview>,
+    /// "Ask once": while your gate with this key is pending, opening it again returns it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe_key: Option<String>,
+    /// Whom to tell, beside the feed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notification_channels: Vec<String>,
+    /// The agent that you speak for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub on_behalf_of: Option<Name>,
+}
+
+/// Content that comes with a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewArtifact {
+    /// As you call it.
+    pub name: String,
+    /// What it is, for example `text/x-diff`.
+    pub media_type: String,
+    /// The text.
+    pub content: String,
+}
+
+/// Changes what a gate asks. What is left out stays.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Amend {
+    /// A new title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// A new summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// A higher risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::risk)]
+    pub risk: Option<Risk>,
+    /// New artifacts, instead of all the old ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<Vec<NewArtifact>>,
+}
+
+/// What goes with a decision whose word is in the path.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// Why. A rejection and an override need one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What to do otherwise, with an adjustment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// A text to use instead, with an adjustment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<String>,
+    /// The digest of what you saw. A gate whose content has changed since refuses the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub digest: Option<Digest>,
+    /// An admin's approval without the quorum; it needs a reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+    /// Must be your own name, if it is given: who decides comes from the credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub reviewer: Option<Name>,
+}
+
+/// A decision whose word is in the body.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// What you say.
+    #[schema(schema_with = schema::choice)]
+    pub decision: Choice,
+    /// Why. A rejection and an override need one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What to do otherwise, with an adjustment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// A text to use instead, with an adjustment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<String>,
+    /// The digest of what you saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub digest: Option<Digest>,
+    /// An admin's approval without the quorum; it needs a reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+    /// Must be your own name, if it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub reviewer: Option<Name>,
+}
+
+impl Decide {
+    /// The word, and what goes with it.
+    pub fn split(self) -> (Choice, Verdict) {
+        let Decide { decision, reason, feedback, edited, digest, force, reviewer } = self;
+        (decision, Verdict { reason, feedback, edited, digest, force, reviewer })
+    }
+}
+
+/// Gives a gate more time, counted from now.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Extend {
+    /// From now on; it must end later than the deadline that stands.
+    #[schema(schema_with = schema::timeout)]
+    pub timeout_ms: Timeout,
+}
+
+/// Withdraws a gate.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Which gates to list. Pending ones come by risk, deadline and age, others newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct GateQuery {
+    /// Only these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::status)]
+    pub status: Option<Status>,
+    /// Only of this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub run: Option<RunId>,
+    /// Only of this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub session: Option<SessionId>,
+    /// `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// At most so many, up to 500; 50 unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// How long a wait may last.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct WaitFor {
+    /// At most so long, up to 60,000; 30,000 unless it is given. Then the gate comes back as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// Waits for many gates on one connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitMany {
+    /// Up to 10,000 of them.
+    #[schema(value_type = Vec<String>)]
+    pub ids: Vec<GateId>,
+    /// Whether to answer only when all are decided; the first is enough unless it is given. A stream ignores it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// At most so long, up to 60,000; 30,000 unless it is given. A stream lasts until all are decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What a wait for many gates came to.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Waited {
+    /// Those that are decided.
+    pub decided: Vec<Gate>,
+    /// Those that are not.
+    #[schema(value_type = Vec<String>)]
+    pub pending: Vec<GateId>,
+}
+
+/// A page of gates.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GateList {
+    /// In order, without the artifacts' content.
+    pub gates: Vec<Gate>,
+    /// `cursor` of the next page; null at the end.
+    pub next: Option<String>,
+}
+
+/// A gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Gate {
+    /// Unique across everything.
+    #[schema(value_type = String)]
+    pub id: GateId,
+    /// Where it is in its life.
+    #[schema(schema_with = schema::status)]
+    pub status: Status,
+    /// The run that cannot pass.
+    #[schema(value_type = Option<String>)]
+    pub run_id: Option<RunId>,
+    /// The session it belongs to.
+    #[schema(value_type = Option<String>)]
+    pub session_id: Option<SessionId>,
+    /// One line.
+    pub title: String,
+    /// What is to be decided; null where it was erased.
+    pub summary: Option<String>,
+    /// Where in the run it stands.
+    #[schema(value_type = String)]
+    pub phase: Phase,
+    /// What sort of request.
+    #[schema(schema_with = schema::kind)]
+    pub kind: Kind,
+    /// How it is decided.
+    #[serde(rename = "type")]
+    #[schema(schema_with = schema::gate_type)]
+    pub gate_type: GateType,
+    /// Whether it blocks.
+    #[schema(schema_with = schema::mode)]
+    pub mode: Mode,
+    /// What is at stake.
+    #[schema(schema_with = schema::risk)]
+    pub risk: Risk,
+    /// What the reviewer can look at.
+    pub artifacts: Vec<Artifact>,
+    /// The rule that made it stand here.
+    pub why: String,
+    /// The principal that opened it.
+    #[schema(value_type = String)]
+    pub requested_by: Name,
+    /// The agent that the principal spoke for.
+    #[schema(value_type = Option<String>)]
+    pub on_behalf_of: Option<Name>,
+    /// When it was opened.
+    #[schema(value_type = String, format = DateTime)]
+    pub requested_at: Timestamp,
+    /// How long it waits.
+    #[schema(schema_with = schema::timeout)]
+    pub timeout_ms: Timeout,
+    /// The first moment too late; null where there is none.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub deadline: Deadline,
+    /// What a timeout does.
+    #[schema(schema_with = schema::on_timeout)]
+    pub on_timeout: OnTimeout,
+    /// Whether admins were told and it waits for the last time.
+    pub escalated: bool,
+    /// What the reviewer can say.
+    #[schema(schema_with = schema::choices)]
+    pub allowed: Vec<Choice>,
+    /// Who may decide; empty means any reviewer.
+    #[schema(value_type = Vec<String>)]
+    pub reviewers: Vec<Name>,
+    /// Approvals needed.
+    pub quorum: u32,
+    /// Rejections needed to end it.
+    pub reject_quorum: u32,
+    /// Whether whoever started the run may decide.
+    #[schema(schema_with = schema::self_review)]
+    pub self_review: SelfReview,
+    /// What the requester calls it.
+    pub dedupe_key: Option<String>,
+    /// Whom to tell, beside the feed.
+    pub notification_channels: Vec<String>,
+    /// Counts the contents it has had.
+    pub revision: u32,
+    /// Of the content; name it when you decide.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// The voices so far, while it is pending.
+    pub votes: Vec<Vote>,
+    /// What was decided; null while it is pending.
+    pub decision: Option<Decision>,
+    /// What follows for the run; null while it is pending.
+    #[schema(schema_with = schema::next)]
+    pub outcome: Option<Next>,
+}
+
+/// What the reviewer can look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Artifact {
+    /// As the requester calls it.
+    pub name: String,
+    /// What it is.
+    pub media_type: String,
+    /// Of the content.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// How long it is.
+    pub bytes: u64,
+    /// The text; not in lists, and null where it was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
+/// One person's voice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Vote {
+    /// Who.
+    #[schema(value_type = String)]
+    pub reviewer: Name,
+    /// What.
+    #[schema(schema_with = schema::choice)]
+    pub choice: Choice,
+    /// Why.
+    pub reason: String,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+}
+
+/// What was decided, by whom, when, why, and about exactly which content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Decision {
+    /// Which gate.
+    #[schema(value_type = String)]
+    pub request_id: GateId,
+    /// The word.
+    #[schema(schema_with = schema::decision_word)]
+    pub decision: DecisionWord,
+    /// Who; `timeout` where it was the clock.
+    #[schema(value_type = String)]
+    pub reviewer: Name,
+    /// Why.
+    pub reason: String,
+    /// What to do otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// The text that the reviewer wrote instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<String>,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub decided_at: Timestamp,
+    /// The content it was made on.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// That content's revision.
+    pub revision: u32,
+    /// Every vote that counted, where there was a quorum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
+}
+
+impl Gate {
+    /// A gate without the content that is kept elsewhere.
+    pub fn new(gate: gate::Gate, summary: Option<String>) -> Self {
+        let status = gate.status();
+        let (votes, decision) = match gate.state {
+            State::Pending { votes } => (votes, None),
+            State::Closed(decision) => (Vec::new(), Some(decision)),
+        };
+        let content = gate.content;
+        Self {
+            id: gate.id,
+            status,
+            run_id: gate.run_id,
+            session_id: gate.session_id,
+            title: content.title,
+            summary,
+            phase: content.phase,
+            kind: content.kind,
+            gate_type: gate.gate_type,
+            mode: gate.mode,
+            risk: content.risk,
+            artifacts: content.artifacts.into_iter().map(Artifact::from).collect(),
+            why: gate.why,
+            requested_by: gate.requested_by,
+            on_behalf_of: gate.on_behalf_of,
+            requested_at: gate.requested_at,
+            timeout_ms: gate.timeout,
+            deadline: gate.deadline,
+            on_timeout: content.on_timeout,
+            escalated: gate.escalated,
+            allowed: content.allowed,
+            reviewers: content.reviewers,
+            quorum: content.quorum,
+            reject_quorum: gate.reject_quorum,
+            self_review: gate.self_review,
+            dedupe_key: gate.dedupe_key,
+            notification_channels: gate.notification_channels,
+            revision: gate.revision,
+            digest: gate.digest,
+            votes: votes.into_iter().map(Vote::from).collect(),
+            outcome: decision.as_ref().map(|decision| decision.outcome),
+            decision: decision.map(Decision::from),
+        }
+    }
+}
+
+impl From<gate::ArtifactRef> for Artifact {
+    fn from(artifact: gate::ArtifactRef) -> Self {
+        let gate::ArtifactRef { name, media_type, digest, bytes } = artifact;
+        Self { name, media_type, digest, bytes, content: None }
+    }
+}
+
+impl From<gate::Vote> for Vote {
+    fn from(vote: gate::Vote) -> Self {
+        let gate::Vote { reviewer, choice, reason, at } = vote;
+        Self { reviewer, choice, reason, at }
+    }
+}
+
+/// Without the edited text, of which core has only the digest.
+impl From<gate::Decision> for Decision {
+    fn from(decision: gate::Decision) -> Self {
+        Self {
+            request_id: decision.request_id,
+            decision: decision.decision,
+            reviewer: decision.reviewer,
+            reason: decision.reason,
+            feedback: decision.feedback,
+            edited: None,
+            decided_at: decision.decided_at,
+            digest: decision.digest,
+            revision: decision.revision,
+            votes: decision.votes.into_iter().map(Vote::from).collect(),
+        }
+    }
+}

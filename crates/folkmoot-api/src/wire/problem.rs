@@ -1,0 +1,29 @@
+//! Errors on the wire: RFC 9457, with a code that does not change.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What went wrong, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// Where the code is explained.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// Stable; docs/errors.md lists all of them.
+    pub code: String,
+    /// What happened and what to do.
+    pub detail: String,
+    /// The decision that stands, where the gate was already decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<super::Decision>,
+    /// The digest that is right, where another was sent or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The gate that stands in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+}

@@ -1,0 +1,47 @@
+//! How core's types look in the OpenAPI document.
+
+use folkmoot_core::{
+    Role, Status,
+    gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
+};
+use utoipa::openapi::{
+    Object, ObjectBuilder, RefOr, Schema,
+    schema::{KnownFormat, OneOfBuilder, SchemaFormat, Type},
+};
+
+macro_rules! words {
+    ($($function:ident: $type:ty;)+) => {
+        $(pub(super) fn $function() -> Object {
+            ObjectBuilder::new().schema_type(Type::String).enum_values(Some(<$type>::WORDS.iter().copied())).build()
+        })+
+    };
+}
+
+words! {
+    role: Role;
+    status: Status;
+    choice: Choice;
+    decision_word: DecisionWord;
+    gate_type: GateType;
+    kind: Kind;
+    mode: Mode;
+    next: Next;
+    on_timeout: OnTimeout;
+    risk: Risk;
+    self_review: SelfReview;
+}
+
+pub(super) fn choices() -> RefOr<Schema> {
+    RefOr::T(Schema::Array(utoipa::openapi::ArrayBuilder::new().items(RefOr::T(Schema::Object(choice()))).build()))
+}
+
+/// Milliseconds, or `"never"`.
+pub(super) fn timeout() -> RefOr<Schema> {
+    let millis = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+        .minimum(Some(1))
+        .build();
+    let never = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["never"])).build();
+    RefOr::T(Schema::OneOf(OneOfBuilder::new().item(Schema::Object(millis)).item(Schema::Object(never)).build()))
+}

@@ -1,0 +1,15 @@
+//! `server.json` in the data folder: how the verbs of the command line find the server.
+
+use folkmoot_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Written when the server is ready, removed when it ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFile {
+    /// Where it listens.
+    pub url: String,
+    /// Its process.
+    pub pid: u32,
+    /// Since when.
+    pub started_at: Timestamp,
+}

@@ -1,0 +1,67 @@
+//! Tokens on the wire.
+
+use folkmoot_core::{Name, Role, Timestamp, TokenId, token};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::schema;
+
+/// Makes a token. A name has one role.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// Whom it names.
+    #[schema(value_type = String)]
+    pub name: Name,
+    /// What they may do.
+    #[schema(schema_with = schema::role)]
+    pub role: Role,
+}
+
+/// A token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Token {
+    /// Its public name.
+    #[schema(value_type = String)]
+    pub id: TokenId,
+    /// Whom it names.
+    #[schema(value_type = String)]
+    pub name: Name,
+    /// What they may do.
+    #[schema(schema_with = schema::role)]
+    pub role: Role,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// Who made it.
+    #[schema(value_type = String)]
+    pub created_by: Name,
+    /// When it stopped working.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub revoked_at: Option<Timestamp>,
+    /// The secret, shown once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+/// All tokens, without their secrets.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TokenList {
+    /// The oldest first.
+    pub tokens: Vec<Token>,
+}
+
+impl Token {
+    /// A token, and its secret if this is the time to show it.
+    pub fn new(token: token::Token, secret: Option<String>) -> Self {
+        Self {
+            id: token.id,
+            name: token.principal.name,
+            role: token.principal.role,
+            created_at: token.created_at,
+            created_by: token.created_by,
+            revoked_at: token.revoked_at,
+            token: secret,
+        }
+    }
+}
