@@ -1,6 +1,6 @@
 //! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
 
-use super::{ArtifactRef, Content, Gate, GateEvent, Risk};
+use super::{ArtifactRef, Content, Gate, GateEvent, Risk, open::one_line};
 use crate::{Digest, GateId, Principal, Refusal, Timestamp, text};
 
 /// What the requester changes; what is `None` stays.
@@ -37,8 +37,7 @@ pub(crate) fn amend(
     text::check_filled("summary", summary, text::SUMMARY_BYTES_MAX)?;
     content.summary = Digest::of(summary.as_bytes());
     if let Some(title) = &amendment.title {
-        text::check_filled("title", title, text::TITLE_BYTES_MAX)?;
-        content.title = title.trim().to_owned();
+        content.title = one_line(title)?;
     }
     if let Some(artifacts) = &amendment.artifacts {
         Content::check_artifacts(artifacts)?;
