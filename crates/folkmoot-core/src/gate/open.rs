@@ -63,7 +63,7 @@ pub(crate) fn open(
         return Err(Refusal::RoleMayNot { role: by.role, verb: "open a gate" });
     }
     check_run(opening, by, run)?;
-    let resolved = policy.resolve(opening, by)?;
+    let resolved = policy.resolve(opening, by, run)?;
     let content = content(opening, &resolved)?;
     let digest = content.digest(&opening.summary);
     let mut channels = policy.notification_channels.clone();
