@@ -60,6 +60,7 @@ impl Policy {
         if self.on_timeout == OnTimeout::Retry {
             return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
         }
+        check_timeout(self.timeout)?;
         let people = (!self.reviewers.is_empty()).then_some(self.reviewers.len());
         check_reachable(people, self.quorum, self.reject_quorum)
     }
@@ -89,6 +90,7 @@ impl Policy {
             let problem = "`retry` is only for Folkmoot's own runs; open another gate when this one has timed out";
             return Err(Refusal::invalid("on_timeout", problem));
         }
+        check_timeout(resolved.timeout)?;
         // Of those who are named, whoever asks or is asked for will be refused: they make no quorum reachable.
         let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.initiator);
         let involved = [Some(&by.name), opening.on_behalf_of.as_ref(), denied];
@@ -124,6 +126,17 @@ impl Policy {
         }
         Ok(())
     }
+}
+
+/// Refuses a wait that a log or a row could not hold exactly: the two would then disagree.
+fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
+    if timeout.is_exact() {
+        return Ok(());
+    }
+    Err(Refusal::invalid(
+        "timeout_ms",
+        "must be a whole number of milliseconds above zero, or \"never\" where it is very long",
+    ))
 }
 
 /// Refuses numbers with which nobody could ever win, or two could. `people` are those who may decide, where they are
