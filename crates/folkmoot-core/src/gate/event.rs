@@ -190,6 +190,9 @@ impl Gate {
         let GateEvent::Opened(gate) = GateEvent::read(first)? else {
             return Err(Broken(format!("begins with {} instead of gate.opened", first.kind)));
         };
+        if first.stream_seq != gate.seq {
+            return Err(Broken(format!("begins with event {} of the stream", first.stream_seq)));
+        }
         facts.try_fold(*gate, |mut gate, fact| {
             if fact.stream_seq != gate.seq + 1 {
                 return Err(Broken(format!("event {} of the stream follows event {}", fact.stream_seq, gate.seq)));
