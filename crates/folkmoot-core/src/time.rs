@@ -1,5 +1,8 @@
 //! Moments as integer microseconds, written as RFC 3339.
 
+#[cfg(test)]
+mod tests;
+
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
