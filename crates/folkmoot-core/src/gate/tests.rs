@@ -9,5 +9,6 @@ mod expire;
 mod extend;
 mod open;
 mod policy;
+mod properties;
 mod quorum;
 mod texts;
