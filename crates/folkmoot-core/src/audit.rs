@@ -1,5 +1,8 @@
 //! Checking the log against itself, and every row against the log.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Event, Gate, Head, chain};
