@@ -1,5 +1,8 @@
 //! Checking the log against itself, and every row against the log.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Event, Gate, Head, chain};
@@ -52,10 +55,13 @@ impl Walk {
 
     /// Checks that the log ends where its head row says.
     pub fn end(&self, head: Head) -> Option<Problem> {
-        (self.head != head).then(|| {
-            let problem = format!("the log ends at {}, but its head says {}", self.head.position, head.position);
-            Problem::new("head", problem)
-        })
+        let ends = self.head.position;
+        if ends != head.position {
+            let problem = format!("the log ends at {ends}, but its head says {}", head.position);
+            return Some(Problem::new("head", problem));
+        }
+        let problem = format!("the log ends at {ends}, but its head names another hash for that event");
+        (self.head.hash != head.hash).then(|| Problem::new("head", problem))
     }
 }
 

@@ -4,6 +4,9 @@
 //! stream, stream_seq, type, version, actor, on_behalf_of, session, command_id, at, payload, prev_hash. Numbers are
 //! written in decimal, `at` as RFC 3339 with six decimals, hashes as 64 hexadecimal digits, an absent field as nothing.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};

@@ -164,20 +164,15 @@ impl Case<'_> {
 
     /// Everything that follows from one event on a gate that stands.
     fn happens(&self, mut gate: Gate, event: &GateEvent) -> Commit {
+        let stood = gate.deadline;
         gate.apply(event).expect("an event that the rules just allowed applies");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), &gate);
-        let timers = match event {
-            GateEvent::Extended { .. } | GateEvent::Escalated { .. } => {
-                vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(gate.id.clone()))]
+        let (timers, wakes) = match &gate.state {
+            State::Closed(_) => (vec![TimerChange::Clear(gate.id.clone())], gate.run_id.iter().cloned().collect()),
+            State::Pending { .. } if gate.deadline == stood => (Vec::new(), Vec::new()),
+            State::Pending { .. } => {
+                (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(gate.id.clone()))], Vec::new())
             }
-            GateEvent::Decided { .. } => vec![TimerChange::Clear(gate.id.clone())],
-            GateEvent::Opened(_) | GateEvent::Amended { .. } | GateEvent::Vote { .. } | GateEvent::Refused { .. } => {
-                vec![]
-            }
-        };
-        let wakes = match gate.state {
-            State::Closed(_) => gate.run_id.iter().cloned().collect(),
-            State::Pending { .. } => Vec::new(),
         };
         Commit {
             events: vec![fact],

@@ -22,6 +22,8 @@ pub mod run;
 pub mod text;
 pub mod time;
 pub mod token;
+#[cfg(test)]
+mod transcript;
 
 pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
 pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Timer, TimerChange};

@@ -1,5 +1,8 @@
 //! Moments as integer microseconds, written as RFC 3339.
 
+#[cfg(test)]
+mod tests;
+
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -126,6 +129,18 @@ pub enum Timeout {
 }
 
 impl Timeout {
+    /// Whether it reads back as it was written, in the log and in a row: whole milliseconds, at least one, and fewer
+    /// than the largest that a database's integer holds, which stands for never.
+    pub(crate) fn is_exact(self) -> bool {
+        match self {
+            Timeout::After(span) => {
+                let whole = span.subsec_nanos().is_multiple_of(1_000_000);
+                whole && i64::try_from(span.as_millis()).is_ok_and(|millis| (1..i64::MAX).contains(&millis))
+            }
+            Timeout::Never => true,
+        }
+    }
+
     /// The deadline of something that begins to wait now.
     pub fn deadline(self, now: Timestamp) -> Deadline {
         match self {

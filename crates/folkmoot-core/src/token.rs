@@ -1,5 +1,8 @@
 //! Tokens: what a principal shows at the door. Only the hash of the secret is ever stored.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Name, Principal, Refusal, Role, Timestamp, TokenId, command::Actor, principal};

@@ -1,7 +1,7 @@
 //! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
 
-use super::{ArtifactRef, Content, Gate, GateEvent, Risk};
-use crate::{Digest, GateId, Principal, Refusal, Timestamp, text};
+use super::{ArtifactRef, Content, Gate, GateEvent, OnTimeout, Risk, open::one_line};
+use crate::{Deadline, Digest, GateId, Principal, Refusal, Timestamp, text};
 
 /// What the requester changes; what is `None` stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +37,7 @@ pub(crate) fn amend(
     text::check_filled("summary", summary, text::SUMMARY_BYTES_MAX)?;
     content.summary = Digest::of(summary.as_bytes());
     if let Some(title) = &amendment.title {
-        text::check_filled("title", title, text::TITLE_BYTES_MAX)?;
-        content.title = title.trim().to_owned();
+        content.title = one_line(title)?;
     }
     if let Some(artifacts) = &amendment.artifacts {
         Content::check_artifacts(artifacts)?;
@@ -57,5 +56,14 @@ pub(crate) fn amend(
         return Ok(None);
     }
     let digest = content.digest(summary);
-    Ok(Some(GateEvent::Amended { requested_by: gate.requested_by.clone(), content: Box::new(content), digest }))
+    let requested_by = gate.requested_by.clone();
+    Ok(Some(GateEvent::Amended { requested_by, content: Box::new(content), digest, deadline: deadline(gate, now) }))
+}
+
+/// Where silence consents, what was changed at the last moment would be approved unseen: it gets the whole time again.
+fn deadline(gate: &Gate, now: Timestamp) -> Deadline {
+    match gate.content.on_timeout {
+        OnTimeout::Approve => gate.deadline.max(gate.timeout.deadline(now)),
+        OnTimeout::Fail | OnTimeout::Reject | OnTimeout::Retry | OnTimeout::Escalate => gate.deadline,
+    }
 }

@@ -18,6 +18,8 @@ pub enum GateEvent {
         content: Box<Content>,
         /// With the summary's text.
         digest: Digest,
+        /// As it stands, or later.
+        deadline: Deadline,
     },
     /// One voice of several.
     Vote {
@@ -72,6 +74,7 @@ struct Amended {
     requested_by: Name,
     content: Box<Content>,
     digest: Digest,
+    deadline: Deadline,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,8 +123,8 @@ impl GateEvent {
     pub fn payload(&self) -> String {
         let written = match self.clone() {
             GateEvent::Opened(gate) => serde_json::to_string(&gate),
-            GateEvent::Amended { requested_by, content, digest } => {
-                serde_json::to_string(&Amended { requested_by, content, digest })
+            GateEvent::Amended { requested_by, content, digest, deadline } => {
+                serde_json::to_string(&Amended { requested_by, content, digest, deadline })
             }
             GateEvent::Vote { requested_by, vote, digest } => {
                 serde_json::to_string(&Voted { requested_by, vote, digest })
@@ -146,8 +149,8 @@ impl GateEvent {
         match fact.kind.as_ref() {
             "gate.opened" => Ok(GateEvent::Opened(parse(fact)?)),
             "gate.amended" => {
-                let Amended { requested_by, content, digest } = parse(fact)?;
-                Ok(GateEvent::Amended { requested_by, content, digest })
+                let Amended { requested_by, content, digest, deadline } = parse(fact)?;
+                Ok(GateEvent::Amended { requested_by, content, digest, deadline })
             }
             "gate.vote" => {
                 let Voted { requested_by, vote, digest } = parse(fact)?;
@@ -187,6 +190,9 @@ impl Gate {
         let GateEvent::Opened(gate) = GateEvent::read(first)? else {
             return Err(Broken(format!("begins with {} instead of gate.opened", first.kind)));
         };
+        if first.stream_seq != gate.seq {
+            return Err(Broken(format!("begins with event {} of the stream", first.stream_seq)));
+        }
         facts.try_fold(*gate, |mut gate, fact| {
             if fact.stream_seq != gate.seq + 1 {
                 return Err(Broken(format!("event {} of the stream follows event {}", fact.stream_seq, gate.seq)));
@@ -207,9 +213,10 @@ impl Gate {
         };
         match event {
             GateEvent::Opened(_) => return Err(Broken("it was opened twice".to_owned())),
-            GateEvent::Amended { content, digest, .. } => {
+            GateEvent::Amended { content, digest, deadline, .. } => {
                 self.content = content.as_ref().clone();
                 self.digest = *digest;
+                self.deadline = *deadline;
                 self.revision += 1;
                 votes.clear();
             }

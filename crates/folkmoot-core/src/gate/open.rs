@@ -63,7 +63,7 @@ pub(crate) fn open(
         return Err(Refusal::RoleMayNot { role: by.role, verb: "open a gate" });
     }
     check_run(opening, by, run)?;
-    let resolved = policy.resolve(opening, by)?;
+    let resolved = policy.resolve(opening, by, run)?;
     let content = content(opening, &resolved)?;
     let digest = content.digest(&opening.summary);
     let mut channels = policy.notification_channels.clone();
@@ -127,13 +127,9 @@ fn check_run(opening: &Opening, by: &Principal, run: Option<&Run>) -> Result<(),
 fn content(opening: &Opening, resolved: &Resolved) -> Result<Content, Refusal> {
     text::check_filled("summary", &opening.summary, text::SUMMARY_BYTES_MAX)?;
     let title = match &opening.title {
-        Some(title) => title.trim().to_owned(),
-        None => first_line(&opening.summary),
+        Some(title) => one_line(title)?,
+        None => one_line(first_line(&opening.summary))?,
     };
-    text::check_filled("title", &title, text::TITLE_BYTES_MAX)?;
-    if title.contains('\n') {
-        return Err(Refusal::invalid("title", "has more than one line; put the rest into the summary"));
-    }
     Content::check_artifacts(&opening.artifacts)?;
     Ok(Content {
         title,
@@ -163,11 +159,21 @@ fn allowed(opening: &Opening) -> Result<Vec<Choice>, Refusal> {
     Ok(allowed)
 }
 
-fn first_line(summary: &str) -> String {
-    let line = summary.trim().lines().next().unwrap_or_default();
+/// A title as it is kept: one line, without the space around it.
+pub(super) fn one_line(title: &str) -> Result<String, Refusal> {
+    let title = title.trim();
+    text::check_filled("title", title, text::TITLE_BYTES_MAX)?;
+    if title.contains(['\n', '\r']) {
+        return Err(Refusal::invalid("title", "has more than one line; put the rest into the summary"));
+    }
+    Ok(title.to_owned())
+}
+
+fn first_line(summary: &str) -> &str {
+    let line = summary.trim().split(['\n', '\r']).next().unwrap_or_default();
     let mut end = line.len().min(text::TITLE_BYTES_MAX);
     while !line.is_char_boundary(end) {
         end -= 1;
     }
-    line[..end].to_owned()
+    &line[..end]
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::{OnTimeout, Opening, Risk, SelfReview};
-use crate::{Name, Principal, Refusal, Role, Timeout};
+use crate::{Name, Principal, Refusal, Role, Timeout, run::Run};
 
 /// What configuration says about gates that outside agents open. Resolved when a gate opens and recorded with it: a
 /// later change of configuration does not reach a gate that stands.
@@ -60,11 +60,13 @@ impl Policy {
         if self.on_timeout == OnTimeout::Retry {
             return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
         }
-        check_reachable(&self.reviewers, self.quorum, self.reject_quorum)
+        check_timeout(self.timeout)?;
+        let people = (!self.reviewers.is_empty()).then_some(self.reviewers.len());
+        check_reachable(people, self.quorum, self.reject_quorum)
     }
 
     /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.
-    pub(super) fn resolve(&self, opening: &Opening, by: &Principal) -> Result<Resolved, Refusal> {
+    pub(super) fn resolve(&self, opening: &Opening, by: &Principal, run: Option<&Run>) -> Result<Resolved, Refusal> {
         let usual = self.self_review.unwrap_or(if opening.risk == Risk::Critical {
             SelfReview::Deny
         } else {
@@ -88,7 +90,13 @@ impl Policy {
             let problem = "`retry` is only for Folkmoot's own runs; open another gate when this one has timed out";
             return Err(Refusal::invalid("on_timeout", problem));
         }
-        check_reachable(&resolved.reviewers, resolved.quorum, resolved.reject_quorum)?;
+        check_timeout(resolved.timeout)?;
+        // Of those who are named, whoever asks or is asked for will be refused: they make no quorum reachable.
+        let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.initiator);
+        let involved = [Some(&by.name), opening.on_behalf_of.as_ref(), denied];
+        let free = resolved.reviewers.iter().filter(|name| !involved.contains(&Some(name))).count();
+        let people = (!resolved.reviewers.is_empty()).then_some(free);
+        check_reachable(people, resolved.quorum, resolved.reject_quorum)?;
         Ok(resolved)
     }
 
@@ -120,18 +128,30 @@ impl Policy {
     }
 }
 
-/// Refuses numbers with which nobody could ever win, or two could.
-fn check_reachable(reviewers: &[Name], quorum: u32, reject_quorum: u32) -> Result<(), Refusal> {
+/// Refuses a wait that a log or a row could not hold exactly: the two would then disagree.
+fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
+    if timeout.is_exact() {
+        return Ok(());
+    }
+    Err(Refusal::invalid(
+        "timeout_ms",
+        "must be a whole number of milliseconds above zero, or \"never\" where it is very long",
+    ))
+}
+
+/// Refuses numbers with which nobody could ever win, or two could. `people` are those who may decide, where they are
+/// named.
+fn check_reachable(people: Option<usize>, quorum: u32, reject_quorum: u32) -> Result<(), Refusal> {
     if quorum == 0 || reject_quorum == 0 {
         let field = if quorum == 0 { "quorum" } else { "reject_quorum" };
         return Err(Refusal::invalid(field, "must be at least 1"));
     }
-    let people = u32::try_from(reviewers.len()).unwrap_or(u32::MAX);
+    let Some(people) = people.map(|people| u32::try_from(people).unwrap_or(u32::MAX)) else { return Ok(()) };
     let needed = quorum.saturating_add(reject_quorum) - 1;
-    if people > 0 && needed > people {
+    if needed > people {
         let problem = format!(
-            "{quorum} approvals and {reject_quorum} rejections cannot both be reachable with {people} reviewers; \
-             name at least {needed}, or ask for fewer"
+            "{quorum} approvals and {reject_quorum} rejections cannot both be reachable with {people} reviewers who \
+             may decide; name at least {needed}, or ask for fewer"
         );
         return Err(Refusal::invalid("quorum", problem));
     }

@@ -1,0 +1,397 @@
+//! Tests as transcripts: who said what when, and what the rules answered.
+//!
+//! ```text
+//! policy quorum=2                                       what configuration says from here on
+//! 09:00 bot opens deploy "Deploy 1.4.2" risk=high       → pending
+//! 09:05 alice approves                                  → pending, alice approve
+//! 09:06 bob rejects "not tested"                        → rejected by bob, stop
+//! log                                                   → opened, vote, decided
+//! ```
+//!
+//! The cast: reviewers alice, bob, carol and dave; admins ada and max; agents bot and elf; vera, who only reads; and
+//! the system. Quoted text is the summary of an opening or amendment, else a reason. `on=` names another gate than the
+//! one opened last. In values `{nul}` is U+0000, `{nl}` a new line, `{cr}` a carriage return, `{300}` three hundred x.
+
+mod world;
+
+use std::{collections::BTreeMap, fmt::Write as _, str::FromStr, time::Duration};
+
+pub(crate) use world::World;
+
+use crate::{
+    Action, Actor, Digest, Gate, GateId, Outcome, Principal, Refusal, Role, Timeout, Timestamp,
+    gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
+    token::Minting,
+};
+
+/// Plays a transcript, and compares every answer with the one that is written there.
+pub(crate) fn check(transcript: &str) {
+    let mut stage = Stage::default();
+    let (mut told, mut wanted) = (String::new(), String::new());
+    for line in transcript.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (said, answer) = line.split_once('→').unwrap_or((line, ""));
+        let actual = stage.play(said);
+        writeln!(told, "{said}→ {actual}").unwrap();
+        writeln!(wanted, "{said}→ {}", answer.trim()).unwrap();
+    }
+    assert!(told == wanted, "\nThe rules said\n\n{told}\nbut the transcript says\n\n{wanted}");
+}
+
+/// Plays a transcript without answers, and gives what it leaves behind.
+pub(crate) fn play(transcript: &str) -> World {
+    let mut stage = Stage::default();
+    transcript.lines().map(str::trim).filter(|line| !line.is_empty()).for_each(|line| drop(stage.play(line)));
+    stage.world
+}
+
+/// A principal of the cast.
+pub(crate) fn principal(name: &str) -> Principal {
+    let role = match name {
+        "alice" | "bob" | "carol" | "dave" => Role::Reviewer,
+        "ada" | "max" => Role::Admin,
+        "bot" | "elf" => Role::Agent,
+        "vera" => Role::Viewer,
+        _ => panic!("{name} is not in the cast"),
+    };
+    Principal { name: parse(name), role }
+}
+
+/// A moment of the day on which every transcript plays.
+pub(crate) fn time(text: &str) -> Timestamp {
+    let mut parts = text.split([':', '.']);
+    let mut part = || parts.next().map_or(0, |part| part.parse::<i64>().unwrap());
+    let (hours, minutes, seconds, micros) = (part(), part(), part(), part());
+    Timestamp::from_micros(MIDNIGHT + ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
+}
+
+/// 2026-01-31.
+const MIDNIGHT: i64 = 1_769_817_600_000_000;
+
+#[derive(Default)]
+struct Stage {
+    world: World,
+    policy: Policy,
+    now: Option<Timestamp>,
+    gate: Option<GateId>,
+    digests: BTreeMap<(GateId, u32), Digest>,
+}
+
+impl Stage {
+    fn play(&mut self, said: &str) -> String {
+        let mut words = Words::read(said);
+        if words.bare[0].contains(':') {
+            self.now = Some(time(&words.next()));
+        }
+        let answer = match words.next().as_str() {
+            "policy" => self.set_policy(&mut words),
+            "log" => self.log(&mut words),
+            "timer" => self.timer(&mut words),
+            "wakes" => list(&self.world.wakes),
+            "runs" => list(
+                self.world
+                    .runs
+                    .values()
+                    .map(|run| format!("{}: session {}, {}'s {}", run.id, run.session_id, run.initiator, run.kind)),
+            ),
+            "sessions" => list(self.world.sessions.keys()),
+            "outbox" => list(self.world.outbox.iter().map(|d| format!("{} {} {}", d.channel, d.gate, d.kind))),
+            "decision" => {
+                let gate = &self.world.gates[&self.named(&mut words)];
+                short(&json(&gate.decision()).replace(&gate.digest.to_string(), "its digest"))
+            }
+            "content" => short(&json(&self.world.gates[&self.named(&mut words)].content)),
+            who => self.act(who, &mut words),
+        };
+        assert!(words.is_spent(), "nobody understood {words:?} in {said:?}");
+        answer
+    }
+
+    fn act(&mut self, who: &str, words: &mut Words) -> String {
+        let by = if who == "system" { Actor::System } else { Actor::Principal(principal(who)) };
+        let action = self.action(words);
+        let logged = self.world.log.len();
+        let result = self.world.execute(by, action, self.now.expect("a transcript says when"));
+        if let Ok(Outcome::Gate(gate) | Outcome::Existing(gate)) = &result {
+            self.gate = Some(gate.id.clone());
+            self.digests.insert((gate.id.clone(), gate.revision), gate.digest);
+        }
+        match result {
+            Ok(outcome) if self.world.log.len() == logged => format!("unchanged: {}", describe(&outcome)),
+            Ok(outcome) => describe(&outcome),
+            Err(refusal) => format!("refused: {}", why(&refusal)),
+        }
+    }
+
+    fn action(&mut self, words: &mut Words) -> Action {
+        let verb = words.next();
+        match verb.as_str() {
+            "opens" => self.opens(words),
+            "amends" => {
+                let (artifacts, contents) = artifacts(words).unzip();
+                let amendment = Amendment {
+                    gate: self.named(words),
+                    title: words.text("title"),
+                    summary: words.quoted.take(),
+                    risk: words.get("risk"),
+                    artifacts,
+                };
+                Action::Amend { amendment, contents: contents.unwrap_or_default() }
+            }
+            "approves" => self.says(Choice::Approve, false, words),
+            "overrides" => self.says(Choice::Approve, true, words),
+            "rejects" => self.says(Choice::Reject, false, words),
+            "adjusts" => self.says(Choice::Adjust, false, words),
+            "pauses" => self.says(Choice::Pause, false, words),
+            "forces" => {
+                let choice = words.get("choice").unwrap();
+                self.says(choice, true, words)
+            }
+            "extends" => Action::Extend(Extension {
+                gate: self.named(words),
+                timeout: words.text("by").map(|text| timeout(&text)).unwrap(),
+            }),
+            "cancels" => Action::Cancel { gate: self.named(words), reason: words.quoted.take().unwrap_or_default() },
+            "expires" => Action::Expire { gate: self.named(words) },
+            "mints" => Action::Mint(Minting {
+                id: words.get("id").unwrap(),
+                principal: Principal { name: words.get("name").unwrap(), role: words.get("role").unwrap() },
+                hash: [7; 32],
+            }),
+            "revokes" => Action::Revoke { token: words.get("id").unwrap() },
+            _ => panic!("{verb} is no verb"),
+        }
+    }
+
+    fn opens(&self, words: &mut Words) -> Action {
+        let (artifacts, contents) = artifacts(words).unwrap_or_default();
+        let opening = Opening {
+            id: parse(&words.next()),
+            run_id: words.get("run"),
+            session_id: words.get("session"),
+            title: words.text("title"),
+            summary: words.quoted.take().unwrap_or_else(|| "Deploy 1.4.2".to_owned()),
+            phase: words.get("phase").unwrap_or_else(|| parse("merge")),
+            kind: words.get("kind").unwrap_or(Kind::Custom),
+            risk: words.get("risk").unwrap_or(Risk::Medium),
+            artifacts,
+            allowed: words.list("allowed"),
+            timeout: words.text("timeout").map(|text| timeout(&text)),
+            on_timeout: words.get("on_timeout"),
+            reviewers: words.list("reviewers"),
+            quorum: words.get("quorum"),
+            reject_quorum: words.get("reject_quorum"),
+            self_review: words.get("self_review"),
+            dedupe_key: words.text("key"),
+            notification_channels: words.list("tell").unwrap_or_default(),
+            on_behalf_of: words.get("for"),
+        };
+        Action::Open { opening: Box::new(opening), policy: self.policy.clone(), contents }
+    }
+
+    /// `digest=r2` is the digest that the gate had at revision 2.
+    fn says(&self, choice: Choice, force: bool, words: &mut Words) -> Action {
+        let gate = self.named(words);
+        let digest = words.text("digest").map(|text| {
+            let revision = text.strip_prefix('r').unwrap().parse().unwrap();
+            self.digests[&(gate.clone(), revision)]
+        });
+        Action::Decide(Verdict {
+            gate,
+            choice,
+            reason: words.quoted.take().unwrap_or_default(),
+            feedback: words.text("feedback"),
+            edited: words.text("edited"),
+            digest,
+            force,
+        })
+    }
+
+    fn set_policy(&mut self, words: &mut Words) -> String {
+        let usual = Policy::default();
+        self.policy = Policy {
+            timeout: words.text("timeout").map_or(usual.timeout, |text| timeout(&text)),
+            on_timeout: words.get("on_timeout").unwrap_or(usual.on_timeout),
+            reviewers: words.list("reviewers").unwrap_or_default(),
+            quorum: words.get("quorum").unwrap_or(usual.quorum),
+            reject_quorum: words.get("reject_quorum").unwrap_or(usual.reject_quorum),
+            self_review: words.get("self_review"),
+            notification_channels: words.list("tell").unwrap_or_default(),
+        };
+        self.policy.check().err().map_or_else(String::new, |refusal| format!("refused: {}", why(&refusal)))
+    }
+
+    fn log(&self, words: &mut Words) -> String {
+        let stream = words.text("of").unwrap_or_else(|| self.named(words).to_string());
+        let events = self.world.log.iter().filter(|event| *event.fact.stream == *stream);
+        list(events.map(|event| event.fact.kind.rsplit('.').next().unwrap().to_owned()))
+    }
+
+    fn timer(&self, words: &mut Words) -> String {
+        let due = self.world.timers.get(&self.named(words));
+        due.map_or("none".to_owned(), |due| due.to_string()[11..].trim_end_matches(".000000Z").to_owned())
+    }
+
+    fn named(&self, words: &mut Words) -> GateId {
+        words.get("on").unwrap_or_else(|| self.gate.clone().expect("a gate was opened"))
+    }
+}
+
+fn describe(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Nothing => "nothing".to_owned(),
+        Outcome::Gate(gate) => state(gate),
+        Outcome::Existing(gate) => format!("existing {}, {}", gate.id, state(gate)),
+        Outcome::Token(token) => {
+            let revoked = token.revoked_at.map_or("", |_| ", revoked");
+            format!("token of {}, {}{revoked}", token.principal.name, token.principal.role)
+        }
+    }
+}
+
+fn state(gate: &Gate) -> String {
+    let votes = match &gate.state {
+        State::Closed(decision) => {
+            return format!("{} by {}, {}", decision.decision, decision.reviewer, decision.outcome);
+        }
+        State::Pending { votes } => votes,
+    };
+    let mut text = "pending".to_owned();
+    if gate.revision > 1 {
+        write!(text, ", revision {}", gate.revision).unwrap();
+    }
+    if gate.escalated {
+        text.push_str(", escalated");
+    }
+    for vote in votes {
+        write!(text, ", {} {}", vote.reviewer, vote.choice).unwrap();
+    }
+    text
+}
+
+/// The stable code, and the part of the refusal that tells one case from another.
+fn why(refusal: &Refusal) -> String {
+    let code = refusal.code();
+    match refusal {
+        Refusal::Invalid { field, .. } | Refusal::WeakensPolicy { field, .. } => format!("{code} {field}"),
+        Refusal::Decided { decision } => format!("{code} by {}", decision.reviewer),
+        Refusal::DedupeConflict { gate } => format!("{code} {gate}"),
+        Refusal::RoleMayNot { verb, .. } | Refusal::NotRequester { verb, .. } => format!("{code} {verb}"),
+        _ => code.to_owned(),
+    }
+}
+
+/// `artifacts=name:content,name:content`.
+fn artifacts(words: &mut Words) -> Option<(Vec<ArtifactRef>, Vec<Vec<u8>>)> {
+    let pairs = words.list::<String>("artifacts")?;
+    let media_type = words.text("media_type").unwrap_or_else(|| "text/plain".to_owned());
+    let read = |pair: String| {
+        let (name, content) = pair.split_once(':').unwrap();
+        let digest = Digest::of(content.as_bytes());
+        let bytes = content.len() as u64;
+        (ArtifactRef { name: name.to_owned(), media_type: media_type.clone(), digest, bytes }, content.into())
+    };
+    Some(pairs.into_iter().map(read).unzip())
+}
+
+fn timeout(text: &str) -> Timeout {
+    let Some(at) = text.find(|c: char| !c.is_ascii_digit()).filter(|at| *at > 0) else { return Timeout::Never };
+    let (number, unit) = (text[..at].parse().unwrap(), &text[at..]);
+    Timeout::After(match unit {
+        "h" => Duration::from_secs(number * 3600),
+        "m" => Duration::from_secs(number * 60),
+        "s" => Duration::from_secs(number),
+        "ms" => Duration::from_millis(number),
+        "us" => Duration::from_micros(number),
+        _ => panic!("{unit} is no unit"),
+    })
+}
+
+fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap()
+}
+
+/// Digests cut to what the eye compares.
+fn short(json: &str) -> String {
+    let mut parts = json.split("sha256:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| format!("{text}sha256:{}…{}", &part[..8], &part[64..]))
+}
+
+fn parse<T: FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("{text:?} does not parse"))
+}
+
+/// A line's words: bare ones, one quoted text, and `key=value`.
+#[derive(Debug, Default)]
+struct Words {
+    bare: std::collections::VecDeque<String>,
+    quoted: Option<String>,
+    keys: BTreeMap<String, String>,
+}
+
+impl Words {
+    fn read(line: &str) -> Self {
+        let mut words = Words::default();
+        let (mut word, mut in_quotes, mut quoted) = (String::new(), false, false);
+        for c in line.chars().chain([' ']) {
+            if c == '"' {
+                in_quotes = !in_quotes;
+                quoted = true;
+            } else if c.is_whitespace() && !in_quotes {
+                words.add(std::mem::take(&mut word), std::mem::take(&mut quoted));
+            } else {
+                word.push(c);
+            }
+        }
+        words
+    }
+
+    fn add(&mut self, word: String, quoted: bool) {
+        match word.split_once('=') {
+            Some((key, value)) => {
+                self.keys.insert(key.to_owned(), expand(value));
+            }
+            None if quoted => self.quoted = Some(expand(&word)),
+            None if word.is_empty() => {}
+            None => self.bare.push_back(word),
+        }
+    }
+
+    fn next(&mut self) -> String {
+        self.bare.pop_front().expect("another word")
+    }
+
+    fn text(&mut self, key: &str) -> Option<String> {
+        self.keys.remove(key)
+    }
+
+    fn get<T: FromStr>(&mut self, key: &str) -> Option<T> {
+        self.text(key).map(|text| parse(&text))
+    }
+
+    fn list<T: FromStr>(&mut self, key: &str) -> Option<Vec<T>> {
+        let text = self.text(key)?;
+        Some(text.split(',').filter(|part| !part.is_empty()).map(parse).collect())
+    }
+
+    fn is_spent(&self) -> bool {
+        self.bare.is_empty() && self.quoted.is_none() && self.keys.is_empty()
+    }
+}
+
+fn expand(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('{') else { return text.to_owned() };
+    let (what, after) = rest.split_once('}').expect("a closing brace");
+    let filling = match what {
+        "nul" => "\0".to_owned(),
+        "nl" => "\n".to_owned(),
+        "cr" => "\r".to_owned(),
+        number => "x".repeat(number.parse().unwrap()),
+    };
+    format!("{before}{filling}{}", expand(after))
+}
