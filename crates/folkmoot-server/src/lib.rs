@@ -1,1 +1,21 @@
-//! Skeleton.
+//! Folkmoot's server: REST and the event feed, on one port.
+//!
+//! A handler translates and authenticates; it never decides. Every error is problem+json with a stable code. The accept
+//! loop is our own, because a stock one has no limit on how long a client may take to send its headers.
+
+mod accept;
+mod app;
+mod auth;
+mod config;
+mod data_folder;
+mod error;
+mod extract;
+mod openapi;
+mod routes;
+mod start;
+mod view;
+
+pub use config::{BootstrapToken, Config, ConfigError, Limits};
+pub use data_folder::{DataFolder, Lock, LocalToken, LocalTokens};
+pub use openapi::document;
+pub use start::{Server, StartError};

@@ -1,0 +1,135 @@
+//! What can be configured: a file, and a few variables of the environment for automation.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use folkmoot_core::{Name, Principal, Role, gate::Policy};
+use serde::Deserialize;
+
+use crate::DataFolder;
+
+/// Everything a server needs to start.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the data is.
+    pub data: DataFolder,
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// A PostgreSQL database instead of the SQLite file in the data folder.
+    pub database: Option<String>,
+    /// What holds for gates that agents open.
+    pub policy: Policy,
+    /// How much anybody may ask for.
+    pub limits: Limits,
+    /// Tokens that must exist.
+    pub bootstrap_tokens: Vec<BootstrapToken>,
+}
+
+/// How much anybody may ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// The longest body.
+    pub body_bytes: usize,
+    /// How long a client may take to send its headers, or may stay silent between requests.
+    pub header_timeout_ms: u64,
+    /// How long a client may leave its answer unread.
+    pub write_timeout_ms: u64,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Requests a second, of one principal.
+    pub requests_per_second: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 4 << 20,
+            header_timeout_ms: 30_000,
+            write_timeout_ms: 30_000,
+            connections: 16_384,
+            requests_per_second: 2_000,
+        }
+    }
+}
+
+/// A token that is made at the start if it is not there.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BootstrapToken {
+    /// Whom it names.
+    pub principal: Principal,
+    /// What is sent.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for BootstrapToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "BootstrapToken({}, …)", self.principal.name)
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    gates: Policy,
+    limits: Limits,
+}
+
+impl Config {
+    /// The usual configuration for a data folder: loopback, SQLite, default policy.
+    pub fn new(data: DataFolder) -> Self {
+        Self {
+            data,
+            listen: SocketAddr::from(([127, 0, 0, 1], 7400)),
+            database: None,
+            policy: Policy::default(),
+            limits: Limits::default(),
+            bootstrap_tokens: Vec::new(),
+        }
+    }
+
+    /// Takes over what a file says. Without a path, `folkmoot.toml` in the data folder is read if it is there.
+    pub fn read_file(&mut self, path: Option<PathBuf>) -> Result<(), ConfigError> {
+        let given = path.is_some();
+        let path = path.unwrap_or_else(|| self.data.path().join("folkmoot.toml"));
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !given => return Ok(()),
+            Err(error) => return Err(ConfigError(format!("{} cannot be read: {error}", path.display()))),
+        };
+        let file: File =
+            toml::from_str(&text).map_err(|error| ConfigError(format!("{} is not right: {error}", path.display())))?;
+        file.gates.check().map_err(|refusal| ConfigError(format!("[gates] in {}: {refusal}", path.display())))?;
+        self.policy = file.gates;
+        self.limits = file.limits;
+        Ok(())
+    }
+
+    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`) and `FOLKMOOT_RATE_LIMIT` (requests a second).
+    pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
+        if let Some(tokens) = variable("FOLKMOOT_BOOTSTRAP_TOKENS") {
+            for entry in tokens.split(',').filter(|entry| !entry.trim().is_empty()) {
+                self.bootstrap_tokens.push(parse_bootstrap(entry.trim())?);
+            }
+        }
+        if let Some(rate) = variable("FOLKMOOT_RATE_LIMIT") {
+            self.limits.requests_per_second =
+                rate.parse().map_err(|_| ConfigError(format!("FOLKMOOT_RATE_LIMIT is {rate:?}, not a number")))?;
+        }
+        Ok(())
+    }
+}
+
+/// The secret is not repeated in an error.
+fn parse_bootstrap(entry: &str) -> Result<BootstrapToken, ConfigError> {
+    let wrong = |why: String| ConfigError(format!("FOLKMOOT_BOOTSTRAP_TOKENS: {why}; write role:name=token,…"));
+    let (who, secret) = entry.split_once('=').ok_or_else(|| wrong("an entry has no `=`".to_owned()))?;
+    let (role, name) = who.split_once(':').ok_or_else(|| wrong(format!("{who:?} has no `:`")))?;
+    let role: Role = role.parse().map_err(|error| wrong(format!("{error}")))?;
+    let name: Name = name.parse().map_err(|error| wrong(format!("{error}")))?;
+    Ok(BootstrapToken { principal: Principal { name, role }, secret: secret.to_owned() })
+}

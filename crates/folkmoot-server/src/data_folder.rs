@@ -1,0 +1,123 @@
+//! The data folder: the database, the lock, the tokens of its owner, and where the server is.
+//!
+//! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by `server.json`.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use folkmoot_api::wire::ServerFile;
+use folkmoot_core::{Name, Role};
+use serde::{Deserialize, Serialize};
+
+use crate::StartError;
+
+/// A folder with Folkmoot's data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFolder(PathBuf);
+
+/// Held as long as the server runs; the operating system lets go of it whatever happens.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// The tokens of whoever owns the folder: theirs, and their agent's.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalTokens {
+    /// Decides.
+    pub you: LocalToken,
+    /// Opens and asks.
+    pub agent: LocalToken,
+}
+
+/// One of them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalToken {
+    /// Whom it names.
+    pub name: Name,
+    /// What they may do.
+    pub role: Role,
+    /// The secret.
+    pub token: String,
+}
+
+impl std::fmt::Debug for LocalTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LocalTokens({}, {})", self.you.name, self.agent.name)
+    }
+}
+
+impl std::fmt::Debug for LocalToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LocalToken({}, …)", self.name)
+    }
+}
+
+impl DataFolder {
+    /// The folder at `path`, which need not be there yet.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The SQLite file.
+    pub fn database(&self) -> PathBuf {
+        self.0.join("folkmoot.db")
+    }
+
+    /// The running server, if its file is there. It may have died: ask it.
+    pub fn server(&self) -> Option<ServerFile> {
+        serde_json::from_slice(&fs::read(self.0.join("server.json")).ok()?).ok()
+    }
+
+    /// The owner's tokens, if there are any yet.
+    pub fn tokens(&self) -> Option<LocalTokens> {
+        serde_json::from_slice(&fs::read(self.0.join("tokens.json")).ok()?).ok()
+    }
+
+    /// Makes this process the one server of the folder, or says which one is.
+    pub fn lock(&self) -> Result<Lock, StartError> {
+        let path = self.0.join("lock");
+        let unusable = |error| StartError::Folder { path: self.0.clone(), error };
+        fs::create_dir_all(&self.0).map_err(unusable)?;
+        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => {
+                Err(StartError::InUse { path: self.0.clone(), server: self.server().map(Box::new) })
+            }
+            Err(TryLockError::Error(error)) => Err(unusable(error)),
+        }
+    }
+
+    pub(crate) fn write_server(&self, server: &ServerFile) -> io::Result<()> {
+        self.write("server.json", &serde_json::to_vec_pretty(server)?)
+    }
+
+    pub(crate) fn remove_server(&self) {
+        // If it stays, whoever reads it finds that nobody answers.
+        let _ = fs::remove_file(self.0.join("server.json"));
+    }
+
+    pub(crate) fn write_tokens(&self, tokens: &LocalTokens) -> io::Result<()> {
+        self.write("tokens.json", &serde_json::to_vec_pretty(tokens)?)
+    }
+
+    /// Writes a file that only its owner can read, whole or not at all.
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let half = self.0.join(format!("{name}.half"));
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&half)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(half, self.0.join(name))
+    }
+}

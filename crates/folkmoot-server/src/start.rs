@@ -1,0 +1,141 @@
+//! Starting and ending a server.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use folkmoot_api::wire::ServerFile;
+use folkmoot_core::{Name, Principal, Role, principal};
+use folkmoot_engine::{Engine, TokioHost};
+use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Config, DataFolder, LocalTokens, Lock,
+    accept::{self, Acceptor},
+    app::App,
+    data_folder::LocalToken,
+    routes,
+};
+
+/// How long requests in flight may take once the server is told to end.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data folder cannot be used.
+    #[error("{} cannot be used: {error}; choose another folder with --data", .path.display())]
+    Folder {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// Another server has the folder.
+    #[error("{} already has a server{}; use it, or stop it, or choose another folder with --data",
+        .path.display(), describe(.server.as_deref()))]
+    InUse {
+        /// Which folder.
+        path: PathBuf,
+        /// Who it is, as far as is known.
+        server: Option<Box<ServerFile>>,
+    },
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}: {error}; choose another with --listen")]
+    Listen {
+        /// Which one.
+        address: std::net::SocketAddr,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The database does not open.
+    #[error(transparent)]
+    Store(#[from] folkmoot_engine::Error),
+}
+
+fn describe(server: Option<&ServerFile>) -> String {
+    server.map(|server| format!(": process {} at {}", server.pid, server.url)).unwrap_or_default()
+}
+
+/// A server that is ready: everything is recovered and the port is open.
+#[derive(Debug)]
+pub struct Server {
+    app: App,
+    acceptor: Acceptor,
+    data: DataFolder,
+    tokens: LocalTokens,
+    url: String,
+    _lock: Lock,
+}
+
+impl Server {
+    /// Takes the folder's lock, opens the database, recovers, and listens.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        let lock = config.data.lock()?;
+        let store = match &config.database {
+            Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
+            None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
+        };
+        let engine = Engine::start(store, config.policy.clone(), Arc::new(TokioHost)).await?;
+        let tokens = first_tokens(&config.data, &engine).await?;
+        for token in &config.bootstrap_tokens {
+            engine.ensure_token(token.principal.clone(), &token.secret).await?;
+        }
+        let refused = |error| StartError::Listen { address: config.listen, error };
+        let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
+        let url = format!("http://{}", listener.local_addr().map_err(refused)?);
+        let app = App::new(engine, config.limits.clone());
+        let server = ServerFile { url: url.clone(), pid: std::process::id(), started_at: app.engine.now() };
+        let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
+        config.data.write_server(&server).map_err(unusable)?;
+        let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
+        Ok(Self { app, acceptor, data: config.data, tokens, url, _lock: lock })
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The tokens of the folder's owner.
+    pub fn tokens(&self) -> &LocalTokens {
+        &self.tokens
+    }
+
+    /// Serves until `shutdown`, then ends open streams, lets requests in flight finish, and returns. `Err` holds the
+    /// reason if the store has stopped: nothing was acknowledged after it.
+    pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
+        let stopped = self.app.engine.stopped();
+        let served = tokio::select! {
+            () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
+            reason = stopped => Err(reason),
+        };
+        self.app.engine.close();
+        self.data.remove_server();
+        served
+    }
+}
+
+/// The first start makes two principals: you, who decides, and your agent, which opens and asks.
+async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
+    let tokens = data.tokens().unwrap_or_else(|| {
+        let new = |name, role| LocalToken { name, role, token: engine.new_secret() };
+        LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent) }
+    });
+    data.write_tokens(&tokens).map_err(|error| StartError::Folder { path: data.path().to_owned(), error })?;
+    for LocalToken { name, role, token } in [&tokens.you, &tokens.agent] {
+        engine.ensure_token(Principal { name: name.clone(), role: *role }, token).await?;
+    }
+    Ok(tokens)
+}
+
+/// As the operating system calls you.
+fn your_name() -> Name {
+    let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    let usable = |name: &Name| principal::check_name(name).is_ok() && name.as_str() != "agent";
+    login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))
+}
+
+fn word(word: &str) -> Name {
+    word.parse().expect("a plain word is a name")
+}
