@@ -30,7 +30,7 @@ pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Timer, Tim
 pub use digest::Digest;
 pub use event::{Event, Fact, Head};
 pub use gate::{Gate, Status};
-pub use id::{CommandId, GateId, Name, Phase, RunId, SessionId, TokenId};
+pub use id::{BadId, CommandId, GateId, Name, Phase, RunId, SessionId, TokenId};
 pub use judge::judge;
 pub use principal::{Principal, Role};
 pub use refusal::Refusal;

@@ -29,6 +29,8 @@ pub enum Refusal {
     SelfReview { gate: GateId },
     #[error("the role {role} may not {verb}; use a token of somebody who may")]
     RoleMayNot { role: Role, verb: &'static str },
+    #[error("you are {name}, not {claimed}: who decides comes from the token; leave `reviewer` out")]
+    NotYou { claimed: Name, name: Name },
     #[error("only {} may decide on this gate", names(.reviewers))]
     NotAReviewer { reviewers: Vec<Name> },
     #[error("this gate does not allow {choice}; it allows {}", words(.allowed))]
@@ -76,6 +78,7 @@ impl Refusal {
             Refusal::OwnGate { .. } => "own_gate",
             Refusal::SelfReview { .. } => "self_review",
             Refusal::RoleMayNot { .. } => "role_may_not",
+            Refusal::NotYou { .. } => "not_you",
             Refusal::NotAReviewer { .. } => "not_a_reviewer",
             Refusal::NotAllowed { .. } => "decision_not_allowed",
             Refusal::ReasonRequired { .. } => "reason_required",

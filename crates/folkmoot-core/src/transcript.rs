@@ -203,6 +203,7 @@ impl Stage {
             edited: words.text("edited"),
             digest,
             force,
+            reviewer: None,
         })
     }
 

@@ -16,6 +16,6 @@ mod start;
 mod view;
 
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
-pub use data_folder::{DataFolder, Lock, LocalToken, LocalTokens};
+pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
 pub use openapi::document;
 pub use start::{Server, StartError};

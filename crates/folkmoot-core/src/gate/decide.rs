@@ -20,6 +20,8 @@ pub struct Verdict {
     pub digest: Option<Digest>,
     /// An admin's approval without the quorum.
     pub force: bool,
+    /// Who the caller says they are; it must be who they are.
+    pub reviewer: Option<Name>,
 }
 
 /// Judges a verdict. Every rule that can refuse one is here.
@@ -62,6 +64,9 @@ pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timest
 fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refusal> {
     if !by.role.decides() {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
+    }
+    if let Some(claimed) = verdict.reviewer.as_ref().filter(|claimed| **claimed != by.name) {
+        return Err(Refusal::NotYou { claimed: claimed.clone(), name: by.name.clone() });
     }
     if gate.requested_by == by.name || gate.on_behalf_of.as_ref() == Some(&by.name) {
         return Err(Refusal::OwnGate { gate: gate.id.clone() });

@@ -26,9 +26,9 @@ proptest! {
             };
             let action = match action {
                 Action::Open { opening, contents, .. } => Action::Open { opening, policy: policy.clone(), contents },
-                Action::Decide(Verdict { digest: Some(SEEN), gate, choice, reason, feedback, edited, force }) => {
+                Action::Decide(Verdict { digest: Some(SEEN), gate, choice, reason, feedback, edited, force, reviewer }) => {
                     let digest = world.gates.get(&gate).map(|gate| gate.digest);
-                    Action::Decide(Verdict { digest, gate, choice, reason, feedback, edited, force })
+                    Action::Decide(Verdict { digest, gate, choice, reason, feedback, edited, force, reviewer })
                 }
                 other => other,
             };
@@ -264,6 +264,6 @@ fn a_verdict() -> impl Strategy<Value = Action> {
     let digest = prop_oneof![4 => Just(None), 4 => Just(Some(SEEN)), 1 => Just(Some(Digest::of(b"stale")))];
     let verdict = (a_gate(), choice, a_text(), option::of(a_text()), digest, prop::bool::weighted(0.1));
     verdict.prop_map(|(gate, choice, reason, feedback, digest, force)| {
-        Action::Decide(Verdict { gate, choice, reason, feedback, edited: None, digest, force })
+        Action::Decide(Verdict { gate, choice, reason, feedback, edited: None, digest, force, reviewer: None })
     })
 }

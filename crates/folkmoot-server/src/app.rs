@@ -1,0 +1,40 @@
+//! What every handler can reach.
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use folkmoot_core::Name;
+use folkmoot_engine::Engine;
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::Limits;
+
+/// Clones are the same server.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) engine: Engine,
+    pub(crate) limits: Arc<Limits>,
+    /// Cancelled when the server is told to end: every stream and every wait ends with it.
+    pub(crate) closing: CancellationToken,
+    rate: Arc<DefaultKeyedRateLimiter<Name>>,
+    pub(crate) metrics: PrometheusHandle,
+}
+
+impl App {
+    pub(crate) fn new(engine: Engine, limits: Limits) -> Self {
+        let per_second = NonZeroU32::new(limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
+        Self {
+            engine,
+            limits: Arc::new(limits),
+            closing: CancellationToken::new(),
+            rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
+            metrics: crate::routes::metrics::recorder(),
+        }
+    }
+
+    /// Whether this principal may ask once more just now. Keys are principals, so there are only as many as tokens.
+    pub(crate) fn admits(&self, name: &Name) -> bool {
+        self.rate.check_key(name).is_ok()
+    }
+}

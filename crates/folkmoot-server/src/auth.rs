@@ -1,0 +1,33 @@
+//! Who is asking: from the credential, and from nowhere else.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use folkmoot_core::Principal;
+
+use crate::{app::App, error::ApiError};
+
+/// The principal that the request's token names, within its rate.
+#[derive(Clone, Debug)]
+pub(crate) struct Authenticated {
+    pub(crate) principal: Principal,
+    /// Kept, so that a stream can end when its token is revoked.
+    pub(crate) secret: String,
+}
+
+impl FromRequestParts<App> for Authenticated {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let header = parts.headers.get(axum::http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
+        let principal = app.engine.authenticate(secret).ok_or_else(ApiError::unauthenticated)?;
+        if !app.admits(&principal.name) {
+            return Err(ApiError::too_many_requests());
+        }
+        Ok(Self { principal, secret: secret.to_owned() })
+    }
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, secret) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}

@@ -1,0 +1,158 @@
+//! Every error as problem+json. The only place that knows which refusal has which status.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{Decision, Problem};
+use folkmoot_core::{BadId, Refusal};
+use folkmoot_engine::Error;
+
+/// An answer that is no success.
+#[derive(Debug)]
+pub(crate) struct ApiError(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    problem: Problem,
+    retry_after_s: Option<u32>,
+    close: bool,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
+        let problem = Problem {
+            kind: format!("/docs/errors#{code}"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            code: code.to_owned(),
+            detail: detail.into(),
+            decision: None,
+            digest: None,
+            gate: None,
+        };
+        Self(Box::new(Parts { problem, retry_after_s: None, close: false }))
+    }
+
+    pub(crate) fn bad_request(code: &str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    pub(crate) fn unauthenticated() -> Self {
+        let detail = "send `Authorization: Bearer TOKEN` with a token that is valid; \
+                      `folkmoot token create` makes one, and tokens.json in the data folder has yours";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
+    }
+
+    pub(crate) fn too_many_requests() -> Self {
+        let mut error = Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_requests",
+            "this principal has sent more requests than it may; wait a second, and wait for gates instead of polling",
+        );
+        error.0.retry_after_s = Some(1);
+        error
+    }
+
+    pub(crate) fn internal() -> Self {
+        let detail = "something failed that should not; the server's log says what. Nothing was acknowledged";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// The connection is closed after this answer, because what follows on it cannot be trusted.
+    pub(crate) fn closing(mut self) -> Self {
+        self.0.close = true;
+        self
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let mut error = Self::new(status(&refusal), refusal.code(), refusal.to_string());
+        let problem = &mut error.0.problem;
+        match refusal {
+            Refusal::Decided { decision } => problem.decision = Some(Decision::from(*decision)),
+            Refusal::StaleDigest { current, .. } | Refusal::DigestRequired { current } => {
+                problem.digest = Some(current.to_string());
+            }
+            Refusal::DedupeConflict { gate } => problem.gate = Some(gate.to_string()),
+            _ => {}
+        }
+        error
+    }
+}
+
+impl From<BadId> for ApiError {
+    fn from(error: BadId) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", error.to_string())
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        let unavailable = |code: &str| {
+            let mut unavailable = Self::new(StatusCode::SERVICE_UNAVAILABLE, code, error.to_string());
+            unavailable.0.retry_after_s = Some(1);
+            unavailable
+        };
+        match error {
+            Error::Refused(refusal) => refusal.into(),
+            Error::Busy => unavailable("busy"),
+            Error::Full => unavailable("disk_full"),
+            Error::Unavailable(_) => unavailable("database_unavailable"),
+            Error::OutcomeUnknown => unavailable("outcome_unknown"),
+            Error::Stopped(_) => unavailable("stopped"),
+            Error::Database(_) | Error::Unreadable(_) | Error::Schema(_) => {
+                tracing::error!("{error}");
+                Self::internal()
+            }
+        }
+    }
+}
+
+fn status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::UnknownGate { .. } | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
+        Refusal::Decided { .. }
+        | Refusal::Overdue { .. }
+        | Refusal::StaleDigest { .. }
+        | Refusal::AlreadyVoted { .. }
+        | Refusal::DedupeConflict { .. }
+        | Refusal::DeadlineNotLater { .. }
+        | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
+        Refusal::OwnGate { .. }
+        | Refusal::SelfReview { .. }
+        | Refusal::RoleMayNot { .. }
+        | Refusal::NotYou { .. }
+        | Refusal::NotAReviewer { .. }
+        | Refusal::WeakensPolicy { .. }
+        | Refusal::NotRequester { .. }
+        | Refusal::NotYourRun { .. } => StatusCode::FORBIDDEN,
+        Refusal::DigestRequired { .. }
+        | Refusal::NotAllowed { .. }
+        | Refusal::ReasonRequired { .. }
+        | Refusal::FeedbackRequired
+        | Refusal::IdempotencyMismatch
+        | Refusal::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let Parts { problem, retry_after_s, close } = *self.0;
+        let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut answer = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let headers = answer.headers_mut();
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if close {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+}

@@ -1,0 +1,133 @@
+//! Reading requests, with our own words where something is wrong with them.
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{StatusCode, request::Parts},
+};
+use folkmoot_core::{Digest, GateId, Idempotency};
+use folkmoot_engine::Caller;
+use http_body_util::{BodyExt, Limited};
+use serde::de::DeserializeOwned;
+
+use crate::{app::App, auth::Authenticated, error::ApiError};
+
+/// A JSON body from somebody who may be recognised when they ask again. No body is an empty object.
+#[derive(Debug)]
+pub(crate) struct Call<T> {
+    pub(crate) caller: Caller,
+    pub(crate) body: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let Authenticated { principal, .. } = Authenticated::from_request_parts(&mut parts, app).await?;
+        let limit = app.limits.body_bytes;
+        let bytes = match Limited::new(body, limit).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+                let detail = format!("the body is longer than {limit} bytes; send less, or raise limits.body_bytes");
+                return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail).closing());
+            }
+            Err(_) => {
+                return Err(ApiError::bad_request("body_unreadable", "the body ended before it was complete").closing());
+            }
+        };
+        let idempotency = idempotency(&parts, &bytes)?;
+        let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
+        let body = parse(text)?;
+        Ok(Self { caller: Caller { principal, idempotency }, body })
+    }
+}
+
+fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    let refused = |error: serde_json::Error| match error.classify() {
+        serde_json::error::Category::Data => ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid",
+            format!("the body is not what this takes: {error}"),
+        ),
+        _ => ApiError::bad_request("malformed_json", format!("the body is not JSON: {error}")),
+    };
+    // PostgreSQL cannot store U+0000. The escape is rare, so only a body that holds it is looked at twice.
+    if text.windows(NUL.len()).any(|window| window == NUL) && holds_nul(&serde_json::from_slice(text).map_err(refused)?)
+    {
+        let detail = "the body holds the character U+0000, which cannot be stored; remove it";
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail));
+    }
+    serde_json::from_slice(text).map_err(refused)
+}
+
+const NUL: &[u8] = b"u0000";
+
+fn holds_nul(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => text.contains('\0'),
+        serde_json::Value::Array(items) => items.iter().any(holds_nul),
+        serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+    }
+}
+
+const KEY_CHARS_MAX: usize = 255;
+
+fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, ApiError> {
+    let Some(header) = parts.headers.get("idempotency-key") else { return Ok(None) };
+    match header.to_str() {
+        Ok(key) if (1..=KEY_CHARS_MAX).contains(&key.len()) => Ok(Some(Idempotency {
+            key: key.to_owned(),
+            route: format!("{} {}", parts.method, parts.uri.path()),
+            fingerprint: Digest::of(body),
+        })),
+        _ => {
+            let detail = format!("Idempotency-Key must be 1 to {KEY_CHARS_MAX} printable ASCII characters");
+            Err(ApiError::bad_request("bad_idempotency_key", detail))
+        }
+    }
+}
+
+/// The gate that the path names. What cannot be an id is an unknown gate.
+#[derive(Debug)]
+pub(crate) struct GatePath(pub(crate) GateId);
+
+impl<S: Send + Sync> FromRequestParts<S> for GatePath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let PathText(id) = PathText::from_request_parts(parts, state).await?;
+        let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id");
+        Ok(Self(id.parse().map_err(unknown)?))
+    }
+}
+
+/// The one variable part of the path.
+#[derive(Debug)]
+pub(crate) struct PathText(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        let bad = |_| ApiError::bad_request("bad_path", "the path is not valid UTF-8; check how it is escaped");
+        Ok(Self(path.map_err(bad)?.0))
+    }
+}
+
+/// The query of the address.
+#[derive(Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
+        let bad = |error: axum::extract::rejection::QueryRejection| {
+            ApiError::bad_request("bad_query", format!("the query is not what this takes: {}", error.body_text()))
+        };
+        Ok(Self(query.map_err(bad)?.0))
+    }
+}

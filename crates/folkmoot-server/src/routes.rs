@@ -1,0 +1,60 @@
+//! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
+
+pub(crate) mod audit;
+pub(crate) mod events;
+pub(crate) mod gates;
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod tokens;
+
+use axum::{Router, http::StatusCode, middleware};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{app::App, error::ApiError, openapi};
+
+/// All routes, and what is said where there is none.
+pub(crate) fn router(app: App) -> Router {
+    let (router, document) = with_document();
+    let document = serde_json::to_string(&document).unwrap_or_default();
+    router
+        .route("/openapi.json", axum::routing::get(move || openapi::serve(document.clone())))
+        .fallback(unknown)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn(metrics::count))
+        .with_state(app)
+}
+
+/// The routes, and the document that describes them.
+pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(openapi::preamble())
+        .routes(routes!(gates::open::open, gates::list::list))
+        .routes(routes!(gates::wait::wait_many))
+        .routes(routes!(gates::show::show, gates::amend::amend))
+        .routes(routes!(gates::wait::wait))
+        .routes(routes!(gates::decide::approve))
+        .routes(routes!(gates::decide::reject))
+        .routes(routes!(gates::decide::adjust))
+        .routes(routes!(gates::decide::pause))
+        .routes(routes!(gates::decide::decide))
+        .routes(routes!(gates::extend::extend))
+        .routes(routes!(gates::cancel::cancel))
+        .routes(routes!(events::events))
+        .routes(routes!(audit::page))
+        .routes(routes!(audit::verify))
+        .routes(routes!(tokens::create, tokens::list))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(metrics::metrics))
+        .split_for_parts()
+}
+
+async fn unknown() -> ApiError {
+    let detail = "there is nothing at this address; /openapi.json lists what there is";
+    ApiError::new(StatusCode::NOT_FOUND, "unknown_address", detail)
+}
+
+async fn wrong_method() -> ApiError {
+    let detail = "this address does not take that method; /openapi.json lists those it takes";
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail)
+}

@@ -1,0 +1,57 @@
+//! `GET /v1/audit` and `GET /v1/audit/verify`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{AuditEntry, AuditPage, Problem, Verification};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+
+const LIMIT: u32 = 100;
+const LIMIT_MAX: u32 = 1000;
+
+/// Which part of the log.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Part {
+    /// From the event after this position on.
+    #[serde(default)]
+    after: u64,
+    /// At most so many, up to 1000; 100 unless it is given.
+    #[serde(default)]
+    limit: Option<u32>,
+}
+
+/// Reads the log
+///
+/// With the hashes; docs/audit.md says how to check them without our code. Agents see what concerns their own gates.
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", params(Part),
+    responses((status = 200, body = AuditPage), (status = "4XX", body = Problem)))]
+pub(crate) async fn page(
+    State(app): State<App>,
+    who: Authenticated,
+    Query(part): Query<Part>,
+) -> Result<Json<AuditPage>, ApiError> {
+    let limit = part.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+    let (reached, events) = app.engine.events(&who.principal, part.after, limit).await?;
+    let more = reached < app.engine.position().await?;
+    let entries = events.into_iter().map(AuditEntry::from).collect();
+    Ok(Json(AuditPage { entries, next: more.then_some(reached) }))
+}
+
+/// Verifies the log
+///
+/// Walks the whole chain, and compares every row with what the log says it should be.
+#[utoipa::path(get, path = "/v1/audit/verify", tag = "audit",
+    responses((status = 200, body = Verification), (status = "4XX", body = Problem)))]
+pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result<Json<Verification>, ApiError> {
+    let report = app.engine.verify(&who.principal).await?;
+    Ok(Json(Verification {
+        ok: report.problems.is_empty(),
+        events: report.head.position,
+        rows: report.rows,
+        head_hash: report.head.hash.hex(),
+        problems: report.problems,
+    }))
+}

@@ -1,0 +1,18 @@
+//! Gates: one file a verb.
+
+pub(crate) mod amend;
+pub(crate) mod cancel;
+pub(crate) mod decide;
+pub(crate) mod extend;
+pub(crate) mod list;
+pub(crate) mod open;
+pub(crate) mod show;
+pub(crate) mod wait;
+
+use folkmoot_api::wire;
+use folkmoot_engine::NewArtifact;
+
+fn artifact(artifact: wire::NewArtifact) -> NewArtifact {
+    let wire::NewArtifact { name, media_type, content } = artifact;
+    NewArtifact { name, media_type, content: content.into_bytes() }
+}

@@ -1,0 +1,31 @@
+//! `PATCH /v1/gates/{id}`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Amend, Problem};
+use folkmoot_core::gate::Amendment;
+
+use super::artifact;
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, GatePath},
+    view,
+};
+
+/// Changes what a gate asks
+///
+/// Only its requester can. It gets a new revision and a new digest, and earlier votes are void.
+#[utoipa::path(patch, path = "/v1/gates/{id}", tag = "gates", params(("id" = String, Path)), request_body = Amend,
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+pub(crate) async fn amend(
+    State(app): State<App>,
+    GatePath(gate): GatePath,
+    call: Call<Amend>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let Call { caller, body } = call;
+    let Amend { title, summary, risk, artifacts } = body;
+    let amendment = Amendment { gate, title, summary, risk, artifacts: None };
+    let artifacts = artifacts.map(|artifacts| artifacts.into_iter().map(artifact).collect());
+    let amended = app.engine.amend(caller, amendment, artifacts).await?;
+    Ok(Json(view::brief(&app.engine, amended).await?))
+}

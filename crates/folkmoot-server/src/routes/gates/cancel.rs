@@ -1,0 +1,25 @@
+//! `POST /v1/gates/{id}/cancel`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Cancel, Problem};
+
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, GatePath},
+    view,
+};
+
+/// Withdraws a gate
+///
+/// Its run does not pass.
+#[utoipa::path(post, path = "/v1/gates/{id}/cancel", tag = "gates", params(("id" = String, Path)), request_body = Cancel,
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    GatePath(gate): GatePath,
+    Call { caller, body }: Call<Cancel>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let cancelled = app.engine.cancel(caller, gate, body.reason.unwrap_or_default()).await?;
+    Ok(Json(view::brief(&app.engine, cancelled).await?))
+}

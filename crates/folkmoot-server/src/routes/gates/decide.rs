@@ -1,0 +1,78 @@
+//! `POST /v1/gates/{id}/approve`, `reject`, `adjust`, `pause`, and `decide` with the word in the body.
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Decide, Problem};
+use folkmoot_core::{
+    GateId,
+    gate::{Choice, Verdict},
+};
+use folkmoot_engine::Caller;
+
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, GatePath},
+    view,
+};
+
+macro_rules! verbs {
+    ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $choice:ident;)+) => {
+        $($(#[doc = $doc])+
+        #[utoipa::path(post, path = $path, tag = "gates", params(("id" = String, Path)), request_body = wire::Verdict,
+            responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+        pub(crate) async fn $verb(
+            State(app): State<App>,
+            GatePath(gate): GatePath,
+            Call { caller, body }: Call<wire::Verdict>,
+        ) -> Result<Json<wire::Gate>, ApiError> {
+            say(&app, caller, gate, Choice::$choice, body).await
+        })+
+    };
+}
+
+verbs! {
+    /// Approves a gate
+    ///
+    /// Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are told who won.
+    approve, "/v1/gates/{id}/approve", Approve;
+    /// Rejects a gate
+    ///
+    /// With a reason.
+    reject, "/v1/gates/{id}/reject", Reject;
+    /// Sends a gate back
+    ///
+    /// With feedback, or with an edited text.
+    adjust, "/v1/gates/{id}/adjust", Adjust;
+    /// Pauses at a checkpoint
+    ///
+    /// What was shown is accepted, and the run concludes.
+    pause, "/v1/gates/{id}/pause", Pause;
+}
+
+/// Decides on a gate
+///
+/// As `approve`, `reject`, `adjust` and `pause`, with the word in the body.
+#[utoipa::path(post, path = "/v1/gates/{id}/decide", tag = "gates", params(("id" = String, Path)), request_body = Decide,
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+pub(crate) async fn decide(
+    State(app): State<App>,
+    GatePath(gate): GatePath,
+    Call { caller, body }: Call<Decide>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let (choice, verdict) = body.split();
+    say(&app, caller, gate, choice, verdict).await
+}
+
+async fn say(
+    app: &App,
+    caller: Caller,
+    gate: GateId,
+    choice: Choice,
+    body: wire::Verdict,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let wire::Verdict { reason, feedback, edited, digest, force, reviewer } = body;
+    let reason = reason.unwrap_or_default();
+    let verdict = Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer };
+    let decided = app.engine.decide(caller, verdict).await?;
+    Ok(Json(view::brief(&app.engine, decided).await?))
+}

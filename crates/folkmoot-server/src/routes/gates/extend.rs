@@ -1,0 +1,26 @@
+//! `POST /v1/gates/{id}/extend`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Extend, Problem};
+use folkmoot_core::gate::Extension;
+
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, GatePath},
+    view,
+};
+
+/// Gives a gate more time
+///
+/// Counted from now; a deadline is never moved nearer.
+#[utoipa::path(post, path = "/v1/gates/{id}/extend", tag = "gates", params(("id" = String, Path)), request_body = Extend,
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+pub(crate) async fn extend(
+    State(app): State<App>,
+    GatePath(gate): GatePath,
+    Call { caller, body }: Call<Extend>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let extended = app.engine.extend(caller, Extension { gate, timeout: body.timeout_ms }).await?;
+    Ok(Json(view::brief(&app.engine, extended).await?))
+}

@@ -1,0 +1,20 @@
+//! `GET /v1/gates/{id}`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Problem};
+
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, view};
+
+/// Shows a gate
+///
+/// With the content of its artifacts.
+#[utoipa::path(get, path = "/v1/gates/{id}", tag = "gates", params(("id" = String, Path)),
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    who: Authenticated,
+    GatePath(id): GatePath,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let found = app.engine.gate(&who.principal, &id).await?;
+    Ok(Json(view::whole(&app.engine, found).await?))
+}

@@ -1,0 +1,120 @@
+//! `GET /v1/gates/{id}/wait` and `POST /v1/gates/wait`: bounded waits, so that no client's own time-out loses a gate.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response, Sse, sse},
+};
+use folkmoot_api::wire::{self, Problem, WaitFor, WaitMany, Waited};
+use folkmoot_engine::Waiter;
+use futures_util::{Stream, stream};
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Call, GatePath, Query},
+    routes::events::HEARTBEAT,
+    view,
+};
+
+const TIMEOUT_MS: u64 = 30_000;
+const TIMEOUT_MS_MAX: u64 = 60_000;
+const GATES_MAX: usize = 10_000;
+
+/// Waits for a decision
+///
+/// Answers when the gate is decided, or at the timeout with the gate as it is. A decision that came first counts.
+#[utoipa::path(get, path = "/v1/gates/{id}/wait", tag = "gates", params(("id" = String, Path), WaitFor),
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+pub(crate) async fn wait(
+    State(app): State<App>,
+    who: Authenticated,
+    GatePath(id): GatePath,
+    Query(wait): Query<WaitFor>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let timeout = patience(wait.timeout_ms);
+    let found = tokio::select! {
+        found = app.engine.wait(&who.principal, &id, timeout) => found?,
+        () = app.closing.cancelled() => app.engine.gate(&who.principal, &id).await?,
+    };
+    Ok(Json(view::with_edited(&app.engine, found).await?))
+}
+
+/// Waits for many gates
+///
+/// On one connection. Answers at the first decision (or when all are decided), or at the timeout. With
+/// `Accept: text/event-stream` each gate is sent as it is decided, until all are.
+#[utoipa::path(post, path = "/v1/gates/wait", tag = "gates", request_body = WaitMany,
+    responses((status = 200, body = Waited), (status = "4XX", body = Problem)))]
+pub(crate) async fn wait_many(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Call { caller, body }: Call<WaitMany>,
+) -> Result<Response, ApiError> {
+    if body.ids.len() > GATES_MAX {
+        let detail = format!("ids has {} entries; wait for at most {GATES_MAX} on one connection", body.ids.len());
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail));
+    }
+    let waiter = app.engine.waiter(&caller.principal, body.ids).await?;
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accepts.contains("text/event-stream") {
+        let heartbeat = sse::KeepAlive::new().interval(HEARTBEAT);
+        return Ok(Sse::new(decisions(app, waiter)).keep_alive(heartbeat).into_response());
+    }
+    Ok(Json(waited(&app, waiter, body.all, patience(body.timeout_ms)).await?).into_response())
+}
+
+async fn waited(app: &App, mut waiter: Waiter, all: bool, timeout: Duration) -> Result<Waited, ApiError> {
+    let deadline = Instant::now() + timeout;
+    let mut decided = Vec::new();
+    loop {
+        // Once one is enough and there is one, only those that are already decided are taken along.
+        let enough = !all && !decided.is_empty();
+        let next = tokio::select! {
+            biased;
+            next = waiter.next() => next?,
+            () = std::future::ready(()), if enough => None,
+            () = sleep_until(deadline) => None,
+            () = app.closing.cancelled() => None,
+        };
+        match next {
+            Some(found) => decided.push(view::with_edited(&app.engine, found).await?),
+            None => return Ok(Waited { decided, pending: waiter.pending().cloned().collect() }),
+        }
+    }
+}
+
+fn decisions(app: App, waiter: Waiter) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold(Some((app, waiter)), |state| async move {
+        let (app, mut waiter) = state?;
+        let next = tokio::select! {
+            next = waiter.next() => next,
+            () = app.closing.cancelled() => Ok(None),
+        };
+        let shown = match next {
+            Ok(Some(found)) => view::with_edited(&app.engine, found).await.map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match shown {
+            Ok(Some(gate)) => {
+                let text = serde_json::to_string(&gate).unwrap_or_default();
+                Some((Ok(sse::Event::default().event("gate").data(text)), Some((app, waiter))))
+            }
+            Ok(None) => Some((Ok(sse::Event::default().event("end").data("{}")), None)),
+            Err(error) => {
+                tracing::warn!("a stream of decisions ends early: {error}");
+                None
+            }
+        }
+    })
+}
+
+fn patience(timeout_ms: Option<u64>) -> Duration {
+    Duration::from_millis(timeout_ms.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MS_MAX))
+}

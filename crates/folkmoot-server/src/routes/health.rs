@@ -1,0 +1,34 @@
+//! `/healthz` and `/readyz`
+
+use std::time::Duration;
+
+use axum::{extract::State, http::StatusCode};
+use folkmoot_api::wire::Problem;
+
+use crate::{app::App, error::ApiError};
+
+/// How long the database may take to answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Whether the process lives
+#[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = String)))]
+pub(crate) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// Whether requests can be served
+///
+/// 503 while the database does not answer, and from the moment the server is told to end.
+#[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
+    responses((status = 200, body = String), (status = 503, body = Problem)))]
+pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, ApiError> {
+    let unready = |detail: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail);
+    if app.closing.is_cancelled() {
+        return Err(unready("the server is ending".to_owned()));
+    }
+    match tokio::time::timeout(PATIENCE, app.engine.ready()).await {
+        Ok(Ok(())) => Ok("ready\n"),
+        Ok(Err(error)) => Err(unready(error.to_string())),
+        Err(_) => Err(unready("the database does not answer".to_owned())),
+    }
+}

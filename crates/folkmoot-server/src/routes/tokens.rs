@@ -1,0 +1,56 @@
+//! `/v1/tokens`
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{NewToken, Problem, Token, TokenList};
+use folkmoot_core::{Principal, TokenId};
+
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Call, PathText},
+};
+
+/// Makes a token
+///
+/// Admins can. The secret is in this answer and nowhere else.
+#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = NewToken,
+    responses((status = 201, body = Token), (status = "4XX", body = Problem)))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    Call { caller, body }: Call<NewToken>,
+) -> Result<Response, ApiError> {
+    let minted = app.engine.mint(caller, Principal { name: body.name, role: body.role }).await?;
+    Ok((StatusCode::CREATED, Json(Token::new(minted.token, minted.secret))).into_response())
+}
+
+/// Lists tokens
+///
+/// Without their secrets. Admins can.
+#[utoipa::path(get, path = "/v1/tokens", tag = "tokens",
+    responses((status = 200, body = TokenList), (status = "4XX", body = Problem)))]
+pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<TokenList>, ApiError> {
+    let tokens = app.engine.tokens(&who.principal).await?;
+    Ok(Json(TokenList { tokens: tokens.into_iter().map(|token| Token::new(token, None)).collect() }))
+}
+
+/// Revokes a token
+///
+/// At once. Admins can.
+#[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
+    responses((status = 200, body = Token), (status = "4XX", body = Problem)))]
+pub(crate) async fn revoke(
+    State(app): State<App>,
+    who: Authenticated,
+    PathText(id): PathText,
+) -> Result<Json<Token>, ApiError> {
+    let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_token", "there is no token with this id");
+    let id: TokenId = id.parse().map_err(unknown)?;
+    let revoked = app.engine.revoke(who.principal.into(), id).await?;
+    Ok(Json(Token::new(revoked, None)))
+}
