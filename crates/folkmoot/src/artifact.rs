@@ -23,7 +23,8 @@ impl Source {
             _ => (None, text),
         };
         let path = PathBuf::from(path);
-        let own_name = || if is_stdin(&path) { "stdin".into() } else { path.file_name().unwrap_or_default().to_string_lossy() };
+        let own_name =
+            || if is_stdin(&path) { "stdin".into() } else { path.file_name().unwrap_or_default().to_string_lossy() };
         let name = name.map_or_else(|| own_name().into_owned(), str::to_owned);
         if name.is_empty() || path.as_os_str().is_empty() {
             bail!("write PATH or NAME=PATH");

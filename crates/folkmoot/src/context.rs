@@ -46,13 +46,20 @@ impl Context {
 
 /// As it was called, if that was by a path; so what we print can be pasted.
 pub(crate) fn program() -> String {
-    std::env::args().next().filter(|name| name.contains('/')).map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
+    std::env::args()
+        .next()
+        .filter(|name| name.contains('/'))
+        .map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
 }
 
 /// For a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-:@%+=,".contains(&b);
-    if !text.is_empty() && text.bytes().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 fn platform_folder() -> Option<PathBuf> {

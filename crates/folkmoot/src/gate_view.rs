@@ -62,9 +62,10 @@ fn facts(gate: &Gate, now: Timestamp) -> String {
         [] => "any reviewer".to_owned(),
         reviewers => names(reviewers.iter().map(|name| name.as_str()).collect()),
     };
-    let deadline = gate.deadline.moment().map(|deadline| {
-        format!("{} ({}), then {}", span::day_and_time(deadline), left(gate, now), gate.on_timeout)
-    });
+    let deadline = gate
+        .deadline
+        .moment()
+        .map(|deadline| format!("{} ({}), then {}", span::day_and_time(deadline), left(gate, now), gate.on_timeout));
     let pending = gate.status == Status::Pending;
     let votes = gate.votes.iter().map(vote).collect::<Vec<_>>().join("; ");
     let rows = [
@@ -101,7 +102,8 @@ fn summary(gate: &Gate) -> Option<String> {
 
 fn artifact(artifact: &Artifact, lines_max: usize) -> String {
     let about = format!("{}, {}", artifact.media_type, bytes(artifact.bytes));
-    let name = format!("  {}  {}", paint(style::STRONG, one_line(&artifact.name)), paint(style::FAINT, one_line(&about)));
+    let name =
+        format!("  {}  {}", paint(style::STRONG, one_line(&artifact.name)), paint(style::FAINT, one_line(&about)));
     let Some(content) = &artifact.content else {
         return format!("{name}\n  {}", paint(style::FAINT, "Its content was erased."));
     };
@@ -170,8 +172,9 @@ pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> Row {
             (format!("{ago} by {}", decision.reviewer), (gate.status.word(), style::of_status(gate.status)))
         }
     };
-    let cells = [id, gate.status.word(), gate.risk.word(), asker(gate).as_str(), time.as_str(), &one_line(&gate.title)];
-    Row { cells: cells.map(str::to_owned).to_vec(), painted: Some(painted) }
+    let (risk, status) = (gate.risk.word(), gate.status.word());
+    let cells = [id.to_owned(), status.to_owned(), risk.to_owned(), asker(gate), time, one_line(&gate.title)];
+    Row { cells: cells.into(), painted: Some(painted) }
 }
 
 pub(crate) const COLUMNS: [&str; 6] = ["GATE", "STATUS", "RISK", "ASKED BY", "TIME", "TITLE"];

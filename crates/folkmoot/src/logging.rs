@@ -20,11 +20,17 @@ pub(crate) fn quiet(ctx: &Context) -> Result<()> {
 fn start(default: &str, json: bool) -> Result<()> {
     let asked = ["FOLKMOOT_LOG", "RUST_LOG"].into_iter().find_map(|name| Some((name, std::env::var(name).ok()?)));
     let filter = match asked.filter(|(_, filter)| !filter.is_empty()) {
-        Some((name, filter)) => EnvFilter::try_new(&filter).map_err(|error| anyhow!("{name} is {filter:?}: {error}"))?,
+        Some((name, filter)) => {
+            EnvFilter::try_new(&filter).map_err(|error| anyhow!("{name} is {filter:?}: {error}"))?
+        }
         None => EnvFilter::new(default),
     };
     let colour = std::io::stderr().is_terminal() && anstream::ColorChoice::global() != anstream::ColorChoice::Never;
     let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    if json { lines.json().init() } else { lines.compact().with_target(false).init() }
+    if json {
+        lines.json().init()
+    } else {
+        lines.compact().with_target(false).init()
+    }
     Ok(())
 }

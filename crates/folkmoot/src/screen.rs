@@ -83,7 +83,9 @@ impl Screen {
         let mut lines = table.lines();
         let header = lines.next().map(|line| paint(style::FAINT, line.trim_end())).unwrap_or_default();
         let rows = lines.zip(painted).map(|(line, painted)| match painted {
-            Some((word, style)) => line.trim_end().replacen(&format!(" {word} "), &paint(style, format!(" {word} ")), 1),
+            Some((word, style)) => {
+                line.trim_end().replacen(&format!(" {word} "), &paint(style, format!(" {word} ")), 1)
+            }
             None => line.trim_end().to_owned(),
         });
         self.say(std::iter::once(header).chain(rows).collect::<Vec<_>>().join("\n"))

@@ -88,7 +88,8 @@ mod tests {
         let read = |text| super::parse(text).ok().map(|span| span.as_millis());
         let spans = ["500ms", "90s", "30m", "30min", "1h30m", "2d"].map(read);
         assert_eq!(spans, [500, 90_000, 1_800_000, 1_800_000, 5_400_000, 172_800_000].map(Some));
-        for bad in ["", "0s", "30", "m", "-1s", "1.5h", "1 h", "never", "1y", "99999999999999999999s", "300000000000d"] {
+        for bad in ["", "0s", "30", "m", "-1s", "1.5h", "1 h", "never", "1y", "99999999999999999999s", "300000000000d"]
+        {
             assert_eq!(read(bad), None, "{bad:?}");
         }
     }

@@ -3,11 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use folkmoot_api::{
-    client,
-    core::GateId,
-    wire::Gate,
-};
+use folkmoot_api::{client, core::GateId, wire::Gate};
 
 use crate::{cli::As, connection::Connection, context::Context};
 
