@@ -188,7 +188,7 @@ fn key(letter: char) -> String {
 
 fn reason(choice: Choice) -> Option<String> {
     match choice {
-        Choice::Approve => Some("the tests cover it".to_owned()),
+        Choice::Approve => Some("the gateway refuses a second charge for one order".to_owned()),
         Choice::Reject => Some("a repeated charge needs an idempotency key, or the card is charged twice".to_owned()),
         Choice::Adjust | Choice::Pause => None,
     }
@@ -224,7 +224,12 @@ async fn ending(stage: &Stage, gate: &Gate) -> Result<String> {
         .map(|entry| {
             let payload = serde_json::from_str(&entry.payload).unwrap_or(Value::Null);
             let place = paint(style::FAINT, format!("{}  {}", span::time_of_day(entry.at), &entry.hash[..8]));
-            format!("  {place}  {:<12}  {:<8}  {}", entry.kind, entry.actor, watch::details(&entry.kind, &payload))
+            format!(
+                "  {place}  {:<12}  {:<8}  {}",
+                entry.kind,
+                entry.actor.as_str(),
+                watch::details(&entry.kind, &payload)
+            )
         })
         .collect();
     let verification = stage.you.verify().await?;

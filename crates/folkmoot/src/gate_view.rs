@@ -18,7 +18,7 @@ pub(crate) const LINES_MAX: usize = 40;
 /// What is asked, with everything that comes with it: enough to decide.
 pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
     let mut parts = vec![headline(gate, now)];
-    parts.extend(summary(gate).map(|summary| indented(&summary)));
+    parts.extend(summary(gate).map(|summary| quoted(summary.lines())));
     parts.extend(gate.artifacts.iter().map(|artifact| self::artifact(artifact, lines_max)));
     parts.join("\n\n")
 }
@@ -26,7 +26,7 @@ pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
 /// Everything there is to know about a gate.
 pub(crate) fn whole(gate: &Gate, now: Timestamp) -> String {
     let decided = gate.decision.as_ref().map(|_| decision(gate));
-    [Some(headline(gate, now)), Some(facts(gate, now)), summary(gate).map(|text| indented(&text))]
+    [Some(headline(gate, now)), Some(facts(gate, now)), summary(gate).map(|text| quoted(text.lines()))]
         .into_iter()
         .chain(gate.artifacts.iter().map(|artifact| Some(self::artifact(artifact, LINES_MAX))))
         .chain([decided])
@@ -91,11 +91,14 @@ fn vote(vote: &Vote) -> String {
     format!("{} {}{reason}", vote.reviewer, vote.choice)
 }
 
-/// The summary, unless the title says all of it.
+/// The summary, without what the title says already.
 fn summary(gate: &Gate) -> Option<String> {
     match &gate.summary {
-        Some(summary) if summary.trim() == gate.title.trim() => None,
-        Some(summary) => Some(printable(summary.trim_end())),
+        Some(summary) => {
+            let rest = summary.trim().strip_prefix(gate.title.trim()).filter(|rest| rest.starts_with(['\r', '\n']));
+            let text = if summary.trim() == gate.title.trim() { "" } else { rest.unwrap_or(summary) };
+            Some(printable(text.trim_matches(['\r', '\n', ' ']))).filter(|text| !text.is_empty())
+        }
         None => Some(paint(style::FAINT, "The summary was erased.")),
     }
 }
@@ -109,7 +112,7 @@ fn artifact(artifact: &Artifact, lines_max: usize) -> String {
     };
     let lines = content_lines(artifact, content);
     let (shown, rest) = lines.split_at(lines.len().min(lines_max));
-    let body = indented(&shown.join("\n"));
+    let body = quoted(shown);
     let more = match rest.len() {
         0 => String::new(),
         more => {
@@ -127,8 +130,10 @@ pub(crate) fn content_lines(artifact: &Artifact, content: &str) -> Vec<String> {
     printable(content).trim_end().lines().map(line).collect()
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+/// Behind a bar, so that nothing in it can pass for something that we say.
+fn quoted<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
+    let bar = paint(style::FAINT, "│");
+    lines.into_iter().map(|line| format!("  {bar} {}", line.as_ref())).collect::<Vec<_>>().join("\n")
 }
 
 fn bytes(count: u64) -> String {

@@ -42,9 +42,10 @@ pub(crate) fn short(span: Duration) -> String {
     let seconds = span.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match seconds {
-        0..10 => format!("{:.1} s", span.as_secs_f64()),
+        0 => format!("{} ms", span.as_millis()),
+        1..10 => format!("{:.1} s", span.as_secs_f64()),
         10..60 => format!("{seconds} s"),
-        60..600 if seconds % 60 > 0 => format!("{minutes} min {} s", seconds % 60),
+        60..600 if !seconds.is_multiple_of(60) => format!("{minutes} min {} s", seconds % 60),
         60..3_600 => format!("{minutes} min"),
         3_600..86_400 if minutes > 0 => format!("{hours} h {minutes} min"),
         3_600..86_400 => format!("{hours} h"),
