@@ -24,12 +24,15 @@ use crate::{
 /// How long a server that holds the lock may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long to leave the folder to others between two visits.
+const BETWEEN_VISITS: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Client,
     tokens: Tokens,
     hosted: Option<Hosted>,
+    visiting: bool,
 }
 
 #[derive(Debug)]
@@ -45,16 +48,33 @@ impl Connection {
         // The folder's tokens are for the folder's server, and are shown to no other.
         let its_own = ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
         let tokens = ctx.data.tokens().filter(|_| its_own);
-        Ok(Self { client: Client::new(url, "")?, tokens: Tokens::choose(ctx, tokens), hosted: None })
+        Ok(Self { client: Client::new(url, "")?, tokens: Tokens::choose(ctx, tokens), hosted: None, visiting: false })
     }
 
-    /// Finds the server anew, after it stopped answering: it may have moved, or it is our turn to be it.
+    /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is it for a moment only:
+    /// a server that was restarted must not find its folder taken by whoever waited for it.
     pub(crate) async fn again(&mut self, ctx: &Context) -> Result<()> {
-        tokio::time::sleep(PAUSE * 5).await;
-        if ctx.url.is_none() && self.hosted.is_none() {
-            *self = in_folder(ctx).await?;
+        match self.hosted.take() {
+            Some(visit) => {
+                visit.close().await?;
+                tokio::time::sleep(BETWEEN_VISITS).await;
+            }
+            None => tokio::time::sleep(PAUSE * 5).await,
+        }
+        if ctx.url.is_some() {
+            return Ok(());
+        }
+        // Whoever holds the folder may take longer to answer; how long that may last is for the caller to say.
+        if let Ok(found) = in_folder(ctx).await {
+            *self = found;
+            self.visiting = self.hosted.is_some();
         }
         Ok(())
+    }
+
+    /// Whether this process is the server only for a moment: look, and [find the server again](Self::again).
+    pub(crate) fn is_visiting(&self) -> bool {
+        self.visiting && self.hosted.is_some()
     }
 
     /// The server, with a token.
@@ -112,7 +132,7 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
             Ok(hosted) => {
                 let client = Client::new(&hosted.url, "")?;
                 let tokens = Tokens::choose(ctx, Some(hosted.tokens.clone()));
-                return Ok(Connection { client, tokens, hosted: Some(hosted) });
+                return Ok(Connection { client, tokens, hosted: Some(hosted), visiting: false });
             }
             Err(NotHosted::InUse(in_use)) => {
                 if let Some(connection) = answering(ctx).await {
@@ -131,7 +151,7 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
 async fn answering(ctx: &Context) -> Option<Connection> {
     let client = Client::new(&ctx.data.server()?.url, "").ok()?;
     client.ready().await.ok()?;
-    Some(Connection { client, tokens: Tokens::choose(ctx, ctx.data.tokens()), hosted: None })
+    Some(Connection { client, tokens: Tokens::choose(ctx, ctx.data.tokens()), hosted: None, visiting: false })
 }
 
 fn silent(error: StartError) -> anyhow::Error {

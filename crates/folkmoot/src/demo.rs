@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use folkmoot_api::{
-    Client,
-    core::{GateId, Timeout, gate::Choice, gate::Risk},
+    Client, client,
+    core::{
+        GateId, Timeout,
+        gate::{Choice, Risk},
+    },
     wire::{Gate, NewArtifact, OpenGate, Verdict},
 };
 use folkmoot_server::DataFolder;
@@ -177,7 +180,11 @@ async fn at_the_terminal(ctx: &Context, stage: &Stage, gate: &Gate) -> Result<Op
             ctx.screen.say("A rejection says why; nothing was decided yet.")?;
             continue;
         }
-        decide(stage, gate, choice, reason).await?;
+        match decide(stage, gate, choice, reason).await {
+            // Somebody was faster, and theirs stands.
+            Err(client::Error::Problem(problem)) if problem.decision.is_some() => {}
+            decided => decided?,
+        }
         return elsewhere.await.map(Some);
     }
 }
@@ -194,10 +201,9 @@ fn reason(choice: Choice) -> Option<String> {
     }
 }
 
-async fn decide(stage: &Stage, gate: &Gate, choice: Choice, reason: Option<String>) -> Result<()> {
+async fn decide(stage: &Stage, gate: &Gate, choice: Choice, reason: Option<String>) -> Result<(), client::Error> {
     let verdict = Verdict { reason, digest: Some(gate.digest), ..Verdict::default() };
-    stage.you.decide(&gate.id, choice, &verdict, None).await?;
-    Ok(())
+    stage.you.decide(&gate.id, choice, &verdict, None).await.map(drop)
 }
 
 /// The agent waits, however long it takes.

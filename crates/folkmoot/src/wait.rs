@@ -24,9 +24,10 @@ pub(crate) async fn decision(
     let mut silent_since: Option<Instant> = None;
     loop {
         let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-        let answer = connection.client(who)?.wait_gate(gate, left.unwrap_or(ROUND).min(ROUND)).await;
-        match answer {
-            Ok(gate) if gate.decision.is_some() || left.is_some_and(|left| left < ROUND) => return Ok(gate),
+        let round = if connection.is_visiting() { Duration::ZERO } else { left.unwrap_or(ROUND).min(ROUND) };
+        match connection.client(who)?.wait_gate(gate, round).await {
+            Ok(gate) if gate.decision.is_some() || left.is_some_and(|left| left <= round) => return Ok(gate),
+            Ok(_) if connection.is_visiting() => connection.again(ctx).await?,
             Ok(_) => silent_since = None,
             Err(error) if is_passing(&error) => {
                 let since = *silent_since.get_or_insert_with(|| {

@@ -1,7 +1,9 @@
 //! `folkmoot watch`: the feed, live. After a dropped connection it goes on where it was.
 
+use std::time::Duration;
+
 use anyhow::Result;
-use folkmoot_api::{client, wire::Event};
+use folkmoot_api::{client, core::gate::DecisionWord, wire::Event};
 use futures_util::StreamExt;
 use serde_json::Value;
 
@@ -16,6 +18,9 @@ use crate::{
     style::{self, paint},
     wait,
 };
+
+/// How long a visit to the folder waits for one more event.
+const VISIT: Duration = Duration::from_millis(100);
 
 /// Watch what happens, as it happens
 #[derive(Debug, clap::Args)]
@@ -62,18 +67,22 @@ async fn events(
     position: &mut Option<u64>,
     answered: &mut bool,
 ) -> Result<()> {
-    let mut feed = std::pin::pin!(connection.client(who)?.events(*position).await?);
+    let mut feed = connection.client(who)?.events(*position).await?;
     *answered = true;
-    while let Some(event) = feed.next().await {
-        let event = event?;
+    loop {
+        let event = if connection.is_visiting() {
+            tokio::time::timeout(VISIT, feed.next()).await.unwrap_or_default()
+        } else {
+            feed.next().await
+        };
+        *position = feed.position();
+        let Some(event) = event.transpose()? else { return Ok(()) };
         if ctx.screen.json {
             ctx.screen.say(serde_json::to_string(&event)?)?;
         } else {
             ctx.screen.say(line(&event))?;
         }
-        *position = Some(event.position);
     }
-    Ok(())
 }
 
 /// One event on one line.
@@ -85,7 +94,7 @@ pub(crate) fn line(event: &Event) -> String {
         Some(agent) => format!("{} for {agent}", event.actor),
         None => event.actor.to_string(),
     };
-    format!("{position}  {kind}  {:<8}  {:<10}  {}", short(&event.stream), actor, details(&event.kind, &payload))
+    format!("{position}  {kind}  {:<8}  {actor:<10}  {}", short(&event.stream), details(&event.kind, &payload))
         .trim_end()
         .to_owned()
 }
@@ -115,15 +124,11 @@ fn of_kind(kind: &str, payload: &Value) -> anstyle::Style {
     match kind {
         "gate.opened" | "gate.amended" | "gate.escalated" => style::WARN,
         "gate.refused" => style::BAD,
-        "gate.decided" => payload
-            .pointer("/outcome/status")
-            .or_else(|| payload.pointer("/decision/decision"))
-            .and_then(Value::as_str)
-            .map_or(style::STRONG, |word| match word {
-                "approved" | "override" => style::GOOD,
-                "rejected" | "timed_out" => style::BAD,
-                _ => style::WARN,
-            }),
+        "gate.decided" => {
+            let word = payload.pointer("/decision/decision").and_then(Value::as_str);
+            let word = word.and_then(|word| word.parse::<DecisionWord>().ok());
+            word.map_or(style::STRONG, |word| style::of_status(word.status()))
+        }
         _ => style::FAINT,
     }
 }
