@@ -65,7 +65,7 @@ impl Client {
     /// A client for the server at `url`.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config())
+            .tls_backend_preconfigured(tls::config(url))
             .connect_timeout(CONNECT_PATIENCE)
             .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
             .build()

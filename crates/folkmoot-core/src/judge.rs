@@ -91,8 +91,9 @@ impl Case<'_> {
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
             }
             Action::Revoke { token: id } => {
+                token::must_manage(&self.command.by)?;
                 let token = loaded.token.ok_or_else(|| Refusal::UnknownToken { token: id.clone() })?;
-                match token::revoke(&token, &self.command.by, self.now)? {
+                match token::revoke(&token, self.now) {
                     Some(revoked) => Ok(self.of_token(revoked.clone(), 2, "token.revoked", Row::Revoked(revoked))),
                     None => Ok(Commit { outcome: Outcome::Token(token), ..Commit::default() }),
                 }

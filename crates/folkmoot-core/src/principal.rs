@@ -50,7 +50,8 @@ const RESERVED: [&str; 4] = ["auto", "system", "timer", "timeout"];
 
 /// Refuses a name under which the log records what no principal did.
 pub fn check_name(name: &Name) -> Result<(), Refusal> {
-    if RESERVED.contains(&name.as_str()) || name.as_str().starts_with("ai:") {
+    let lower = name.as_str().to_ascii_lowercase();
+    if RESERVED.contains(&lower.as_str()) || lower.starts_with("ai:") {
         return Err(Refusal::invalid("name", format!("{name:?} is reserved; choose another")));
     }
     Ok(())

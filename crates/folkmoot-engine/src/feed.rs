@@ -15,6 +15,10 @@ impl Engine {
     /// of the new events that `principal` may know of.
     pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
         let mut events = self.0.store.follow(after).await?;
+        // Whoever is told that a token is gone must not find that it still works.
+        if events.iter().any(|event| is_about_tokens(event)) {
+            self.reload_credentials().await?;
+        }
         let reached = events.last().map_or(after, |event| event.position);
         events.retain(|event| may_see(principal, event));
         Ok((reached, events))
@@ -54,7 +58,7 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         let mut tokens_changed = false;
         for event in &events {
             last = event.position;
-            tokens_changed |= event.fact.kind.starts_with("token.");
+            tokens_changed |= is_about_tokens(event);
             engine.0.waiters.deliver(event);
             metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
         }
@@ -63,6 +67,10 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             tracing::warn!("tokens cannot be read just now: {error}");
         }
     }
+}
+
+fn is_about_tokens(event: &Event) -> bool {
+    event.fact.kind.starts_with("token.")
 }
 
 /// Agents see what happened to their own gates and runs, and what they did themselves.

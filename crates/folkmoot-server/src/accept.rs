@@ -13,7 +13,6 @@ use std::{
 use axum::{
     Router,
     extract::Request,
-    http::header,
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
@@ -95,12 +94,6 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
 }
 
 async fn answer(router: Router, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
-    let headers = request.headers();
-    // Two ways of saying where the body ends: what follows may be a smuggled request.
-    if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
-        let detail = "send either Content-Length or Transfer-Encoding, not both";
-        return Ok(ApiError::bad_request("ambiguous_length", detail).closing().into_response());
-    }
     let request: Request = request.map(axum::body::Body::new);
     let answered = AssertUnwindSafe(router.oneshot(request)).catch_unwind().await;
     Ok(answered.unwrap_or_else(|_| {

@@ -51,6 +51,11 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         ),
         _ => ApiError::bad_request("malformed_json", format!("the body is not JSON: {error}")),
     };
+    // A list would also do for an object, field after field; nobody means that.
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        serde_json::from_slice::<serde::de::IgnoredAny>(text).map_err(refused)?;
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body must be a JSON object"));
+    }
     // PostgreSQL cannot store U+0000. The escape is rare, so only a body that holds it is looked at twice.
     if text.windows(NUL.len()).any(|window| window == NUL) && holds_nul(&serde_json::from_slice(text).map_err(refused)?)
     {

@@ -41,7 +41,7 @@ pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timest
         Choice::Approve | Choice::Pause => gate.content.quorum,
         Choice::Reject | Choice::Adjust => gate.reject_quorum,
     };
-    let said = votes.iter().filter(|vote| vote.choice == verdict.choice).count();
+    let said = votes.iter().filter(|vote| is_one_side(vote.choice, verdict.choice)).count();
     if !verdict.force && u32::try_from(said).unwrap_or(u32::MAX) < needed {
         return Ok(GateEvent::Vote { requested_by: gate.requested_by.clone(), vote, digest: gate.digest });
     }
@@ -59,6 +59,13 @@ pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timest
         outcome: next(word),
         votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
     }))
+}
+
+/// Whoever wants it changed does not want it as it is: rejections and adjustments count together, and the last of them
+/// says which it is. Otherwise a split among those who object could leave nobody to end it.
+fn is_one_side(one: Choice, other: Choice) -> bool {
+    let objects = |choice| matches!(choice, Choice::Reject | Choice::Adjust);
+    one == other || objects(one) && objects(other)
 }
 
 fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refusal> {

@@ -1,6 +1,6 @@
 //! Giving a gate more time.
 
-use super::{Gate, GateEvent};
+use super::{Gate, GateEvent, policy::check_timeout};
 use crate::{Deadline, GateId, Principal, Refusal, Role, Timeout, Timestamp};
 
 /// More time, counted from now.
@@ -16,6 +16,7 @@ pub struct Extension {
 pub(crate) fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
     gate.must_be_open(now)?;
     gate.must_be_theirs(by, "extend")?;
+    check_timeout(extension.timeout)?;
     let deadline: Deadline = extension.timeout.deadline(now);
     if deadline <= gate.deadline {
         return Err(Refusal::DeadlineNotLater { deadline: gate.deadline });

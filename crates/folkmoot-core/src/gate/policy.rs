@@ -129,7 +129,7 @@ impl Policy {
 }
 
 /// Refuses a wait that a log or a row could not hold exactly: the two would then disagree.
-fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
+pub(super) fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
     if timeout.is_exact() {
         return Ok(());
     }

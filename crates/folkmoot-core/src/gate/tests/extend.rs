@@ -7,7 +7,7 @@ fn a_deadline_moves_later_and_never_earlier() {
         09:00 bot opens a               → pending
         09:10 bot extends by=20m        → refused: deadline_not_later
         09:10 bot extends by=1s         → refused: deadline_not_later
-        09:10 bot extends by=0s         → refused: deadline_not_later
+        09:10 bot extends by=0s         → refused: invalid timeout_ms
         timer                           → 09:30:00
         09:10 bot extends by=1h         → pending
         timer                           → 10:10:00

@@ -66,3 +66,16 @@ fn an_adjustment_by_any_ends_it_like_a_rejection() {
         ",
     );
 }
+
+#[test]
+fn those_who_object_count_together_however_they_put_it() {
+    check(
+        r#"
+        policy reject_quorum=2
+        09:00 bot opens a quorum=2 kind=proposal reviewers=alice,bob,carol   → pending
+        09:01 alice approves                                                 → pending, alice approve
+        09:02 bob rejects "no"                                               → pending, alice approve, bob reject
+        09:03 carol adjusts feedback=smaller                                 → adjust_requested by carol, retry
+        "#,
+    );
+}

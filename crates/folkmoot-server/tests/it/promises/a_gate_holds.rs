@@ -1,0 +1,61 @@
+//! No road leads past an undecided gate: not a restart, a second node, a second request, a changed configuration.
+
+use std::time::Duration;
+
+use folkmoot_core::{
+    Status,
+    gate::{Choice, Policy},
+};
+use serde_json::json;
+
+use crate::node::{Node, Setting, postgres};
+
+#[tokio::test]
+async fn a_gate_holds() {
+    let node = Node::start().await;
+    let gate = node.open("hold").await;
+    for _ in 0..3 {
+        let waited = node.client("agent-a").wait_gate(&gate.id, Duration::from_millis(30)).await.unwrap();
+        assert_eq!((waited.status, waited.outcome), (Status::Pending, None), "a wait that times out decides nothing");
+    }
+    for verb in ["approve", "reject", "adjust", "pause", "decide"] {
+        let body = json!({"decision": "approve", "reason": "me", "feedback": "me"});
+        let answer = node.post("agent-a", &format!("/v1/gates/{}/{verb}", gate.id), body).await;
+        assert!(matches!(answer.status, 403 | 422), "{verb}: {answer:?}");
+    }
+    let data = node.stop().await;
+    let node = Node::on(data, Setting::default()).await;
+    let waited = node.client("agent-a").wait_gate(&gate.id, Duration::from_millis(30)).await.unwrap();
+    assert_eq!(waited.status, Status::Pending, "a restart decides nothing");
+    node.say("alice", &gate, Choice::Approve).await.unwrap();
+    assert_eq!(node.client("agent-a").gate(&gate.id).await.unwrap().status, Status::Approved);
+}
+
+#[tokio::test]
+async fn a_gate_opened_before_a_restart_is_decided_after_it_and_its_waiter_learns_it() {
+    let mut settings = vec![Setting::default()];
+    settings.extend(postgres().await);
+    for setting in settings {
+        let node = Node::with(setting.clone()).await;
+        let gate = node.open("across").await;
+        let data = node.stop().await;
+        let node = Node::on(data, setting).await;
+        let waiter = node.client("agent-a");
+        let id = gate.id.clone();
+        let waiting = tokio::spawn(async move { waiter.decided(&id, Duration::from_secs(5)).await });
+        node.say("bob", &gate, Choice::Reject).await.unwrap();
+        assert_eq!(waiting.await.unwrap().unwrap().status, Status::Rejected);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_configuration_does_not_reach_a_gate_that_stands() {
+    let strict = Policy { reviewers: vec!["alice".parse().unwrap()], ..Policy::default() };
+    let node = Node::with(Setting { policy: strict, ..Setting::default() }).await;
+    let gate = node.open("strict").await;
+    let data = node.stop().await;
+    let node = Node::on(data, Setting::default()).await;
+    let refused = node.say("bob", &gate, Choice::Approve).await.unwrap_err();
+    assert_eq!(refused.code(), Some("not_a_reviewer"));
+    node.say("alice", &gate, Choice::Approve).await.unwrap();
+}

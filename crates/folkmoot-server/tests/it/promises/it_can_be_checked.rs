@@ -1,0 +1,57 @@
+//! The log is hash-chained; a command verifies it and compares every row with what the log says it should be.
+
+use std::path::Path;
+
+use folkmoot_core::gate::Choice;
+
+use crate::node::{Node, Setting};
+
+async fn a_past() -> tempfile::TempDir {
+    let node = Node::start().await;
+    for n in 0..5 {
+        let gate = node.open(&format!("gate {n}")).await;
+        if n % 2 == 0 {
+            node.say("alice", &gate, Choice::Approve).await.unwrap();
+        }
+    }
+    node.verifies().await;
+    node.stop().await
+}
+
+async fn tampered(change: &str) -> Vec<String> {
+    let data = a_past().await;
+    let changed = sqlite(data.path(), change);
+    assert!(changed > 0, "{change} changed nothing");
+    let node = Node::on(data, Setting::default()).await;
+    let found = node.client("vera").verify().await.unwrap();
+    assert!(!found.ok, "{change} was not found");
+    found.problems.into_iter().map(|problem| format!("{}: {}", problem.at, problem.problem)).collect()
+}
+
+fn sqlite(data: &Path, change: &str) -> usize {
+    rusqlite::Connection::open(data.join("folkmoot.db")).unwrap().execute(change, []).unwrap()
+}
+
+#[tokio::test]
+async fn it_can_be_checked() {
+    let changed =
+        tampered("UPDATE events SET payload = replace(payload, 'gate 1', 'gate 7') WHERE payload LIKE '%gate 1%'")
+            .await;
+    assert!(changed.iter().any(|problem| problem.contains("it was changed")), "{changed:?}");
+    let removed = tampered("DELETE FROM events WHERE position = (SELECT max(position) - 3 FROM events)").await;
+    assert!(removed.iter().any(|problem| problem.contains("is missing")), "{removed:?}");
+    let tail = tampered("DELETE FROM events WHERE position = (SELECT max(position) FROM events)").await;
+    assert!(tail.iter().any(|problem| problem.contains("head")), "{tail:?}");
+    let row = tampered("UPDATE gates SET title = 'harmless' WHERE status = 'pending'").await;
+    assert!(row.iter().any(|problem| problem.contains("disagrees with the log")), "{row:?}");
+    let status = tampered("UPDATE gates SET status = 'approved' WHERE status = 'pending'").await;
+    assert!(
+        status.iter().any(|problem| problem.contains("cannot be read") || problem.contains("disagrees")),
+        "{status:?}"
+    );
+    let reviewer =
+        tampered("UPDATE gates SET decision = replace(decision, 'alice', 'mallory') WHERE status = 'approved'").await;
+    assert!(reviewer.iter().any(|problem| problem.contains("mallory")), "{reviewer:?}");
+    let gone = tampered("DELETE FROM gates WHERE status = 'pending'").await;
+    assert!(gone.iter().any(|problem| problem.contains("its row is gone")), "{gone:?}");
+}
