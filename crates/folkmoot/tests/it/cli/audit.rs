@@ -14,8 +14,8 @@ fn exported() -> (Desk, Vec<String>) {
 /// What `audit verify --file` says of these lines.
 fn verify(desk: &Desk, lines: &[String]) -> (i32, String) {
     let file = desk.path().join("export.jsonl");
-    std::fs::write(&file, lines.join("\n")).unwrap();
-    let ended = desk.run(&["audit", "verify", "--file", file.to_str().unwrap()]);
+    std::fs::write(&file, lines.join("\n")).expect("a file");
+    let ended = desk.run(&["audit", "verify", "--file", file.to_str().expect("a path of text")]);
     (ended.code, ended.stdout)
 }
 

@@ -8,7 +8,7 @@ fn demo(decide: &str) -> (i32, Vec<String>) {
     let desk = Desk::new();
     let ended = desk.run(&["demo", "--decide", decide]);
     assert_eq!(ended.stderr, "");
-    assert!(std::fs::read_dir(desk.path()).unwrap().next().is_none(), "it leaves the data folder alone");
+    assert!(std::fs::read_dir(desk.path()).expect("a folder").next().is_none(), "it leaves the data folder alone");
     (ended.code, ended.stdout.lines().map(str::to_owned).collect())
 }
 
