@@ -39,10 +39,10 @@ pub(crate) struct Cli {
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The data folder; the platform's own unless it is given
-    #[arg(long, global = true, value_name = "DIR", env = "FOLKMOOT_DATA")]
+    #[arg(long, global = true, value_name = "DIR", env = "FOLKMOOT_DATA", hide_env_values = true)]
     pub(crate) data: Option<PathBuf>,
     /// A server to use, instead of the data folder's
-    #[arg(long, global = true, value_name = "URL", env = "FOLKMOOT_URL")]
+    #[arg(long, global = true, value_name = "URL", env = "FOLKMOOT_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
     /// Who you are, instead of the data folder's tokens
     #[arg(long, global = true, value_name = "TOKEN", env = "FOLKMOOT_TOKEN", hide_env_values = true)]

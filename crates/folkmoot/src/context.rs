@@ -28,7 +28,7 @@ impl Context {
             None => platform_folder().context("there is no home folder; say with --data where the data is to be")?,
         };
         let from_environment = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from) == data;
-        let data_named = data.filter(|_| !from_environment);
+        let data_named = data.filter(|_| !from_environment).map(|_| path.clone());
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (url, token) = (given(url), given(token));
         Ok(Self { data: DataFolder::at(path), url, token, screen: Screen::new(json), data_named })
@@ -46,10 +46,8 @@ impl Context {
 
 /// As it was called, if that was by a path; so what we print can be pasted.
 pub(crate) fn program() -> String {
-    std::env::args()
-        .next()
-        .filter(|name| name.contains('/'))
-        .map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
+    let name = std::env::args_os().next().and_then(|name| name.into_string().ok());
+    name.filter(|name| name.contains('/')).map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
 }
 
 /// For a shell.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     cli::word,
     clock,
-    context::{Context, program},
+    context::{Context, program, quoted},
     exit::Exit,
     gate_view,
     hosted::{Hosted, NotHosted},
@@ -33,9 +33,8 @@ const TESTS: &str = include_str!("demo/tests.txt");
 const ROUND: Duration = Duration::from_secs(30);
 
 /// See a gate open, hold, and be decided
-///
-/// Starts a server on a temporary folder, plays an agent that asks for a decision, and waits for yours.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Starts a server on a temporary folder, plays an agent that asks, and waits for your decision.")]
 pub(crate) struct Args {
     /// Play the person too
     #[arg(long, value_name = "WORD", value_parser = word::<Choice>(&["approve", "reject"]))]
@@ -50,6 +49,7 @@ struct Stage {
     agent: Client,
     you: Client,
     your_token: String,
+    folder: String,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
@@ -62,7 +62,8 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     })?;
     let agent = Client::new(&hosted.url, &hosted.tokens.agent.token)?;
     let your_token = hosted.tokens.you.token.clone();
-    let stage = Stage { you: agent.with_token(&your_token), agent, your_token };
+    let shown = folder.path().display().to_string();
+    let stage = Stage { you: agent.with_token(&your_token), agent, your_token, folder: shown };
     let played = interrupted.run_until_cancelled(play(&args, ctx, &stage)).await;
     drop(stage);
     hosted.close().await?;
@@ -98,7 +99,7 @@ async fn play(args: &Args, ctx: &Context, stage: &Stage) -> Result<Exit> {
         }
     };
     let Some(gate) = decided else {
-        ctx.screen.say("\nNothing was decided. In earnest the agent would go on waiting, through restarts too.")?;
+        ctx.screen.say("\nNothing was decided. A real agent would go on waiting, also through a restart.")?;
         return Ok(Exit::Waiting);
     };
     if ctx.screen.json {
@@ -130,23 +131,19 @@ fn asked(gate: &Gate) -> String {
 
 /// How to decide from elsewhere.
 fn ways(stage: &Stage, gate: &Gate) -> String {
-    let (url, token, program) = (stage.you.url(), &stage.your_token, program());
-    let flags = format!("--url {url} --token {token}");
-    let curl = format!(
-        "curl -sS {url}/v1/gates/{}/approve \\\n    -H 'Authorization: Bearer {token}' \\\n    \
-         -H 'Content-Type: application/json' -d '{{\"digest\":\"{}\"}}'",
-        gate.id, gate.digest
-    );
-    let command = |text: String| paint(style::COMMAND, text);
+    let folkmoot = format!("{} --data {}", program(), quoted(&stage.folder));
+    let curl = format!("curl -X POST {}/v1/gates/{}/approve", stage.you.url(), gate.id);
+    let command = |text: String| format!("  {}", paint(style::COMMAND, text));
     [
         "Decide from another terminal:".to_owned(),
         String::new(),
-        format!("  {}", command(format!("{program} {flags} approve"))),
-        format!("  {}", command(format!("{program} {flags} reject --reason \"why not\""))),
+        command(format!("{folkmoot} approve")),
+        command(format!("{folkmoot} reject --reason \"why not\"")),
         String::new(),
         "or with nothing but curl:".to_owned(),
         String::new(),
-        format!("  {}", command(curl)),
+        command(format!("{curl} \\")),
+        command(format!("  -H 'Authorization: Bearer {}'", stage.your_token)),
         String::new(),
     ]
     .join("\n")
@@ -156,12 +153,11 @@ fn ways(stage: &Stage, gate: &Gate) -> String {
 async fn at_the_terminal(ctx: &Context, stage: &Stage, gate: &Gate) -> Result<Option<Gate>> {
     let elsewhere = wait(stage, &gate.id);
     let mut elsewhere = std::pin::pin!(elsewhere);
-    ctx.screen.say("or right here.")?;
-    let question = format!("{} approve, {} reject, {} quit:", key('a'), key('r'), key('q'));
+    let question = format!("or right here: {} approve, {} reject, {} quit:", key('a'), key('r'), key('q'));
     loop {
         let line = tokio::select! {
             gate = &mut elsewhere => {
-                ctx.screen.say("")?;
+                ctx.screen.say("\n")?;
                 return gate.map(Some);
             }
             line = prompt::line(&question) => line?,
@@ -185,6 +181,7 @@ async fn at_the_terminal(ctx: &Context, stage: &Stage, gate: &Gate) -> Result<Op
             Err(client::Error::Problem(problem)) if problem.decision.is_some() => {}
             decided => decided?,
         }
+        ctx.screen.say("")?;
         return elsewhere.await.map(Some);
     }
 }

@@ -68,10 +68,10 @@ fn whole(text: &str) -> Option<GateId> {
 }
 
 fn choose(text: &str, gates: &[Gate]) -> Result<Option<GateId>> {
-    let text = text.trim_start_matches('…');
+    // Lists show the end of an id, so its beginning may be said too.
     let meant = |gate: &&Gate| {
         let id = gate.id.as_str();
-        !text.is_empty() && (id.starts_with(text) || id.ends_with(text))
+        !text.is_empty() && (id.starts_with(text) || id.ends_with(text) || short(&gate.id).starts_with(text))
     };
     let found: Vec<Gate> = gates.iter().filter(meant).cloned().collect();
     match found.as_slice() {
@@ -86,7 +86,8 @@ fn nothing(id: &str, what: &str) -> anyhow::Error {
 }
 
 fn list(gates: &[Gate]) -> String {
-    let some = gates.iter().take(10).map(|gate| format!("\n  {}  {}", short(&gate.id), one_line(&gate.title)));
+    let title = |gate: &Gate| one_line(&gate.title).chars().take(60).collect::<String>();
+    let some = gates.iter().take(10).map(|gate| format!("\n  {}  {}", short(&gate.id), title(gate)));
     let more = (gates.len() > 10).then(|| format!("\n  and {} more", gates.len() - 10));
     some.chain(more).collect()
 }

@@ -1,4 +1,4 @@
-//! What the server inside tells on stderr. `FOLKMOOT_LOG` or `RUST_LOG` choose how much.
+//! What the server inside tells on stderr. `FOLKMOOT_LOG` chooses how much; for `serve`, `RUST_LOG` does too.
 
 use std::io::IsTerminal;
 
@@ -9,17 +9,17 @@ use crate::context::Context;
 
 /// For `serve`: what happens here, and what worries others.
 pub(crate) fn for_serve(json: bool) -> Result<()> {
-    start("warn,folkmoot=info", json)
+    start(&["FOLKMOOT_LOG", "RUST_LOG"], "warn,folkmoot=info", json)
 }
 
 /// For every other verb: nothing, unless it is asked for.
 pub(crate) fn quiet(ctx: &Context) -> Result<()> {
-    start("off", ctx.screen.json)
+    start(&["FOLKMOOT_LOG"], "off", ctx.screen.json)
 }
 
-fn start(default: &str, json: bool) -> Result<()> {
-    let asked = ["FOLKMOOT_LOG", "RUST_LOG"].into_iter().find_map(|name| Some((name, std::env::var(name).ok()?)));
-    let filter = match asked.filter(|(_, filter)| !filter.is_empty()) {
+fn start(variables: &[&str], default: &str, json: bool) -> Result<()> {
+    let set = |name: &&str| std::env::var(name).ok().filter(|filter| !filter.is_empty());
+    let filter = match variables.iter().find_map(|name| Some((name, set(name)?))) {
         Some((name, filter)) => {
             EnvFilter::try_new(&filter).map_err(|error| anyhow!("{name} is {filter:?}: {error}"))?
         }

@@ -48,7 +48,9 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         ctx.screen.say(greeting(ctx, server.url(), &place))?;
     }
     server.serve(shutdown).await.map_err(Stopped)?;
-    ctx.screen.note("Folkmoot has stopped. Gates that wait are kept.");
+    // Behind the ^C that a terminal shows.
+    let line = if ctx.screen.terminal { "\n" } else { "" };
+    ctx.screen.note(format!("{line}Folkmoot has stopped. Gates that wait are kept."));
     Ok(Exit::Done)
 }
 

@@ -58,7 +58,8 @@ pub(crate) fn short(span: Duration) -> String {
 pub(crate) fn left(deadline: Deadline, now: Timestamp) -> String {
     match deadline {
         Deadline::At(moment) if moment <= now => "overdue".to_owned(),
-        Deadline::At(moment) => short(moment.since(now)),
+        // Whole seconds, upwards: "30 min" is what was asked for a moment ago.
+        Deadline::At(moment) => short(Duration::from_secs(moment.since(now).as_millis().div_ceil(1000) as u64)),
         Deadline::Never => "no limit".to_owned(),
     }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> R
         return Ok(Exit::Done);
     }
     let server = match connection.is_hosted() {
-        true => "no server runs; each command is its own".to_owned(),
+        true => "none runs; each command looks after the data itself".to_owned(),
         false => connection.url().to_owned(),
     };
     let fact = |name: &str, value: &str| format!("{} {value}", paint(style::FAINT, format!("{name:<7}")));

@@ -27,9 +27,9 @@ use crate::{
 const PROBLEMS_MAX: usize = 100;
 
 /// Check that nobody changed, removed or reordered what happened
-///
-/// Walks the whole chain and compares every gate with what the log says. Exits with 1 if something is wrong.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exits with 1 if something is wrong. Keep the head that it prints: a log that was cut off \
+                        still agrees with itself, but not with that.")]
 pub(crate) struct Args {
     /// Check an export, without a server
     #[arg(long, value_name = "FILE")]

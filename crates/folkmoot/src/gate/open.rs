@@ -25,12 +25,12 @@ use crate::{
 };
 
 /// Ask for a decision
-///
-/// Prints the gate's id; with --wait, what was decided. The exit code says whether to go on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Prints the gate's id; with --wait, what was decided, and the exit code says whether to go on.
+
 Example:
-  git diff | folkmoot gate open \"Merge the retry fix\" --artifact change.diff=- --risk high --wait && git merge fix")]
+  git diff main | folkmoot gate open \"Merge the retry fix\" -a change.diff=- --wait && git push")]
 pub(crate) struct Args {
     /// What is to be decided, in words
     #[arg(required_unless_present = "summary_file")]
@@ -51,10 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
     timeout: Option<Timeout>,
     /// What a timeout does
-    #[arg(long, value_parser = word::<OnTimeout>(OnTimeout::WORDS))]
+    #[arg(long, value_name = "WORD", value_parser = word::<OnTimeout>(OnTimeout::WORDS))]
     on_timeout: Option<OnTimeout>,
     /// What the reviewer can say
-    #[arg(long, value_delimiter = ',', value_parser = word::<Choice>(Choice::WORDS))]
+    #[arg(long, value_delimiter = ',', value_name = "WORDS", value_parser = word::<Choice>(Choice::WORDS))]
     allow: Option<Vec<Choice>>,
     /// Who may decide, as often as you like; any reviewer unless it is given
     #[arg(long = "reviewer", value_delimiter = ',', value_name = "NAME")]
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     reject_quorum: Option<u32>,
     /// Whether whoever started the run may decide
-    #[arg(long, value_parser = word::<SelfReview>(SelfReview::WORDS))]
+    #[arg(long, value_name = "WORD", value_parser = word::<SelfReview>(SelfReview::WORDS))]
     self_review: Option<SelfReview>,
     /// The run that cannot pass
     #[arg(long, value_name = "ID")]

@@ -15,9 +15,8 @@ use crate::{
 };
 
 /// Wait until a gate is decided
-///
-/// The exit code says whether to go on. A decision that was made before is found at once.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "The exit code says whether to go on. A decision that was made before is found at once.")]
 pub(crate) struct Args {
     /// The gate, or any unique beginning or end of its id; none if only one waits
     id: Option<String>,
