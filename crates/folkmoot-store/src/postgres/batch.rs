@@ -153,12 +153,15 @@ impl Work {
             }
         }
         let head = self.head.as_mut().expect("the head was read first");
+        let before = self.events.len();
         self.events.extend(commit.events.into_iter().map(|fact| Arc::new(chain::append(head, fact))));
-        let position = head.position;
         for change in commit.timers {
             self.timers.insert(change.gate().clone(), change);
         }
-        self.outbox.extend(commit.outbox.into_iter().map(|delivery| (delivery, position)));
+        for delivery in commit.outbox {
+            let position = rows::told(&delivery, &self.events[before..]);
+            self.outbox.push((delivery, position));
+        }
         self.wakes.extend(commit.wakes);
     }
 

@@ -229,6 +229,7 @@ impl Writer {
                 }
             }
         }
+        let before = batch.events.len();
         for fact in &commit.events {
             let event = chain::append(&mut batch.head, fact.clone());
             self.insert(&rows::EVENTS, &rows::event(&event))?;
@@ -243,7 +244,8 @@ impl Writer {
             }
         }
         for delivery in &commit.outbox {
-            self.insert(&rows::OUTBOX, &rows::delivery(delivery, batch.head.position))?;
+            let position = rows::told(delivery, &batch.events[before..]);
+            self.insert(&rows::OUTBOX, &rows::delivery(delivery, position))?;
         }
         for run in &commit.wakes {
             self.execute("UPDATE runs SET wakes = wakes + 1 WHERE id = ?1", &[Value::Text(run.as_str().into())])?;
