@@ -80,8 +80,9 @@ impl Writer {
     async fn write(&mut self, commands: &[Command]) -> Vec<Result<Outcome, Error>> {
         match self.attempt(commands).await {
             Ok(answers) => answers,
-            // One of them broke a constraint, or ran into another node: alone, each gets an answer of its own.
-            Err(Error::Database(_)) if commands.len() > 1 => {
+            // One of them broke a constraint, ran into another node, or needs a row that cannot be read: alone, each
+            // gets an answer of its own.
+            Err(Error::Database(_) | Error::Unreadable(_)) if commands.len() > 1 => {
                 let mut answers = Vec::with_capacity(commands.len());
                 for command in commands {
                     answers.push(self.alone(command).await);
