@@ -1,8 +1,8 @@
 //! PostgreSQL: many nodes, one log.
 //!
-//! Each node queues its commands and writes them in batched transactions: the rows locked in the order of their ids,
-//! the log's head last, so that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node
-//! knows of the log it has read from the log.
+//! Each node queues its commands and writes them in batched transactions. Each of them locks the log's head first, so
+//! that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node knows of the log it has
+//! read from the log.
 
 mod batch;
 mod listener;
@@ -46,6 +46,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How many events are read at once by whoever has fallen behind.
 const CATCH_UP: u32 = 1000;
 
+/// The database's clock, in microseconds since 1970.
+const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
 /// A store in a PostgreSQL database, shared with other nodes.
 #[derive(Debug)]
 pub struct Postgres {
@@ -69,8 +72,8 @@ impl Time {
         Timestamp::from_micros(clock.now().as_micros() + self.ahead_micros.load(Ordering::Relaxed))
     }
 
-    /// The moment of a batch, given what the database's clock says.
-    fn of_batch(&self, database_micros: i64) -> Timestamp {
+    /// This moment, given what the database's clock says.
+    fn told(&self, database_micros: i64) -> Timestamp {
         if self.injected.is_none() {
             let ahead = database_micros - SystemClock.now().as_micros();
             self.ahead_micros.store(ahead, Ordering::Relaxed);
@@ -92,12 +95,13 @@ impl Postgres {
         let pool = pool(&config, &tls)?;
         migrate(&config, &tls).await?;
         let time = Arc::new(Time { injected: clock, ahead_micros: AtomicI64::new(0) });
+        time.told(clock_of(&pool).await?);
         let recent = Arc::new(Recent::starting_at(head(&pool).await?.position));
         let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let writer =
             writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
-        let listener = listener::Listener { config, tls, recent: recent.clone(), hint, gap };
+        let listener = listener::Listener { config, tls, recent: recent.clone(), time: time.clone(), hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
         Ok(Self { jobs, pool, recent, time, tasks })
     }
@@ -253,6 +257,11 @@ async fn head(pool: &Pool) -> Result<Head, Error> {
     let found = client.query("SELECT position, hash FROM head WHERE log = 'main'", &[]).await.map_err(failed)?;
     let row = found.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
+}
+
+async fn clock_of(pool: &Pool) -> Result<i64, Error> {
+    let client = pool.get().await.map_err(unreachable)?;
+    client.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)
 }
 
 async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
