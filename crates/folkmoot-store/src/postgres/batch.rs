@@ -241,13 +241,15 @@ impl Work {
         // is a ROLLBACK, and says nothing about it.
         let (inserted, updated, committed) =
             tokio::join!(biased; join_all(writes), join_all(updates), client.batch_execute("COMMIT"));
-        for result in inserted.into_iter().chain(updated) {
-            result.map_err(failed)?;
+        for result in inserted.into_iter().chain(updated).chain([committed.map(|()| 0)]) {
+            result.map_err(|error| match failed(error) {
+                // The COMMIT was sent with the rest. Whichever answer is the first that is missing, it may have been
+                // done.
+                Error::Unavailable(_) => Failure::Unknown,
+                error => Failure::RolledBack(error),
+            })?;
         }
-        committed.map_err(|error| match failed(error) {
-            Error::Unavailable(_) => Failure::Unknown,
-            error => Failure::RolledBack(error),
-        })
+        Ok(())
     }
 }
 

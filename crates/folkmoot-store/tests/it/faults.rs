@@ -1,1 +1,6 @@
 //! What a store does when its database, or the disk beneath it, fails.
+
+mod full_disk;
+mod lost_connection;
+mod sync;
+mod wal;
