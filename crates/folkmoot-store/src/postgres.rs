@@ -356,6 +356,8 @@ fn lost(code: &SqlState) -> bool {
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::TOO_MANY_CONNECTIONS,
         SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        // Somebody holds the head and does not let go: that is as good as no database.
+        SqlState::LOCK_NOT_AVAILABLE,
         SqlState::READ_ONLY_SQL_TRANSACTION,
     ]
     .contains(code)

@@ -142,8 +142,12 @@ impl Writer {
             match connecting.unwrap_or_else(|_| Err(Error::Unavailable("it does not answer".to_owned()))) {
                 Ok(link) => self.link = link,
                 Err(error) => {
-                    self.link = Link::Down { since: Some(Instant::now()), why: error.to_string() };
-                    return Err(Error::Unavailable(error.to_string()));
+                    let why = match error {
+                        Error::Unavailable(why) => why,
+                        error => error.to_string(),
+                    };
+                    self.link = Link::Down { since: Some(Instant::now()), why: why.clone() };
+                    return Err(Error::Unavailable(why));
                 }
             }
         }
