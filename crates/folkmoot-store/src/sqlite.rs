@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread::JoinHandle,
+    time::Duration,
 };
 
 use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
@@ -28,6 +29,8 @@ use crate::{
 const QUEUE: usize = 8192;
 /// How many events one `follow` reads when it has fallen behind.
 const CATCH_UP: u32 = 1000;
+/// How long one connection waits for another's lock.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A store in one SQLite file.
 #[derive(Debug)]
@@ -201,10 +204,11 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
     connection.set_prepared_statement_cache_capacity(64);
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
-             PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
+             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
         )
         .map_err(failed)?;
     Ok(connection)

@@ -1,6 +1,6 @@
 //! Moves what is in the write-ahead log into the database, beside the writer instead of inside its commits.
 
-use std::{path::Path, sync::mpsc};
+use std::{path::Path, sync::mpsc, time::Duration};
 
 use rusqlite::OpenFlags;
 use tokio::sync::watch;
@@ -12,6 +12,9 @@ pub(super) const PAGES_PASSIVE: i32 = 1000;
 /// From this many pages on (32 MB), the writer itself makes the log start again: a passive checkpoint alone never
 /// resets it while there is always another commit.
 pub(super) const PAGES_RESTART: i32 = 8192;
+
+/// How long the writer waits, while commands queue, for those who still read what is in the log.
+pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Starts the thread; a message asks for a checkpoint.
 pub(super) fn start(path: &Path, stop: watch::Sender<Option<String>>) -> Result<mpsc::SyncSender<()>, Error> {

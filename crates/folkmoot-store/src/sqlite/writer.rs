@@ -37,6 +37,7 @@ pub(super) struct Writer {
     stop: watch::Sender<Option<String>>,
     checkpointer: SyncSender<()>,
     pages: Arc<AtomicI32>,
+    restart_at: i32,
     sql: Statements,
 }
 
@@ -79,7 +80,8 @@ impl Writer {
         };
         connection.wal_hook(Some(count)).map_err(failed)?;
         let sql = Statements::new();
-        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, sql })
+        let restart_at = checkpoint::PAGES_RESTART;
+        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
     }
 
     /// Works until the store is dropped or a sync fails.
@@ -318,12 +320,15 @@ impl Writer {
         statement.execute(rusqlite::params_from_iter(arguments)).map_err(failed)
     }
 
-    fn checkpoint(&self) {
+    fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
-        if pages >= checkpoint::PAGES_RESTART {
-            let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
-            match restarted.map_err(failed) {
-                Ok(()) => self.pages.store(0, Ordering::Relaxed),
+        if pages >= self.restart_at {
+            match self.restart_log().map_err(failed) {
+                Ok(true) => {
+                    self.pages.store(0, Ordering::Relaxed);
+                    self.restart_at = checkpoint::PAGES_RESTART;
+                }
+                Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE,
                 Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
             }
@@ -331,6 +336,14 @@ impl Writer {
             // Full means that one is already asked for.
             let _ = self.checkpointer.try_send(());
         }
+    }
+
+    /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
+    fn restart_log(&self) -> rusqlite::Result<bool> {
+        self.connection.busy_timeout(checkpoint::PATIENCE)?;
+        let busy = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
+        self.connection.busy_timeout(super::PATIENCE)?;
+        Ok(busy? == 0)
     }
 }
 
