@@ -72,14 +72,21 @@ impl Time {
         Timestamp::from_micros(clock.now().as_micros() + self.ahead_micros.load(Ordering::Relaxed))
     }
 
-    /// This moment, given what the database's clock says.
-    fn told(&self, database_micros: i64) -> Timestamp {
+    /// Takes note of what the database's clock says.
+    fn learn(&self, database_micros: i64) {
         if self.injected.is_none() {
             let ahead = database_micros - SystemClock.now().as_micros();
             self.ahead_micros.store(ahead, Ordering::Relaxed);
-            return Timestamp::from_micros(database_micros);
         }
-        self.now()
+    }
+
+    /// The moment of a batch, at which the database's clock says this.
+    fn of_batch(&self, database_micros: i64) -> Timestamp {
+        self.learn(database_micros);
+        match &self.injected {
+            Some(clock) => clock.now(),
+            None => Timestamp::from_micros(database_micros),
+        }
     }
 }
 
@@ -95,7 +102,7 @@ impl Postgres {
         let pool = pool(&config, &tls)?;
         migrate(&config, &tls).await?;
         let time = Arc::new(Time { injected: clock, ahead_micros: AtomicI64::new(0) });
-        time.told(clock_of(&pool).await?);
+        time.learn(clock_of(&pool).await?);
         let recent = Arc::new(Recent::starting_at(head(&pool).await?.position));
         let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -133,7 +140,10 @@ impl Store for Postgres {
 
     async fn execute(&self, command: Command) -> Result<Outcome, Error> {
         let (reply, answer) = oneshot::channel();
-        self.jobs.try_send(Job { command, reply }).map_err(|_| Error::Busy)?;
+        self.jobs.try_send(Job { command, reply }).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => Error::Busy,
+            mpsc::error::TrySendError::Closed(_) => Error::Stopped(crate::PANICKED.to_owned()),
+        })?;
         answer.await.unwrap_or(Err(Error::OutcomeUnknown))
     }
 
@@ -236,7 +246,8 @@ impl Store for Postgres {
 
     async fn stopped(&self) -> String {
         // A sync that fails is the database's to stop for; it then cannot be reached, and comes back.
-        std::future::pending().await
+        self.jobs.closed().await;
+        crate::PANICKED.to_owned()
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
             return Err(error.into());
         }
     };
-    let now = time.told(micros);
+    let now = time.of_batch(micros);
     let answers: Vec<_> = commands.iter().map(|command| work.judge(command, now)).collect();
     if work.is_untouched() {
         client.batch_execute("ROLLBACK").await.map_err(failed)?;

@@ -72,7 +72,7 @@ impl Listener {
                     self.rescan(client).await?;
                     // A node that only reads keeps the database's time too: it looks for timers that are due.
                     let clock = timeout(PATIENCE, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
-                    self.time.told(clock.map_err(failed)?.int(0)?);
+                    self.time.learn(clock.map_err(failed)?.int(0)?);
                 }
                 notified = tell.recv() => match notified {
                     Some(()) => self.rescan(client).await?,

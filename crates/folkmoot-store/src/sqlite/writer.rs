@@ -50,6 +50,17 @@ struct Statements {
     insert: Vec<(&'static str, String)>,
 }
 
+/// Tells that the writer is gone if it panics: a bug, after which nothing half done can be trusted.
+struct Alarm(watch::Sender<Option<String>>);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.send_replace(Some(crate::PANICKED.to_owned()));
+        }
+    }
+}
+
 /// What one batch has written so far.
 struct Batch {
     head: Head,
@@ -87,13 +98,15 @@ impl Writer {
     /// Works until the store is dropped or a sync fails.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
+        let _alarm = Alarm(self.stop.clone());
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            // A checkpoint may have failed since the last batch; those who wait are told when `jobs` is dropped.
+            if self.stop.borrow().is_some() {
+                return;
+            }
             if let Err(reason) = self.commit(jobs.drain(..)) {
                 tracing::error!("the store stops: {reason}");
                 self.stop.send_replace(Some(reason));
-                return;
-            }
-            if self.stop.borrow().is_some() {
                 return;
             }
             self.checkpoint();
@@ -191,8 +204,12 @@ impl Writer {
         if written.is_err() {
             batch.head = head;
             batch.events.truncate(events);
-            if !self.connection.is_autocommit() {
-                self.execute("ROLLBACK TO command", &[])?;
+            if !self.connection.is_autocommit()
+                && let Err(error) = self.execute("ROLLBACK TO command", &[])
+            {
+                // What it has half written cannot be taken back alone, so the batch goes with it.
+                let _ = self.execute("ROLLBACK", &[]);
+                return Err(error);
             }
         }
         if !self.connection.is_autocommit() {

@@ -2,5 +2,6 @@
 
 mod full_disk;
 mod lost_connection;
+mod panic;
 mod sync;
 mod wal;

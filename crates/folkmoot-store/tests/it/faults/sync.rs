@@ -72,7 +72,7 @@ async fn the_child_that_writes() {
     let Some(folder) = std::env::var_os(CHILD) else { return };
     let store = Sqlite::open(&Path::new(&folder).join("folkmoot.db"), Arc::new(ManualClock::at(noon()))).unwrap();
     let write = async || {
-        let content = format!("{} ", unique()).repeat(10_000);
+        let content = format!("{} ", unique()).repeat(100_000);
         let opening = opening();
         let id = opening.id.clone();
         let command = open_with(agent("agent-a"), opening, vec![("content", content.as_bytes())]);
@@ -85,7 +85,8 @@ async fn the_child_that_writes() {
             Err(Error::Stopped(_)) => {}
             Err(error) => panic!("{error:?}"),
         }
-        if let Ok(reason) = tokio::time::timeout(Duration::ZERO, store.stopped()).await {
+        // Long enough for a checkpoint to fail while the writer has nothing to do.
+        if let Ok(reason) = tokio::time::timeout(Duration::from_millis(25), store.stopped()).await {
             println!("child: stopped, {reason}");
             break;
         }
