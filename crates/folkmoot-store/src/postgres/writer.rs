@@ -47,7 +47,7 @@ pub(super) struct Writer {
 
 /// The connection, while there is one.
 enum Link {
-    Up { client: Client, statements: Statements, driver: JoinHandle<()> },
+    Up { client: Client, statements: Box<Statements>, driver: JoinHandle<()> },
     Down { since: Option<Instant>, why: String },
 }
 
@@ -175,6 +175,6 @@ async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
     let settings =
         "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'";
     client.batch_execute(settings).await.map_err(failed)?;
-    let statements = Statements::prepare(&client).await.map_err(failed)?;
+    let statements = Box::new(Statements::prepare(&client).await.map_err(failed)?);
     Ok(Link::Up { client, statements, driver })
 }

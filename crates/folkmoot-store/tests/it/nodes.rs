@@ -59,8 +59,7 @@ async fn both_nodes_tell_the_same_story() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_over_two_nodes_leaves_one_sound_log() {
     let Some(nodes) = two_nodes().await else { return };
-    let (one, other) =
-        tokio::join!(storm(&nodes.a, &nodes.clock, 1, 16, 80), storm(&nodes.b, &nodes.clock, 2, 16, 80));
+    let (one, other) = tokio::join!(storm(&nodes.a, &nodes.clock, 1, 16, 80), storm(&nodes.b, &nodes.clock, 2, 16, 80));
     for answers in [&one, &other] {
         assert!(answers["pending"] > 100 && answers["gate_decided"] > 10, "{answers:?}");
     }
@@ -169,7 +168,10 @@ async fn nodes_that_meet_at_a_lapsed_gate_do_not_wait_for_each_other() {
         }
         for successor in successors {
             let successor = successor.unwrap();
-            assert_eq!(gate_of(nodes.a.execute(cancel(&successor.id, agent("agent-a"))).await).status(), Status::Cancelled);
+            assert_eq!(
+                gate_of(nodes.a.execute(cancel(&successor.id, agent("agent-a"))).await).status(),
+                Status::Cancelled
+            );
         }
     }
     // PostgreSQL looks for a deadlock after a second.
@@ -191,7 +193,11 @@ async fn the_clock_of_the_database_rules() {
     let url = format!("{},pg_catalog'", place.url.strip_suffix('\'').unwrap());
     let store = Postgres::open(&url, None).await.unwrap();
     let ahead = |moment: folkmoot_core::Timestamp| moment.since(SystemClock.now()).as_secs();
-    assert!((3590..=3600).contains(&ahead(store.now())), "a node that has not written yet is {} s ahead", ahead(store.now()));
+    assert!(
+        (3590..=3600).contains(&ahead(store.now())),
+        "a node that has not written yet is {} s ahead",
+        ahead(store.now())
+    );
     let gate = opened(&store, Opening { timeout: Some(Timeout::After(minutes(30))), ..opening() }).await;
     assert!((3590..=3600).contains(&ahead(gate.requested_at)), "{} s ahead", ahead(gate.requested_at));
     // By this machine's clock its deadline is long to come; by the database's it is not there yet either.

@@ -23,10 +23,8 @@ pub(crate) async fn an_amendment_keeps_the_summary_that_stands(store: &impl Stor
     let alone = gate_of(store.execute(retitle(&alone.id, "Deploy 1.4.3")).await);
     let opening = opening();
     let id = opening.id.clone();
-    let (_, together) = tokio::join!(
-        store.execute(open(agent("agent-a"), opening)),
-        store.execute(retitle(&id, "Deploy 1.4.3")),
-    );
+    let (_, together) =
+        tokio::join!(store.execute(open(agent("agent-a"), opening)), store.execute(retitle(&id, "Deploy 1.4.3")),);
     let together = gate_of(together);
     for gate in [alone, together] {
         assert_eq!(gate.digest, gate.content.digest("Deploy 1.4.2 to production"));

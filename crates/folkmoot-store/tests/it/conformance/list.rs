@@ -152,7 +152,10 @@ pub(crate) async fn filters_narrow_the_list(store: &impl Store) {
         };
         assert_eq!(sorted(GateQuery { run: run.clone(), ..base.clone() }).await, [in_run.as_str()]);
         let expected = if pending { vec![&in_run, &theirs] } else { vec![&in_run, &in_session, &theirs] };
-        assert_eq!(sorted(GateQuery { session: session.clone(), ..base.clone() }).await.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(
+            sorted(GateQuery { session: session.clone(), ..base.clone() }).await.iter().collect::<Vec<_>>(),
+            expected
+        );
         let expected = if pending { vec![&in_run, &alone] } else { vec![&in_run, &in_session, &alone] };
         let mine = GateQuery { requester: requester.clone(), ..base.clone() };
         assert_eq!(sorted(mine).await.iter().collect::<Vec<_>>(), expected);

@@ -42,10 +42,8 @@ pub(crate) async fn a_run_belongs_to_whoever_started_it(store: &impl Store) {
         opening
     };
     // Sent together: the second must already see the run that the first starts.
-    let (mine, theirs) = tokio::join!(
-        store.execute(open(agent("agent-a"), of_run())),
-        store.execute(open(agent("agent-b"), of_run())),
-    );
+    let (mine, theirs) =
+        tokio::join!(store.execute(open(agent("agent-a"), of_run())), store.execute(open(agent("agent-b"), of_run())),);
     gate_of(mine);
     assert_eq!(refusal_of(theirs), Refusal::NotYourRun { run: "run-7".parse().unwrap() });
     let again = opened(store, of_run()).await;

@@ -177,7 +177,9 @@ async fn a_connection_lost_at_the_commit_is_an_unknown_outcome_that_the_key_find
         let ids: Vec<_> = (0..5).map(|_| opening()).collect();
         let commands: Vec<_> = ids
             .iter()
-            .map(|opening| keyed(open(agent("agent-a"), opening.clone()), "POST /v1/gates", opening.id.as_str(), "body"))
+            .map(|opening| {
+                keyed(open(agent("agent-a"), opening.clone()), "POST /v1/gates", opening.id.as_str(), "body")
+            })
             .collect();
         an_open_gate(&store).await;
         *proxy.next.lock().unwrap() = Some(cut);
