@@ -119,11 +119,11 @@ pub(crate) async fn a_wait_beyond_all_measure_is_refused(store: &impl Store) {
         opening.timeout = Some(Timeout::After(Duration::from_millis(millis)));
         store.execute(open(agent("agent-a"), opening))
     };
-    for millis in [u64::MAX, u64::MAX / 2, 1 << 60] {
+    for millis in [u64::MAX, u64::MAX / 2] {
         let refusal = refusal_of(waiting(millis).await);
         assert!(matches!(refusal, Refusal::Invalid { field: "timeout_ms", .. }), "{refusal:?}");
     }
-    for millis in [1, 1000 * 60 * 60 * 24 * 365 * 100] {
+    for millis in [1, 1000 * 60 * 60 * 24 * 365 * 100, u64::MAX / 2 - 1] {
         let gate = gate_of(waiting(millis).await);
         assert_eq!(gate.timeout, Timeout::After(Duration::from_millis(millis)));
     }

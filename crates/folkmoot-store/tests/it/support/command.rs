@@ -120,6 +120,7 @@ pub(crate) fn verdict(gate: &GateId, choice: Choice) -> Verdict {
         edited: None,
         digest: None,
         force: false,
+        reviewer: None,
     }
 }
 
