@@ -8,6 +8,7 @@ mod tokens;
 
 use std::time::Duration;
 
+pub use feed::Feed;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::{Serialize, de::DeserializeOwned};
 

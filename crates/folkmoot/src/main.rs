@@ -1,1 +1,99 @@
-fn main() {}
+//! The command line of Folkmoot: agents debate, people decide.
+//!
+//! One verb is one file. A verb speaks to a server through `folkmoot_api::Client` and nothing else; where no server runs
+//! it hosts one for as long as it lasts (see [`connection`]).
+
+mod adjust;
+mod approve;
+mod artifact;
+mod audit;
+mod cli;
+mod clock;
+mod connection;
+mod context;
+mod decide;
+mod demo;
+mod exit;
+mod find;
+mod gate;
+mod gate_view;
+mod hosted;
+mod logging;
+mod pause;
+mod prompt;
+mod reject;
+mod screen;
+mod serve;
+mod signal;
+mod span;
+mod status;
+mod style;
+mod token;
+mod wait;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    cli::{Cli, Verb},
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    let json = cli.global.json;
+    match start(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::failure(&error, json),
+    }
+}
+
+fn start(cli: Cli) -> anyhow::Result<Exit> {
+    let ctx = Context::new(cli.global)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let exit = runtime.block_on(run(cli.verb, &ctx));
+    // A prompt may still wait for a line that never comes.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Serve(args) => serve::run(args, ctx).await,
+        Verb::Demo(args) => demo::run(args, ctx).await,
+        Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(args, ctx),
+        verb => {
+            logging::quiet(ctx)?;
+            let mut connection = Connection::find(ctx).await?;
+            let done = connected(verb, ctx, &mut connection).await;
+            // That the store has stopped says more than that some request failed.
+            connection.close().await?;
+            done
+        }
+    }
+}
+
+async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
+        Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
+        Verb::Approve(args) => approve::run(args, ctx, connection).await,
+        Verb::Reject(args) => reject::run(args, ctx, connection).await,
+        Verb::Adjust(args) => adjust::run(args, ctx, connection).await,
+        Verb::Pause(args) => pause::run(args, ctx, connection).await,
+        Verb::Status(args) => status::run(args, ctx, connection).await,
+        Verb::Watch(args) => watch::run(args, ctx, connection).await,
+        Verb::Audit(verb) => audit::run(verb, ctx, connection).await,
+        Verb::Token(verb) => token::run(verb, ctx, connection).await,
+    }
+}

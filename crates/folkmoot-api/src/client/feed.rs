@@ -1,5 +1,10 @@
 //! The feed, as a stream.
 
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, Response, header::ACCEPT};
 use sse_stream::{Sse, SseStream};
@@ -7,27 +12,62 @@ use sse_stream::{Sse, SseStream};
 use super::{Client, Error};
 use crate::wire::Event;
 
+/// Events as they come. Ends when the connection does: go on from its position.
+pub struct Feed {
+    messages: Pin<Box<dyn Stream<Item = Result<Sse, Error>> + Send>>,
+    client: Client,
+    position: Option<u64>,
+}
+
+impl Feed {
+    /// How far it has come. The server says so at once, also while there is no event yet.
+    pub fn position(&self) -> Option<u64> {
+        self.position
+    }
+}
+
+impl std::fmt::Debug for Feed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Feed").field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
+impl Stream for Feed {
+    type Item = Result<Event, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let message = match std::task::ready!(self.messages.poll_next_unpin(cx)) {
+                Some(Ok(message)) => message,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            };
+            // Heartbeats have neither; a position alone has no data.
+            let event = match &message.data {
+                Some(data) if message.id.is_some() => {
+                    Some(serde_json::from_str::<Event>(data).map_err(|error| self.client.foreign(error.to_string())))
+                }
+                _ => None,
+            };
+            if let Some(position) = message.id.and_then(|id| id.parse().ok()) {
+                self.position = Some(position);
+            }
+            if let Some(event) = event {
+                return Poll::Ready(Some(event));
+            }
+        }
+    }
+}
+
 impl Client {
-    /// The events after `after`, and then each as it happens. Ends when the connection does: go on from the last
-    /// position. Without `after` it begins now.
-    pub async fn events(&self, after: Option<u64>) -> Result<impl Stream<Item = Result<Event, Error>> + use<>, Error> {
+    /// The events after `after`, and then each as it happens. Without `after` it begins now.
+    pub async fn events(&self, after: Option<u64>) -> Result<Feed, Error> {
         let mut request = self.request(Method::GET, "/v1/events").header(ACCEPT, "text/event-stream");
         if let Some(after) = after {
             request = request.header("last-event-id", after);
         }
-        let client = self.clone();
         let messages = messages(self.send(request).await?, self.clone());
-        Ok(messages.filter_map(move |message| {
-            // Heartbeats and messages of other kinds have no data of ours.
-            let event = match message {
-                Ok(Sse { id: Some(_), data: Some(data), .. }) => {
-                    Some(serde_json::from_str(&data).map_err(|error| client.foreign(error.to_string())))
-                }
-                Ok(_) => None,
-                Err(error) => Some(Err(error)),
-            };
-            std::future::ready(event)
-        }))
+        Ok(Feed { messages: Box::pin(messages), client: self.clone(), position: after })
     }
 }
 

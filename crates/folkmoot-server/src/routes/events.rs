@@ -9,7 +9,7 @@ use axum::{
 };
 use folkmoot_api::wire;
 use folkmoot_core::Event;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -52,7 +52,9 @@ pub(crate) async fn events(
         None => app.engine.position().await?,
     };
     let heartbeat = sse::KeepAlive::new().interval(HEARTBEAT);
-    Ok(Sse::new(feed(app, who, position)).keep_alive(heartbeat).into_response())
+    // The position alone, before any event: whoever loses the connection now still knows from where to go on.
+    let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);
+    Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())
 }
 
 struct Subscriber {

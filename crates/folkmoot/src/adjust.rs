@@ -1,0 +1,34 @@
+//! `folkmoot adjust`: send a proposal back, with what should change.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use folkmoot_api::{core::gate::Choice, wire::Verdict};
+
+use crate::{
+    artifact,
+    connection::Connection,
+    context::Context,
+    decide::{self, Deciding, Which},
+    exit::Exit,
+};
+
+/// Ask for something else, where a gate allows it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// What should change
+    #[arg(long, short = 'm', value_name = "TEXT", required_unless_present = "edited")]
+    feedback: Option<String>,
+    /// A text to use instead; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    edited: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let edited = args.edited.as_deref().map(artifact::read_text).transpose()?;
+    let verdict = Verdict { feedback: args.feedback, edited, ..Verdict::default() };
+    let deciding = Deciding { choice: Choice::Adjust, verdict, ask: !args.which.yes };
+    decide::run(ctx, &connection.you()?, args.which.id.as_deref(), deciding).await
+}

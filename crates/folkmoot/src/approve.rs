@@ -1,0 +1,47 @@
+//! `folkmoot approve`: let a gate's run pass.
+
+use anyhow::Result;
+use folkmoot_api::{core::gate::Choice, wire::Verdict};
+
+use crate::{
+    connection::Connection,
+    context::Context,
+    decide::{self, Deciding},
+    exit::Exit,
+};
+
+/// Approve what a gate asks for
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Gates, or any unique beginning or end of their ids; none if only one waits
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// What to tell whoever asked
+    #[arg(long, short = 'm', value_name = "TEXT", conflicts_with = "reason")]
+    comment: Option<String>,
+    /// Approve without the other reviewers (admins only)
+    #[arg(long, requires = "reason")]
+    force: bool,
+    /// Why, with --force
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Do not ask before deciding
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let client = connection.you()?;
+    let reason = args.reason.or(args.comment);
+    let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
+    let mut exit = Exit::Done;
+    for id in ids {
+        let verdict = Verdict { reason: reason.clone(), force: args.force, ..Verdict::default() };
+        let deciding = Deciding { choice: Choice::Approve, verdict, ask: !args.yes };
+        match decide::run(ctx, &client, id, deciding).await? {
+            Exit::Done => {}
+            other => exit = other,
+        }
+    }
+    Ok(exit)
+}

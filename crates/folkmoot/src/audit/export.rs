@@ -1,0 +1,53 @@
+//! `folkmoot audit export`: the log as JSON lines, with all that is needed to check it elsewhere.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::{connection::Connection, context::Context, exit::Exit};
+
+const PAGE: u32 = 1000;
+
+/// Write the log as JSON lines, with its hashes
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Begin after this position
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
+    /// A file to write; standard output unless it is given
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let client = connection.you()?;
+    let mut out: Box<dyn Write> = match &args.out {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Box::new(BufWriter::new(file))
+        }
+        None => Box::new(BufWriter::new(io::stdout())),
+    };
+    let (mut after, mut count) = (args.after, 0);
+    loop {
+        let page = client.audit(after, PAGE).await?;
+        for entry in &page.entries {
+            serde_json::to_writer(&mut out, entry).map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+            count += 1;
+        }
+        match page.next {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    out.flush()?;
+    if let Some(path) = &args.out {
+        ctx.screen.note(format!("{count} events in {}", path.display()));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,73 @@
+//! What every verb has at hand: where the data is, which server and token were named, and the screen.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use folkmoot_server::DataFolder;
+
+use crate::{cli::Global, screen::Screen};
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) data: DataFolder,
+    pub(crate) url: Option<String>,
+    pub(crate) token: Option<String>,
+    pub(crate) screen: Screen,
+    /// What must be repeated on the command line of another terminal, to mean the same data.
+    pub(crate) data_named: Option<PathBuf>,
+}
+
+impl Context {
+    pub(crate) fn new(global: Global) -> Result<Self> {
+        let Global { data, url, token, json, no_color } = global;
+        if no_color {
+            anstream::ColorChoice::Never.write_global();
+        }
+        let path = match &data {
+            Some(path) => std::path::absolute(path)?,
+            None => platform_folder().context("there is no home folder; say with --data where the data is to be")?,
+        };
+        let from_environment = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from) == data;
+        let data_named = data.filter(|_| !from_environment);
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let (url, token) = (given(url), given(token));
+        Ok(Self { data: DataFolder::at(path), url, token, screen: Screen::new(json), data_named })
+    }
+
+    /// This program, and what another terminal must add to reach the same data.
+    pub(crate) fn command(&self) -> String {
+        let program = program();
+        match &self.data_named {
+            Some(data) => format!("{program} --data {}", quoted(&data.display().to_string())),
+            None => program,
+        }
+    }
+}
+
+/// As it was called, if that was by a path; so what we print can be pasted.
+pub(crate) fn program() -> String {
+    std::env::args()
+        .next()
+        .filter(|name| name.contains('/'))
+        .map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
+}
+
+/// For a shell.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-:@%+=,".contains(&b);
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+fn platform_folder() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = match absolute("XDG_DATA_HOME") {
+        Some(base) => base,
+        None if cfg!(target_os = "macos") => absolute("HOME")?.join("Library/Application Support"),
+        None => absolute("HOME")?.join(".local/share"),
+    };
+    Some(base.join("folkmoot"))
+}

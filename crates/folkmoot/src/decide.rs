@@ -1,0 +1,86 @@
+//! Deciding: what `approve`, `reject`, `adjust` and `pause` share.
+//!
+//! You approve what you saw: the gate is read first, and its digest goes with the decision. Somebody who changes the
+//! gate in between gets the decision refused, not applied.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{Status, gate::Choice},
+    wire::{Gate, Verdict},
+};
+
+use crate::{
+    clock,
+    context::Context,
+    exit::Exit,
+    find, gate_view, prompt,
+    screen::one_line,
+    style::{self, paint},
+};
+
+/// Which gate, and whether to ask first.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    pub(crate) id: Option<String>,
+    /// Do not ask before deciding
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// A decision to be made.
+#[derive(Debug)]
+pub(crate) struct Deciding {
+    pub(crate) choice: Choice,
+    pub(crate) verdict: Verdict,
+    pub(crate) ask: bool,
+}
+
+pub(crate) async fn run(ctx: &Context, client: &Client, id: Option<&str>, deciding: Deciding) -> Result<Exit> {
+    let id = find::pending(client, id).await?;
+    let gate = client.gate(&id).await?;
+    let Deciding { choice, mut verdict, ask } = deciding;
+    if ask && ctx.screen.answers && gate.status == Status::Pending {
+        ctx.screen.say(format!("{}\n", gate_view::request(&gate, clock::now(), gate_view::LINES_MAX)))?;
+        if !prompt::yes(&format!("{} this?", capital(choice))).await? {
+            ctx.screen.say("Nothing was decided.")?;
+            return Ok(Exit::Waiting);
+        }
+    }
+    verdict.digest = Some(gate.digest);
+    let gate = client.decide(&id, choice, &verdict, None).await?;
+    report(ctx, &gate, choice)?;
+    Ok(Exit::Done)
+}
+
+fn report(ctx: &Context, gate: &Gate, choice: Choice) -> Result<()> {
+    if ctx.screen.json {
+        return ctx.screen.json(gate);
+    }
+    let title = one_line(&gate.title);
+    let said = match &gate.decision {
+        Some(decision) => {
+            let word = decision.decision.word().replace('_', " ");
+            format!("{} {title}", paint(style::of_status(gate.status), word))
+        }
+        None => {
+            let (so_far, needed) = match choice {
+                Choice::Approve => (count(gate, choice), gate.quorum),
+                Choice::Reject | Choice::Adjust | Choice::Pause => (count(gate, choice), gate.reject_quorum),
+            };
+            let counted = format!("your {choice} counts, {so_far} of {needed}");
+            format!("{} {title}: {counted}", paint(style::of_status(gate.status), "pending"))
+        }
+    };
+    Ok(ctx.screen.say(format!("{said} {}", paint(style::FAINT, &gate.id)))?)
+}
+
+fn count(gate: &Gate, choice: Choice) -> usize {
+    gate.votes.iter().filter(|vote| vote.choice == choice).count()
+}
+
+fn capital(choice: Choice) -> String {
+    let word = choice.word();
+    format!("{}{}", word[..1].to_uppercase(), &word[1..])
+}

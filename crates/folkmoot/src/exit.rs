@@ -1,0 +1,103 @@
+//! How a verb ends, as a number and as a sentence.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use folkmoot_api::{
+    client,
+    core::{Status, gate::Next},
+    wire::Gate,
+};
+
+use crate::style::{self, paint};
+
+/// The documented exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done,
+    Problems,
+    NotApproved,
+    Waiting,
+    TimedOut,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Problems => FAILED,
+            Exit::NotApproved => 3,
+            Exit::Waiting => 4,
+            Exit::TimedOut => 5,
+        })
+    }
+}
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const STOPPED: u8 = 70;
+
+impl Exit {
+    /// What a script that waits at this gate may do. Silence is consent only where the gate says so.
+    pub(crate) fn of(gate: &Gate) -> Self {
+        match gate.status {
+            Status::Approved => Exit::Done,
+            Status::Pending => Exit::Waiting,
+            Status::TimedOut if gate.outcome == Some(Next::Proceed) => Exit::Done,
+            Status::TimedOut => Exit::TimedOut,
+            Status::Rejected
+            | Status::AdjustRequested
+            | Status::AdjustStrategy
+            | Status::Paused
+            | Status::Cancelled => Exit::NotApproved,
+        }
+    }
+}
+
+/// The store has stopped: nothing was acknowledged after this.
+#[derive(Debug)]
+pub(crate) struct Stopped(pub(crate) String);
+
+impl std::error::Error for Stopped {}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the store has stopped, and nothing was acknowledged after that: {}", self.0)
+    }
+}
+
+/// Tells of an error on stderr.
+pub(crate) fn failure(error: &anyhow::Error, json: bool) -> ExitCode {
+    let pipe = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    if error.chain().filter_map(|cause| cause.downcast_ref()).any(pipe) {
+        // Whoever read our output has seen enough.
+        return ExitCode::from(FAILED);
+    }
+    let stopped = error.downcast_ref::<Stopped>().is_some();
+    let said = match error.downcast_ref() {
+        _ if !json => format!("{} {error:#}", paint(style::BAD, "error:")),
+        Some(client::Error::Problem(problem)) => {
+            serde_json::to_string(&problem).unwrap_or_else(|_| problem.detail.clone())
+        }
+        _ => {
+            let code = if stopped { "store_stopped" } else { "failed" };
+            serde_json::json!({ "code": code, "detail": format!("{error:#}") }).to_string()
+        }
+    };
+    let _ = writeln!(anstream::stderr(), "{said}");
+    ExitCode::from(if stopped { STOPPED } else { FAILED })
+}
+
+/// Tells what is wrong with the command line; or shows the help, if it was asked for.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+        let detail = error.to_string();
+        let said = serde_json::json!({ "code": "usage", "detail": detail.trim_start_matches("error: ").trim() });
+        let _ = writeln!(io::stderr(), "{said}");
+        return ExitCode::from(USAGE);
+    }
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,31 @@
+//! `folkmoot gate cancel`: withdraw a gate.
+
+use anyhow::Result;
+use folkmoot_api::wire::Cancel;
+
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find};
+
+/// Withdraw a gate that nobody needs to decide any more
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    id: Option<String>,
+    /// Why
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    reason: Option<String>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let client = connection.client(args.who)?;
+    let id = find::pending(&client, args.id.as_deref()).await?;
+    let gate = client.cancel_gate(&id, &Cancel { reason: args.reason }, None).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else {
+        ctx.screen.say(format!("cancelled {}", gate.id))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,32 @@
+//! `folkmoot gate extend`: give a gate more time.
+
+use anyhow::Result;
+use folkmoot_api::{core::Timeout, wire::Extend};
+
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, span};
+
+/// Give a gate more time
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    id: Option<String>,
+    /// How long it waits from now on (90s, 30m, 2h, never)
+    #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
+    timeout: Timeout,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let client = connection.client(args.who)?;
+    let id = find::pending(&client, args.id.as_deref()).await?;
+    let gate = client.extend_gate(&id, &Extend { timeout_ms: args.timeout }, None).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else {
+        let until = gate.deadline.moment().map_or("somebody decides".to_owned(), span::day_and_time);
+        ctx.screen.say(format!("{} waits until {until}", gate.id))?;
+    }
+    Ok(Exit::Done)
+}

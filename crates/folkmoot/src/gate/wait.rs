@@ -1,0 +1,59 @@
+//! `folkmoot gate wait`: wait for a decision that was asked for before.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use folkmoot_api::core::GateId;
+
+use crate::{
+    cli::As,
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+    find, gate_view, signal, span,
+    style::{self, paint},
+};
+
+/// Wait until a gate is decided
+///
+/// The exit code says whether to go on. A decision that was made before is found at once.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    id: Option<String>,
+    /// Wait at most so long (90s, 30m, 2h); the gate stays open
+    #[arg(long, value_name = "SPAN", value_parser = span::parse)]
+    timeout: Option<Duration>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let id = find::any(&connection.client(args.who)?, args.id.as_deref()).await?;
+    until_decided(ctx, connection, args.who, &id, args.timeout).await
+}
+
+/// Waits, and prints what was decided.
+pub(super) async fn until_decided(
+    ctx: &Context,
+    connection: &mut Connection,
+    who: As,
+    id: &GateId,
+    limit: Option<Duration>,
+) -> Result<Exit> {
+    let interrupted = signal::shutdown()?;
+    let decision = crate::wait::decision(ctx, connection, who, id, limit);
+    let Some(gate) = interrupted.run_until_cancelled(decision).await else {
+        let again = paint(style::COMMAND, format!("{} gate wait {}", ctx.command(), find::short(id)));
+        ctx.screen.note(format!("The gate stays open; {again} waits again."));
+        return Ok(Exit::Waiting);
+    };
+    let gate = gate?;
+    if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else {
+        ctx.screen.say(gate_view::decision(&gate))?;
+    }
+    Ok(Exit::of(&gate))
+}

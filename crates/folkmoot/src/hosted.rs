@@ -1,0 +1,64 @@
+//! A server inside this process, for as long as one verb lasts. Other terminals find it through the data folder.
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+use folkmoot_server::{Config, DataFolder, LocalTokens, Server, StartError};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::exit::Stopped;
+
+#[derive(Debug)]
+pub(crate) struct Hosted {
+    pub(crate) url: String,
+    pub(crate) tokens: LocalTokens,
+    shutdown: CancellationToken,
+    serving: JoinHandle<Result<(), String>>,
+}
+
+/// Why there is no server.
+#[derive(Debug)]
+pub(crate) enum NotHosted {
+    /// Somebody else is the server of this folder.
+    InUse(StartError),
+    Failed(anyhow::Error),
+}
+
+impl Hosted {
+    /// Starts on a free port of the loopback.
+    pub(crate) async fn start(data: &DataFolder) -> Result<Self, NotHosted> {
+        let config = config(data).map_err(NotHosted::Failed)?;
+        let server = Server::start(config).await.map_err(|error| match error {
+            StartError::InUse { .. } => NotHosted::InUse(error),
+            error => NotHosted::Failed(error.into()),
+        })?;
+        let (url, tokens) = (server.url().to_owned(), server.tokens().clone());
+        let shutdown = CancellationToken::new();
+        let serving = tokio::spawn(server.serve(shutdown.clone()));
+        Ok(Self { url, tokens, shutdown, serving })
+    }
+
+    /// Ends it and lets go of the folder.
+    pub(crate) async fn close(self) -> Result<()> {
+        self.shutdown.cancel();
+        self.serving.await?.map_err(|reason| Stopped(reason).into())
+    }
+}
+
+fn config(data: &DataFolder) -> Result<Config> {
+    let mut config = Config::new(data.clone());
+    config.read_file(None)?;
+    config.read_environment(|name| std::env::var(name).ok())?;
+    config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    config.database = std::env::var("FOLKMOOT_DATABASE").ok().filter(|url| !url.is_empty());
+    // Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
+    if config.database.is_none() && data.tokens().is_some() && !data.database().exists() {
+        anyhow::bail!(
+            "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, \
+             or set FOLKMOOT_DATABASE",
+            data.path().display()
+        );
+    }
+    Ok(config)
+}

@@ -1,0 +1,27 @@
+//! `folkmoot pause`: have a plan stop here and conclude.
+
+use anyhow::Result;
+use folkmoot_api::{core::gate::Choice, wire::Verdict};
+
+use crate::{
+    connection::Connection,
+    context::Context,
+    decide::{self, Deciding, Which},
+    exit::Exit,
+};
+
+/// Have a plan stop here and conclude, where a gate allows it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Why
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let verdict = Verdict { reason: args.reason, ..Verdict::default() };
+    let deciding = Deciding { choice: Choice::Pause, verdict, ask: !args.which.yes };
+    decide::run(ctx, &connection.you()?, args.which.id.as_deref(), deciding).await
+}

@@ -1,0 +1,27 @@
+//! Asking the person at the terminal.
+
+use std::io::{self, BufRead, Write};
+
+use tokio::sync::oneshot;
+
+/// Asks for one line. `None` when there are no more.
+pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "{question} ")?;
+    out.flush()?;
+    drop(out);
+    let (answered, answer) = oneshot::channel();
+    // A thread of its own: one that waits for a line cannot be told to stop, and must not hold up the end.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line);
+        let _ = answered.send(read.map(|bytes| (bytes > 0).then(|| line.trim().to_owned())));
+    });
+    answer.await.unwrap_or(Ok(None))
+}
+
+/// Asks for yes; anything else is no.
+pub(crate) async fn yes(question: &str) -> io::Result<bool> {
+    let answer = line(&format!("{question} [y/N]")).await?;
+    Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))
+}

@@ -1,0 +1,27 @@
+//! `folkmoot reject`: stop a gate's run, and say why.
+
+use anyhow::Result;
+use folkmoot_api::{core::gate::Choice, wire::Verdict};
+
+use crate::{
+    connection::Connection,
+    context::Context,
+    decide::{self, Deciding, Which},
+    exit::Exit,
+};
+
+/// Reject what a gate asks for
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Why; whoever asked reads it
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    reason: String,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let verdict = Verdict { reason: Some(args.reason), ..Verdict::default() };
+    let deciding = Deciding { choice: Choice::Reject, verdict, ask: !args.which.yes };
+    decide::run(ctx, &connection.you()?, args.which.id.as_deref(), deciding).await
+}

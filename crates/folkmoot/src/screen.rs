@@ -1,0 +1,109 @@
+//! What is printed, and how it looks: for a person at a terminal, for a pipe, or as JSON.
+
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::Style;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+use serde::Serialize;
+
+use crate::style::{self, paint};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    /// Nothing but the wire's JSON.
+    pub(crate) json: bool,
+    /// Whether a person looks at stdout.
+    pub(crate) terminal: bool,
+    /// Whether that person can also answer.
+    pub(crate) answers: bool,
+    width: u16,
+}
+
+/// A row of a table. The painted word is the first in the row that is equal to it.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<String>,
+    pub(crate) painted: Option<(&'static str, Style)>,
+}
+
+impl Screen {
+    pub(crate) fn new(json: bool) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let answers = !json && terminal && io::stdin().is_terminal();
+        let width = terminal_size::terminal_size().map_or(100, |(width, _)| width.0);
+        Self { json, terminal, answers, width }
+    }
+
+    /// Prints to stdout.
+    pub(crate) fn say(self, text: impl AsRef<str>) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_ref().as_bytes())?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+
+    /// Prints to stdout exactly this.
+    pub(crate) fn raw(self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Prints to stderr what is no result; nothing beside JSON.
+    pub(crate) fn note(self, text: impl AsRef<str>) {
+        if !self.json {
+            // Nobody is left to tell that this failed.
+            let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+        }
+    }
+
+    /// Prints JSON: one line for a program, several for a person.
+    pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
+        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
+        Ok(self.say(text)?)
+    }
+
+    /// Columns under their names; cut to the width of a terminal, whole for a pipe.
+    pub(crate) fn table(self, names: &[&str], rows: Vec<Row>) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_header(names.iter().copied()).set_truncation_indicator("…");
+        if self.terminal {
+            table.set_width(self.width).set_content_arrangement(ContentArrangement::Dynamic);
+        }
+        let painted: Vec<_> = rows.iter().map(|row| row.painted).collect();
+        for row in rows {
+            let mut cells = comfy_table::Row::from(row.cells);
+            cells.max_height(1);
+            table.add_row(cells);
+        }
+        // The first column is an id, which nothing may cut; and no column stands away from the edge.
+        if let Some(column) = table.column_mut(0) {
+            column.set_padding((0, 1)).set_constraint(ColumnConstraint::ContentWidth);
+        }
+        let mut lines = table.lines();
+        let header = lines.next().map(|line| paint(style::FAINT, line.trim_end())).unwrap_or_default();
+        let rows = lines.zip(painted).map(|(line, painted)| match painted {
+            Some((word, style)) => {
+                line.trim_end().replacen(&format!(" {word} "), &paint(style, format!(" {word} ")), 1)
+            }
+            None => line.trim_end().to_owned(),
+        });
+        self.say(std::iter::once(header).chain(rows).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Text from outside, without what could move the cursor, hide or turn round other text.
+pub(crate) fn printable(text: &str) -> String {
+    let harmless = |c: char| match c {
+        '\n' | '\t' => c,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.replace("\r\n", "\n").chars().map(harmless).collect()
+}
+
+/// As [`printable`], on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,48 @@
+//! The few colours there are. `anstream` drops them where no terminal would show them.
+
+use std::fmt::Display;
+
+use anstyle::{AnsiColor, Style};
+use folkmoot_api::core::{Status, gate::Risk};
+
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
+pub(crate) const COMMAND: Style = AnsiColor::Cyan.on_default();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+
+pub(crate) fn paint(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+pub(crate) fn of_risk(risk: Risk) -> Style {
+    match risk {
+        Risk::Low => FAINT,
+        Risk::Medium => Style::new(),
+        Risk::High => WARN,
+        Risk::Critical => BAD,
+    }
+}
+
+pub(crate) fn of_status(status: Status) -> Style {
+    match status {
+        Status::Pending => WARN,
+        Status::Approved => GOOD,
+        Status::Rejected | Status::TimedOut => BAD,
+        Status::AdjustRequested | Status::AdjustStrategy | Status::Paused => WARN,
+        Status::Cancelled => FAINT,
+    }
+}
+
+/// A line of a diff, by its first character.
+pub(crate) fn of_diff_line(line: &str) -> Style {
+    match line.as_bytes().first() {
+        _ if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") => STRONG,
+        Some(b'+') => GOOD,
+        Some(b'-') => REMOVED,
+        Some(b'@') => COMMAND,
+        _ => Style::new(),
+    }
+}

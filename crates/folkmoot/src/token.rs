@@ -1,0 +1,25 @@
+//! `folkmoot token …`: who may open and who may decide.
+
+mod create;
+mod list;
+mod revoke;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::{connection::Connection, context::Context, exit::Exit};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Create(create::Args),
+    List(list::Args),
+    Revoke(revoke::Args),
+}
+
+pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    match verb {
+        Verb::Create(args) => create::run(args, ctx, connection).await,
+        Verb::List(args) => list::run(args, ctx, connection).await,
+        Verb::Revoke(args) => revoke::run(args, ctx, connection).await,
+    }
+}

@@ -1,0 +1,27 @@
+//! `folkmoot token list`
+
+use anyhow::Result;
+use folkmoot_api::wire::Token;
+
+use crate::{clock, connection::Connection, context::Context, exit::Exit, screen::Row, span, style};
+
+/// List tokens, without their secrets
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) async fn run(_: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let list = connection.you()?.tokens().await?;
+    if ctx.screen.json {
+        ctx.screen.json(&list)?;
+        return Ok(Exit::Done);
+    }
+    let now = clock::now();
+    let row = |token: &Token| {
+        let made = format!("{} by {}", span::ago(token.created_at, now), token.created_by);
+        let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
+        let cells = vec![token.id.to_string(), token.name.to_string(), token.role.to_string(), state.to_owned(), made];
+        Row { cells, painted: token.revoked_at.map(|_| (state, style::FAINT)) }
+    };
+    ctx.screen.table(&["TOKEN", "NAME", "ROLE", "STATE", "MADE"], list.tokens.iter().map(row).collect())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,23 @@
+//! `folkmoot token revoke`
+
+use anyhow::Result;
+use folkmoot_api::core::TokenId;
+
+use crate::{connection::Connection, context::Context, exit::Exit};
+
+/// End a token; streams that it opened end too
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The token's id, as `token list` shows it
+    id: TokenId,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    let token = connection.you()?.revoke_token(&args.id).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&token)?;
+    } else {
+        ctx.screen.say(format!("revoked {} of {}", token.id, token.name))?;
+    }
+    Ok(Exit::Done)
+}

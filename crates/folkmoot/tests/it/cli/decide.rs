@@ -1,0 +1,71 @@
+//! Deciding from the command line.
+
+use super::{Desk, run};
+use crate::server::{ALICE, ROBOT, Server, folkmoot};
+
+#[test]
+fn an_id_may_be_cut_to_a_unique_end_or_beginning() {
+    let desk = Desk::new();
+    let (first, second) = (desk.say(&["gate", "open", "first"]), desk.say(&["gate", "open", "second"]));
+    let several = desk.run(&["approve"]);
+    assert_eq!((several.code, several.stderr.contains("2 gates are waiting; say which")), (1, true), "{several:?}");
+    let both = desk.run(&["approve", "gate-"]);
+    assert_eq!((both.code, both.stderr.contains("means 2 gates")), (1, true), "{both:?}");
+    let none = desk.run(&["approve", "zzz"]);
+    assert_eq!((none.code, none.stderr.contains("is no pending gate")), (1, true), "{none:?}");
+    assert!(desk.say(&["approve", &second[second.len() - 8..]]).starts_with("approved second"));
+    assert!(desk.say(&["reject", &first[..first.len() - 3], "--reason", "no"]).starts_with("rejected first"));
+    let nothing = desk.run(&["approve"]);
+    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "error: no gate is waiting\n"));
+}
+
+#[test]
+fn several_gates_are_approved_at_once() {
+    let desk = Desk::new();
+    let (first, second) = (desk.say(&["gate", "open", "first"]), desk.say(&["gate", "open", "second"]));
+    let said = desk.say(&["approve", &first, &second, "--comment", "both fine"]);
+    assert_eq!(said.lines().count(), 2, "{said}");
+    desk.pending(0);
+}
+
+#[test]
+fn the_digest_of_what_was_read_goes_with_the_decision() {
+    let desk = Desk::new();
+    // Without a digest a critical gate refuses every decision.
+    desk.say(&["gate", "open", "Drop the table", "--risk", "critical"]);
+    let gate = desk.json(&["approve"]);
+    assert_eq!(gate["decision"]["digest"], gate["digest"]);
+}
+
+#[test]
+fn a_decided_gate_says_who_decided() {
+    let desk = Desk::new();
+    let id = desk.say(&["gate", "open", "Deploy"]);
+    desk.say(&["reject", "--reason", "no"]);
+    let late = desk.run(&["approve", &id]);
+    assert_eq!((late.code, late.stderr.contains("already decided: rejected by ")), (1, true), "{late:?}");
+}
+
+#[test]
+fn agents_do_not_decide() {
+    let server = Server::start();
+    let as_token =
+        |token: &str, arguments: &[&str]| run(folkmoot(server.data.path()).args(["--token", token]).args(arguments));
+    assert_eq!(as_token(ROBOT, &["gate", "open", "Deploy"]).code, 0);
+    let refused = as_token(ROBOT, &["approve"]);
+    assert_eq!((refused.code, refused.stderr.contains("may not decide")), (1, true), "{refused:?}");
+    assert_eq!(as_token(ALICE, &["approve"]).code, 0);
+}
+
+#[test]
+fn a_quorum_counts_each_voice_and_an_admin_can_override_with_a_reason() {
+    let server = Server::start();
+    let say = |arguments: &[&str]| run(folkmoot(server.data.path()).args(arguments));
+    assert_eq!(say(&["gate", "open", "Deploy", "--reviewer", "alice,bob", "--quorum", "2"]).code, 0);
+    let voted = say(&["--token", ALICE, "approve"]);
+    assert!(voted.stdout.contains("your approve counts, 1 of 2"), "{voted:?}");
+    let reasonless = say(&["approve", "--force"]);
+    assert_eq!(reasonless.code, 2, "{reasonless:?}");
+    let forced = say(&["approve", "--force", "--reason", "bob is on leave"]);
+    assert_eq!((forced.code, forced.stdout.starts_with("override Deploy")), (0, true), "{forced:?}");
+}

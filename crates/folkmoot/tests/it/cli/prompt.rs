@@ -1,0 +1,67 @@
+//! A question is asked only where somebody can answer it.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use super::{Desk, Ended, finish, piped};
+use crate::server::folkmoot;
+
+#[test]
+fn without_a_terminal_nothing_is_asked() {
+    let desk = Desk::new();
+    desk.say(&["gate", "open", "Deploy"]);
+    let decided = desk.run_with(&["approve"], "n\n");
+    assert_eq!((decided.code, decided.stdout.contains("[y/N]")), (0, false), "{decided:?}");
+}
+
+#[test]
+fn at_a_terminal_the_gate_is_shown_and_only_yes_is_yes() {
+    let desk = Desk::new();
+    desk.run_with(&["gate", "open", "Deploy", "-a", "change.diff=-"], "+new\n");
+    for no in ["\n", "n\n", "what?\n"] {
+        let Some(ended) = at_a_terminal(&desk, "approve", no) else { return };
+        assert_eq!(ended.code, 4, "{ended:?}");
+        assert!(ended.stdout.contains("Nothing was decided."), "{ended:?}");
+    }
+    desk.pending(1);
+    let Some(ended) = at_a_terminal(&desk, "approve", "y\n") else { return };
+    assert_eq!(ended.code, 0, "{ended:?}");
+    for shown in ["Deploy", "+new", "Approve this? [y/N]", "approved"] {
+        assert!(ended.stdout.contains(shown), "{shown}: {ended:?}");
+    }
+    desk.pending(0);
+}
+
+#[test]
+fn yes_can_be_said_beforehand() {
+    let desk = Desk::new();
+    desk.say(&["gate", "open", "Deploy"]);
+    let Some(ended) = at_a_terminal(&desk, "reject --yes --reason no", "") else { return };
+    assert_eq!((ended.code, ended.stdout.contains("[y/N]")), (0, false), "{ended:?}");
+}
+
+/// Runs a verb in a pseudo-terminal, which `script` of util-linux makes. `None` where there is none.
+fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
+    let known = Command::new("script").arg("--version").output();
+    if !known.is_ok_and(|known| String::from_utf8_lossy(&known.stdout).contains("util-linux")) {
+        eprintln!("skipped: no `script` of util-linux here, so no terminal to try");
+        return None;
+    }
+    let executable = folkmoot(desk.path()).get_program().to_string_lossy().into_owned();
+    let mut child = piped(
+        Command::new("script")
+            .args(["-qec", &format!("{executable} {arguments}"), "/dev/null"])
+            .env("FOLKMOOT_DATA", desk.path())
+            .env_remove("FOLKMOOT_URL")
+            .env_remove("FOLKMOOT_TOKEN")
+            .stdin(Stdio::piped()),
+    );
+    // Kept open until it ends: the end of the input would be an answer too.
+    let mut keys = child.stdin.take().expect("a pipe");
+    keys.write_all(typed.as_bytes()).expect("it reads");
+    let ended = finish(child);
+    drop(keys);
+    Some(ended)
+}

@@ -1,0 +1,50 @@
+//! The server's own verb.
+
+use super::{Desk, Terminal};
+use crate::server::{Server, folkmoot, signal};
+
+#[test]
+fn it_says_where_it_listens_and_how_to_go_on() {
+    let desk = Desk::new();
+    let mut serve = Terminal::new(folkmoot(desk.path()).args(["serve", "--listen", "127.0.0.1:0"]));
+    let mut lines = serve.lines().map(Result::unwrap);
+    let greeting: Vec<_> = lines.by_ref().take(8).collect();
+    let said = greeting.join("\n");
+    let server: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(desk.path().join("server.json")).unwrap()).unwrap();
+    assert_eq!(greeting[0], format!("Folkmoot listens on {}", server["url"].as_str().unwrap()));
+    assert!(said.contains(desk.path().to_str().unwrap()) && said.contains(" approve"), "{said}");
+    signal(serve.pid(), "INT");
+    let ended = serve.finish();
+    assert_eq!((ended.code, ended.stderr.contains("has stopped")), (0, true), "{ended:?}");
+    assert!(!desk.path().join("server.json").exists());
+}
+
+#[test]
+fn gates_outlive_the_server_and_so_do_waiters_who_let_it_come_back() {
+    let server = Server::start();
+    let path = server.data.path().to_owned();
+    let waiter = Terminal::new(folkmoot(&path).args(["gate", "open", "Deploy", "--wait"]));
+    crate::server::eventually("the gate is there", || {
+        super::run(folkmoot(&path).args(["gate", "list"])).stdout.contains("Deploy").then_some(())
+    });
+    // The waiter finds nobody now, and looks after its gate itself from time to time.
+    let data = server.kill();
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    let server = Server::start_in(data);
+    let approved = super::run(folkmoot(&path).args(["approve"]));
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert_eq!(waiter.finish().code, 0);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn a_configuration_that_is_not_right_is_refused() {
+    let desk = Desk::new();
+    let file = desk.path().join("wrong.toml");
+    std::fs::write(&file, "[gates]\nnonsense = 1\n").unwrap();
+    let ended = desk.run(&["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()]);
+    assert_eq!((ended.code, ended.stderr.contains("wrong.toml is not right")), (1, true), "{ended:?}");
+    let ended = desk.run(&["serve", "--listen", "127.0.0.1:0", "--config", "/nowhere.toml"]);
+    assert_eq!((ended.code, ended.stderr.contains("/nowhere.toml cannot be read")), (1, true), "{ended:?}");
+}

@@ -1,0 +1,42 @@
+//! The feed in a terminal.
+
+use serde_json::Value;
+
+use super::Terminal;
+use crate::server::{Server, folkmoot, signal};
+
+#[test]
+fn every_event_is_one_line() {
+    let server = Server::start();
+    let path = server.data.path();
+    let mut watch = Terminal::new(folkmoot(path).args(["watch", "--after", "0"]));
+    let mut lines = watch.lines().map(Result::unwrap);
+    super::run(folkmoot(path).args(["gate", "open", "Deploy 1.4.2", "--risk", "high"]));
+    super::run(folkmoot(path).args(["reject", "--reason", "not on a Friday"]));
+    let opened = lines.by_ref().find(|line| line.contains("gate.opened")).unwrap();
+    assert!(opened.ends_with("high: Deploy 1.4.2"), "{opened}");
+    let decided = lines.next().unwrap();
+    assert!(decided.contains("gate.decided") && decided.ends_with("rejected: not on a Friday"), "{decided}");
+    signal(watch.pid(), "INT");
+    assert_eq!(watch.finish().code, 0);
+}
+
+#[test]
+fn a_watcher_misses_nothing_while_its_server_is_away() {
+    let server = Server::start();
+    let path = server.data.path().to_owned();
+    let mut watch = Terminal::new(folkmoot(&path).args(["--json", "watch", "--after", "0"]));
+    let mut positions = watch.lines().map(|line| {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        event["position"].as_u64().unwrap()
+    });
+    assert_eq!(positions.next(), Some(1));
+    let data = server.kill();
+    super::run(folkmoot(&path).args(["gate", "open", "meanwhile"]));
+    let _server = Server::start_in(data);
+    super::run(folkmoot(&path).args(["gate", "open", "later"]));
+    let last = super::run(folkmoot(&path).args(["--json", "audit", "verify"])).stdout;
+    let last = serde_json::from_str::<Value>(&last).unwrap()["events"].as_u64().unwrap();
+    let seen: Vec<u64> = positions.by_ref().take_while(|position| *position < last).collect();
+    assert_eq!((seen, last), ((2..last).collect(), 8), "6 tokens and 2 gates");
+}

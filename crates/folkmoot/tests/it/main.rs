@@ -1,0 +1,4 @@
+//! The real executable, as people and scripts use it.
+
+mod cli;
+mod server;

@@ -1,0 +1,110 @@
+//! The real server in a process of its own, on a folder of its own.
+
+use std::{
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Tokens that every server here has.
+pub(crate) const TOKENS: &str = "admin:root=root-token-0123456789,reviewer:alice=alice-token-0123456789,\
+                                 reviewer:bob=bob-token-0123456789,agent:robot=robot-token-0123456789";
+pub(crate) const ALICE: &str = "alice-token-0123456789";
+pub(crate) const ROBOT: &str = "robot-token-0123456789";
+
+/// How long anything here may take before the test fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server. Killed when dropped, by its process id alone.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) data: TempDir,
+}
+
+impl Server {
+    /// Starts one on a new folder and waits until it is ready.
+    pub(crate) fn start() -> Self {
+        Self::start_in(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// Starts one on a folder that may have been used before.
+    pub(crate) fn start_in(data: TempDir) -> Self {
+        let child = folkmoot(data.path())
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .env("FOLKMOOT_BOOTSTRAP_TOKENS", TOKENS)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        let pid = child.id();
+        let url = eventually("the server is ready", || {
+            let file = std::fs::read(data.path().join("server.json")).ok()?;
+            let server: Value = serde_json::from_slice(&file).ok()?;
+            (server["pid"] == pid).then(|| server["url"].as_str().map(str::to_owned))?
+        });
+        Self { child, url, data }
+    }
+
+    /// The process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it with SIGKILL and gives the folder back.
+    pub(crate) fn kill(mut self) -> TempDir {
+        self.end();
+        std::mem::replace(&mut self.data, tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// Asks it to end, and returns its exit code.
+    pub(crate) fn terminate(mut self) -> Option<i32> {
+        signal(self.pid(), "TERM");
+        self.child.wait().expect("the server ends").code()
+    }
+
+    fn end(&mut self) {
+        // It may have ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The executable on one data folder, with nothing of this machine's own settings.
+pub(crate) fn folkmoot(data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_folkmoot"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("FOLKMOOT_") || name == "RUST_LOG" || name == "NO_COLOR" {
+            command.env_remove(name);
+        }
+    }
+    command.env("FOLKMOOT_DATA", data).stdin(Stdio::null());
+    command
+}
+
+/// Sends a signal to one process.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(status.is_ok_and(|status| status.success()), "kill -{name} {pid}");
+}
+
+/// Asks until there is an answer.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
