@@ -23,6 +23,9 @@ pub use postgres::Postgres;
 pub use query::{Cursor, GateQuery, GateView, Page};
 pub use sqlite::Sqlite;
 
+/// Why a store stopped whose writer is no longer there.
+const PANICKED: &str = "the writer panicked, which is a bug; what it said is in the log";
+
 /// What both databases promise, little and exactly.
 pub trait Store: Send + Sync {
     /// The clock that judging goes by; on PostgreSQL the database's.

@@ -1,8 +1,8 @@
 //! PostgreSQL: many nodes, one log.
 //!
-//! Each node queues its commands and writes them in batched transactions: the rows locked in the order of their ids,
-//! the log's head last, so that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node
-//! knows of the log it has read from the log.
+//! Each node queues its commands and writes them in batched transactions. Each of them locks the log's head first, so
+//! that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node knows of the log it has
+//! read from the log.
 
 mod batch;
 mod listener;
@@ -46,6 +46,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How many events are read at once by whoever has fallen behind.
 const CATCH_UP: u32 = 1000;
 
+/// The database's clock, in microseconds since 1970.
+const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
 /// A store in a PostgreSQL database, shared with other nodes.
 #[derive(Debug)]
 pub struct Postgres {
@@ -69,14 +72,21 @@ impl Time {
         Timestamp::from_micros(clock.now().as_micros() + self.ahead_micros.load(Ordering::Relaxed))
     }
 
-    /// The moment of a batch, given what the database's clock says.
-    fn of_batch(&self, database_micros: i64) -> Timestamp {
+    /// Takes note of what the database's clock says.
+    fn learn(&self, database_micros: i64) {
         if self.injected.is_none() {
             let ahead = database_micros - SystemClock.now().as_micros();
             self.ahead_micros.store(ahead, Ordering::Relaxed);
-            return Timestamp::from_micros(database_micros);
         }
-        self.now()
+    }
+
+    /// The moment of a batch, at which the database's clock says this.
+    fn of_batch(&self, database_micros: i64) -> Timestamp {
+        self.learn(database_micros);
+        match &self.injected {
+            Some(clock) => clock.now(),
+            None => Timestamp::from_micros(database_micros),
+        }
     }
 }
 
@@ -92,12 +102,13 @@ impl Postgres {
         let pool = pool(&config, &tls)?;
         migrate(&config, &tls).await?;
         let time = Arc::new(Time { injected: clock, ahead_micros: AtomicI64::new(0) });
+        time.learn(clock_of(&pool).await?);
         let recent = Arc::new(Recent::starting_at(head(&pool).await?.position));
         let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let writer =
             writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
-        let listener = listener::Listener { config, tls, recent: recent.clone(), hint, gap };
+        let listener = listener::Listener { config, tls, recent: recent.clone(), time: time.clone(), hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
         Ok(Self { jobs, pool, recent, time, tasks })
     }
@@ -129,7 +140,10 @@ impl Store for Postgres {
 
     async fn execute(&self, command: Command) -> Result<Outcome, Error> {
         let (reply, answer) = oneshot::channel();
-        self.jobs.try_send(Job { command, reply }).map_err(|_| Error::Busy)?;
+        self.jobs.try_send(Job { command, reply }).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => Error::Busy,
+            mpsc::error::TrySendError::Closed(_) => Error::Stopped(crate::PANICKED.to_owned()),
+        })?;
         answer.await.unwrap_or(Err(Error::OutcomeUnknown))
     }
 
@@ -232,7 +246,8 @@ impl Store for Postgres {
 
     async fn stopped(&self) -> String {
         // A sync that fails is the database's to stop for; it then cannot be reached, and comes back.
-        std::future::pending().await
+        self.jobs.closed().await;
+        crate::PANICKED.to_owned()
     }
 }
 
@@ -253,6 +268,11 @@ async fn head(pool: &Pool) -> Result<Head, Error> {
     let found = client.query("SELECT position, hash FROM head WHERE log = 'main'", &[]).await.map_err(failed)?;
     let row = found.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
+}
+
+async fn clock_of(pool: &Pool) -> Result<i64, Error> {
+    let client = pool.get().await.map_err(unreachable)?;
+    client.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)
 }
 
 async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
@@ -347,6 +367,8 @@ fn lost(code: &SqlState) -> bool {
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::TOO_MANY_CONNECTIONS,
         SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        // Somebody holds the head and does not let go: that is as good as no database.
+        SqlState::LOCK_NOT_AVAILABLE,
         SqlState::READ_ONLY_SQL_TRANSACTION,
     ]
     .contains(code)

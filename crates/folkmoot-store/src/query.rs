@@ -145,7 +145,10 @@ impl GateQuery {
         }
         let conditions = if conditions.is_empty() { "1 = 1".to_owned() } else { conditions.join(" AND ") };
         let order = if inbox { "urgency, deadline, requested_at, id" } else { "requested_at DESC, id DESC" };
-        let sql = format!("{} WHERE {conditions} ORDER BY {order} LIMIT {}", rows::select_gates(), self.limit + 1);
+        // An argument, so that there are few statements: each is kept prepared, and callers choose the number.
+        arguments.push(Value::Int(i64::from(self.limit) + 1));
+        let n = arguments.len();
+        let sql = format!("{} WHERE {conditions} ORDER BY {order} LIMIT ?{n}", rows::select_gates());
         Ok((sql, arguments))
     }
 

@@ -1,6 +1,9 @@
 //! How core's types become columns and come back, once for both databases.
 
-use std::{borrow::Cow, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use folkmoot_core::{
     Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Name, Outcome, Principal, Timeout, Timer,
@@ -387,6 +390,12 @@ pub(crate) fn timer(timer: &Timer) -> Vec<Value<'_>> {
 
 pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
     Ok(Timer { gate: parse(&row.text(0)?)?, due: Timestamp::from_micros(row.int(1)?) })
+}
+
+/// The position of the event that a delivery tells of, among those of its commit.
+pub(crate) fn told(delivery: &Delivery, events: &[Arc<Event>]) -> u64 {
+    let tells = |event: &&Arc<Event>| *event.fact.stream == *delivery.gate.as_str() && event.fact.kind == delivery.kind;
+    events.iter().find(tells).expect("a delivery tells of an event in its own commit").position
 }
 
 /// `position` is that of the event it tells of, so that a delivery has the same id however often it is made.

@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread::JoinHandle,
+    time::Duration,
 };
 
 use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
@@ -28,12 +29,14 @@ use crate::{
 const QUEUE: usize = 8192;
 /// How many events one `follow` reads when it has fallen behind.
 const CATCH_UP: u32 = 1000;
+/// How long one connection waits for another's lock.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A store in one SQLite file.
 #[derive(Debug)]
 pub struct Sqlite {
     jobs: Option<mpsc::Sender<Job>>,
-    writer: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     readers: Readers,
     recent: Arc<Recent>,
     clock: Arc<dyn Clock>,
@@ -54,14 +57,14 @@ impl Sqlite {
         let recent = Arc::new(Recent::starting_at(head.position));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
-        let checkpointer = checkpoint::start(path, stop.clone())?;
+        let (checkpointer, checkpoints) = checkpoint::start(path, stop.clone())?;
         let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, checkpointer)?;
         let writer = std::thread::Builder::new()
             .name("folkmoot-writer".to_owned())
             .spawn(move || writer.run(queue))
             .map_err(|error| Error::Database(format!("the writer thread does not start: {error}")))?;
         let readers = Readers::new(PathBuf::from(path))?;
-        Ok(Self { jobs: Some(jobs), writer: Some(writer), readers, recent, clock, stopped })
+        Ok(Self { jobs: Some(jobs), threads: vec![writer, checkpoints], readers, recent, clock, stopped })
     }
 
     async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job) -> Result<T, Error> {
@@ -79,13 +82,15 @@ impl Sqlite {
     }
 }
 
-/// Waits for the commands that were taken, so that the file is closed when this returns.
+/// Waits for the commands that were taken, so that the file is closed when this returns. The readers go first: only a
+/// connection that can write leaves one file behind, with the log in it.
 impl Drop for Sqlite {
     fn drop(&mut self) {
+        self.readers.close();
         self.jobs = None;
-        if let Some(writer) = self.writer.take() {
-            // A writer that panicked has answered nobody; there is nothing left to do about it here.
-            let _ = writer.join();
+        for thread in self.threads.drain(..) {
+            // One that panicked has answered nobody; there is nothing left to do about it here.
+            let _ = thread.join();
         }
     }
 }
@@ -201,10 +206,11 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
     connection.set_prepared_statement_cache_capacity(64);
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
-             PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
+             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
         )
         .map_err(failed)?;
     Ok(connection)

@@ -1,7 +1,10 @@
 //! One transaction for many commands: two round trips, however many there are.
 //!
-//! The first reads and locks every row that any of them needs, the log's head last. Then the rules judge them one after
+//! The first locks the log's head and reads every row that any of them needs. Then the rules judge them one after
 //! another in memory, each on what those before it left. The second writes everything and commits.
+//!
+//! Every writer takes the head's lock, and takes it first. So what is read after it cannot change before the commit, no
+//! other lock is needed, and no two nodes can wait for each other.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -15,7 +18,7 @@ use folkmoot_core::{
 use futures_util::future::{join_all, try_join_all};
 use tokio_postgres::{Client, Statement, types::ToSql};
 
-use super::{Time, dollars, failed};
+use super::{CLOCK, Time, dollars, failed};
 use crate::{
     Error,
     rows::{self, Columns, Table, Type, Value},
@@ -153,12 +156,15 @@ impl Work {
             }
         }
         let head = self.head.as_mut().expect("the head was read first");
+        let before = self.events.len();
         self.events.extend(commit.events.into_iter().map(|fact| Arc::new(chain::append(head, fact))));
-        let position = head.position;
         for change in commit.timers {
             self.timers.insert(change.gate().clone(), change);
         }
-        self.outbox.extend(commit.outbox.into_iter().map(|delivery| (delivery, position)));
+        for delivery in commit.outbox {
+            let position = rows::told(&delivery, &self.events[before..]);
+            self.outbox.push((delivery, position));
+        }
         self.wakes.extend(commit.wakes);
     }
 
@@ -235,17 +241,19 @@ impl Work {
         // is a ROLLBACK, and says nothing about it.
         let (inserted, updated, committed) =
             tokio::join!(biased; join_all(writes), join_all(updates), client.batch_execute("COMMIT"));
-        for result in inserted.into_iter().chain(updated) {
-            result.map_err(failed)?;
+        for result in inserted.into_iter().chain(updated).chain([committed.map(|()| 0)]) {
+            result.map_err(|error| match failed(error) {
+                // The COMMIT was sent with the rest. Whichever answer is the first that is missing, it may have been
+                // done.
+                Error::Unavailable(_) => Failure::Unknown,
+                error => Failure::RolledBack(error),
+            })?;
         }
-        committed.map_err(|error| match failed(error) {
-            Error::Unavailable(_) => Failure::Unknown,
-            error => Failure::RolledBack(error),
-        })
+        Ok(())
     }
 }
 
-/// Reads and locks what the commands need, in one round trip. Also returns the database's clock.
+/// Locks the head and reads what the commands need, in one round trip. Also returns the database's clock.
 async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
@@ -275,11 +283,10 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
-    // What is read after the head's lock cannot change until we commit: every writer takes that lock.
     let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 9] = [
-        (!gates.is_empty(), &sql.lock_gates, vec![&gates]),
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
+        (!gates.is_empty(), &sql.load_gates, vec![&gates]),
         (!twin_keys.is_empty(), &sql.load_twins, vec![&twin_names, &twin_keys]),
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
@@ -293,13 +300,13 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (begun, found) = tokio::join!(biased; client.batch_execute("BEGIN"), try_join_all(asked));
     begun.map_err(failed)?;
     let found = found.map_err(failed)?;
-    let [locked, head, clock, twins, summaries, runs, principals, tokens, keys] =
+    let [head, clock, gates, twins, summaries, runs, principals, tokens, keys] =
         <[_; 9]>::try_from(found).expect("nine were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
-    for row in locked.iter().chain(&twins) {
+    for row in gates.iter().chain(&twins) {
         let gate = rows::read_gate(row)?;
         if let (Some(key), None) = (&gate.dedupe_key, gate.decision()) {
             work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
@@ -383,9 +390,9 @@ impl<'a> Columnar<'a> {
 
 /// Everything a batch says to the database, prepared once a connection.
 pub(super) struct Statements {
-    lock_gates: Statement,
     lock_head: Statement,
     clock: Statement,
+    load_gates: Statement,
     load_twins: Statement,
     load_summaries: Statement,
     load_runs: Statement,
@@ -422,10 +429,10 @@ impl Statements {
             |table: &Table, key: &str| format!("SELECT {} FROM {} WHERE {key} = ANY(?1)", table.names(), table.name);
         let prepare = async |sql: &str| client.prepare(&dollars(sql)).await;
         Ok(Self {
-            lock_gates: prepare(&format!("SELECT {gates} FROM gates WHERE id = ANY(?1) ORDER BY id FOR UPDATE")).await?,
             lock_head: prepare("SELECT position, hash FROM head WHERE log = 'main' FOR UPDATE").await?,
             // A statement of its own: beside a lock it would be read before the lock is had.
-            clock: prepare("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await?,
+            clock: prepare(CLOCK).await?,
+            load_gates: prepare(&by_id(&rows::GATES, "id")).await?,
             load_twins: prepare(&format!(
                 "SELECT {gates} FROM gates WHERE status = 'pending' AND dedupe_key IS NOT NULL
                  AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))"

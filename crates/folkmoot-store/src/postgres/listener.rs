@@ -9,8 +9,12 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Config, types::ToSql};
 
-use super::{CATCH_UP, PATIENCE, dollars, failed, select_events, tls::Tls};
-use crate::{Error, recent::Recent, rows};
+use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, select_events, tls::Tls};
+use crate::{
+    Error,
+    recent::Recent,
+    rows::{self, Columns},
+};
 
 /// Looked for at least this often, whatever was or was not notified.
 const RESCAN: Duration = Duration::from_secs(1);
@@ -21,6 +25,7 @@ pub(super) struct Listener {
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) recent: Arc<Recent>,
+    pub(super) time: Arc<Time>,
     /// This node has written something.
     pub(super) hint: Arc<Notify>,
     /// This node has written something after what it does not know yet.
@@ -63,7 +68,12 @@ impl Listener {
         let mut owed = false;
         loop {
             tokio::select! {
-                _ = tick.tick() => self.rescan(client).await?,
+                _ = tick.tick() => {
+                    self.rescan(client).await?;
+                    // A node that only reads keeps the database's time too: it looks for timers that are due.
+                    let clock = timeout(PATIENCE, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
+                    self.time.learn(clock.map_err(failed)?.int(0)?);
+                }
                 notified = tell.recv() => match notified {
                     Some(()) => self.rescan(client).await?,
                     None => return Err(Error::Unavailable("closed by the database".to_owned())),

@@ -47,7 +47,7 @@ pub(super) struct Writer {
 
 /// The connection, while there is one.
 enum Link {
-    Up { client: Client, statements: Statements, driver: JoinHandle<()> },
+    Up { client: Client, statements: Box<Statements>, driver: JoinHandle<()> },
     Down { since: Option<Instant>, why: String },
 }
 
@@ -80,8 +80,9 @@ impl Writer {
     async fn write(&mut self, commands: &[Command]) -> Vec<Result<Outcome, Error>> {
         match self.attempt(commands).await {
             Ok(answers) => answers,
-            // One of them broke a constraint, or ran into another node: alone, each gets an answer of its own.
-            Err(Error::Database(_)) if commands.len() > 1 => {
+            // One of them broke a constraint, ran into another node, or needs a row that cannot be read: alone, each
+            // gets an answer of its own.
+            Err(Error::Database(_) | Error::Unreadable(_)) if commands.len() > 1 => {
                 let mut answers = Vec::with_capacity(commands.len());
                 for command in commands {
                     answers.push(self.alone(command).await);
@@ -141,8 +142,12 @@ impl Writer {
             match connecting.unwrap_or_else(|_| Err(Error::Unavailable("it does not answer".to_owned()))) {
                 Ok(link) => self.link = link,
                 Err(error) => {
-                    self.link = Link::Down { since: Some(Instant::now()), why: error.to_string() };
-                    return Err(Error::Unavailable(error.to_string()));
+                    let why = match error {
+                        Error::Unavailable(why) => why,
+                        error => error.to_string(),
+                    };
+                    self.link = Link::Down { since: Some(Instant::now()), why: why.clone() };
+                    return Err(Error::Unavailable(why));
                 }
             }
         }
@@ -170,6 +175,6 @@ async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
     let settings =
         "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'";
     client.batch_execute(settings).await.map_err(failed)?;
-    let statements = Statements::prepare(&client).await.map_err(failed)?;
+    let statements = Box::new(Statements::prepare(&client).await.map_err(failed)?);
     Ok(Link::Up { client, statements, driver })
 }

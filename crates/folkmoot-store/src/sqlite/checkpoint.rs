@@ -1,6 +1,6 @@
 //! Moves what is in the write-ahead log into the database, beside the writer instead of inside its commits.
 
-use std::{path::Path, sync::mpsc};
+use std::{path::Path, sync::mpsc, thread::JoinHandle, time::Duration};
 
 use rusqlite::OpenFlags;
 use tokio::sync::watch;
@@ -13,8 +13,14 @@ pub(super) const PAGES_PASSIVE: i32 = 1000;
 /// resets it while there is always another commit.
 pub(super) const PAGES_RESTART: i32 = 8192;
 
+/// How long the writer waits, while commands queue, for those who still read what is in the log.
+pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+
 /// Starts the thread; a message asks for a checkpoint.
-pub(super) fn start(path: &Path, stop: watch::Sender<Option<String>>) -> Result<mpsc::SyncSender<()>, Error> {
+pub(super) fn start(
+    path: &Path,
+    stop: watch::Sender<Option<String>>,
+) -> Result<(mpsc::SyncSender<()>, JoinHandle<()>), Error> {
     let connection = super::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let (ask, asked) = mpsc::sync_channel(1);
     let run = move || {
@@ -28,9 +34,9 @@ pub(super) fn start(path: &Path, stop: watch::Sender<Option<String>>) -> Result<
             }
         }
     };
-    std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name("folkmoot-checkpoint".to_owned())
         .spawn(run)
         .map_err(|error| Error::Database(format!("the checkpoint thread does not start: {error}")))?;
-    Ok(ask)
+    Ok((ask, thread))
 }

@@ -26,6 +26,11 @@ impl Readers {
         Ok(Self { path, idle: Arc::new(Mutex::new(vec![first])), permits: Arc::new(Semaphore::new(CONNECTIONS)) })
     }
 
+    /// Closes the connections that nobody uses.
+    pub(super) fn close(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     pub(super) async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,

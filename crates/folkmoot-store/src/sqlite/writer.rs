@@ -37,6 +37,7 @@ pub(super) struct Writer {
     stop: watch::Sender<Option<String>>,
     checkpointer: SyncSender<()>,
     pages: Arc<AtomicI32>,
+    restart_at: i32,
     sql: Statements,
 }
 
@@ -47,6 +48,17 @@ struct Statements {
     load_run: String,
     load_token: String,
     insert: Vec<(&'static str, String)>,
+}
+
+/// Tells that the writer is gone if it panics: a bug, after which nothing half done can be trusted.
+struct Alarm(watch::Sender<Option<String>>);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.send_replace(Some(crate::PANICKED.to_owned()));
+        }
+    }
 }
 
 /// What one batch has written so far.
@@ -79,19 +91,22 @@ impl Writer {
         };
         connection.wal_hook(Some(count)).map_err(failed)?;
         let sql = Statements::new();
-        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, sql })
+        let restart_at = checkpoint::PAGES_RESTART;
+        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
     }
 
     /// Works until the store is dropped or a sync fails.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
+        let _alarm = Alarm(self.stop.clone());
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            // A checkpoint may have failed since the last batch; those who wait are told when `jobs` is dropped.
+            if self.stop.borrow().is_some() {
+                return;
+            }
             if let Err(reason) = self.commit(jobs.drain(..)) {
                 tracing::error!("the store stops: {reason}");
                 self.stop.send_replace(Some(reason));
-                return;
-            }
-            if self.stop.borrow().is_some() {
                 return;
             }
             self.checkpoint();
@@ -189,8 +204,12 @@ impl Writer {
         if written.is_err() {
             batch.head = head;
             batch.events.truncate(events);
-            if !self.connection.is_autocommit() {
-                self.execute("ROLLBACK TO command", &[])?;
+            if !self.connection.is_autocommit()
+                && let Err(error) = self.execute("ROLLBACK TO command", &[])
+            {
+                // What it has half written cannot be taken back alone, so the batch goes with it.
+                let _ = self.execute("ROLLBACK", &[]);
+                return Err(error);
             }
         }
         if !self.connection.is_autocommit() {
@@ -229,6 +248,7 @@ impl Writer {
                 }
             }
         }
+        let before = batch.events.len();
         for fact in &commit.events {
             let event = chain::append(&mut batch.head, fact.clone());
             self.insert(&rows::EVENTS, &rows::event(&event))?;
@@ -243,7 +263,8 @@ impl Writer {
             }
         }
         for delivery in &commit.outbox {
-            self.insert(&rows::OUTBOX, &rows::delivery(delivery, batch.head.position))?;
+            let position = rows::told(delivery, &batch.events[before..]);
+            self.insert(&rows::OUTBOX, &rows::delivery(delivery, position))?;
         }
         for run in &commit.wakes {
             self.execute("UPDATE runs SET wakes = wakes + 1 WHERE id = ?1", &[Value::Text(run.as_str().into())])?;
@@ -316,12 +337,15 @@ impl Writer {
         statement.execute(rusqlite::params_from_iter(arguments)).map_err(failed)
     }
 
-    fn checkpoint(&self) {
+    fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
-        if pages >= checkpoint::PAGES_RESTART {
-            let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
-            match restarted.map_err(failed) {
-                Ok(()) => self.pages.store(0, Ordering::Relaxed),
+        if pages >= self.restart_at {
+            match self.restart_log().map_err(failed) {
+                Ok(true) => {
+                    self.pages.store(0, Ordering::Relaxed);
+                    self.restart_at = checkpoint::PAGES_RESTART;
+                }
+                Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE,
                 Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
             }
@@ -329,6 +353,14 @@ impl Writer {
             // Full means that one is already asked for.
             let _ = self.checkpointer.try_send(());
         }
+    }
+
+    /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
+    fn restart_log(&self) -> rusqlite::Result<bool> {
+        self.connection.busy_timeout(checkpoint::PATIENCE)?;
+        let busy = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
+        self.connection.busy_timeout(super::PATIENCE)?;
+        Ok(busy? == 0)
     }
 }
 

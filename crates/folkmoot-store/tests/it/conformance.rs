@@ -1,0 +1,164 @@
+//! One promise, one test, every backend. No promise here names a database.
+
+mod amend;
+mod artifacts;
+mod audit;
+mod cancel;
+mod decide;
+mod dedupe;
+mod expire;
+mod extend;
+mod idempotency;
+mod list;
+mod log;
+mod open;
+mod outbox;
+mod reopen;
+mod timers;
+mod tokens;
+
+/// Stamps every promise for both databases. In brackets is what it is given: the store, the world around it, or the
+/// world to keep, because it closes the store.
+macro_rules! conformance {
+    ($($module:ident { $($promise:ident($given:ident),)+ })+) => {
+        conformance! { @backend sqlite InSqlite $($module { $($promise($given),)+ })+ }
+        conformance! { @backend postgres InPostgres $($module { $($promise($given),)+ })+ }
+    };
+    (@backend $backend:ident $place:ident $($module:ident { $($promise:ident($given:ident),)+ })+) => {
+        mod $backend {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $promise() {
+                    let Some(world) = crate::support::World::<crate::support::$place>::new().await else { return };
+                    crate::conformance::$module::$promise(world.$given()).await;
+                })+
+            })+
+        }
+    };
+}
+
+conformance! {
+    open {
+        an_opened_gate_reads_back_with_its_summary(store),
+        an_unknown_gate_is_nothing(store),
+        a_gate_that_names_a_new_run_starts_it(world),
+        a_run_belongs_to_whoever_started_it(store),
+        a_gate_id_is_used_once(store),
+        pending_gates_are_counted(store),
+        every_field_survives_the_row(store),
+        a_wait_beyond_all_measure_is_refused(store),
+    }
+    amend {
+        an_amendment_is_a_new_revision_on_which_no_vote_counts(store),
+        an_amendment_keeps_the_summary_that_stands(store),
+        an_amendment_that_changes_nothing_writes_nothing(store),
+        a_new_summary_is_what_is_read(store),
+    }
+    decide {
+        a_late_decision_is_told_who_won(store),
+        of_many_decisions_at_once_one_wins_and_every_loser_is_told(world),
+        a_refused_attempt_is_logged_and_changes_only_the_count(store),
+        a_refusal_leaves_its_batch_neighbours_alone(store),
+        what_is_sent_at_once_acts_in_turn(store),
+        a_decision_on_stale_content_is_refused_within_a_batch_too(store),
+        votes_are_counted_across_commands(store),
+        an_edited_text_is_kept(store),
+        a_decision_that_comes_at_the_deadline_is_too_late(world),
+    }
+    extend {
+        an_extension_moves_the_deadline(store),
+        an_extension_without_end_clears_it(store),
+    }
+    cancel {
+        a_withdrawn_gate_is_closed(store),
+    }
+    expire {
+        an_overdue_gate_times_out_once(world),
+        an_early_timer_does_nothing(store),
+        an_escalation_waits_once_more(world),
+        a_timer_of_a_gate_that_is_gone_is_cleared(world),
+    }
+    idempotency {
+        the_same_request_again_gets_the_first_outcome(store),
+        another_request_under_the_same_key_is_refused(store),
+        keys_are_per_principal_and_route(store),
+        refusals_are_not_remembered(store),
+        keys_can_be_forgotten(world),
+        copies_that_arrive_together_are_done_once(world),
+        a_decision_repeated_with_its_key_is_no_conflict(store),
+    }
+    dedupe {
+        the_same_question_is_asked_once(store),
+        another_question_under_the_same_key_is_refused(store),
+        another_requester_asks_for_itself(store),
+        after_a_decision_the_key_is_free(store),
+        copies_that_arrive_together_open_one_gate(world),
+        a_decision_and_its_successor_in_one_batch(store),
+        a_lapsed_gate_makes_room_for_its_successor(world),
+        an_escalated_gate_is_still_the_one(world),
+    }
+    log {
+        positions_are_dense_and_the_chain_ends_at_the_head(store),
+        an_event_carries_all_that_was_said(store),
+        every_row_is_the_fold_of_its_events_after_a_storm(world),
+        a_follower_gets_every_event_once_while_many_write(world),
+        a_follower_that_starts_late_misses_nothing(owned),
+        a_follower_waits_for_what_is_not_there_yet(world),
+        a_page_of_the_log_is_as_long_as_asked(store),
+    }
+    list {
+        the_inbox_goes_by_risk_then_deadline_then_age(world),
+        other_lists_are_newest_first(world),
+        paging_visits_everything_once_while_gates_are_added(world),
+        paging_through_decided_gates_ends(world),
+        filters_narrow_the_list(store),
+        a_cursor_survives_as_text(store),
+        a_cursor_of_another_list_is_refused(store),
+        text_sorts_by_bytes(store),
+        a_list_without_a_limit_is_served(store),
+    }
+    timers {
+        timers_come_the_oldest_first(store),
+        an_extension_moves_the_timer_and_a_decision_clears_it(store),
+        a_gate_that_waits_for_ever_has_no_timer(store),
+        an_amendment_leaves_the_timer(store),
+    }
+    tokens {
+        a_minted_token_is_listed_with_its_hash(store),
+        a_revoked_token_says_when(world),
+        a_name_has_one_role(store),
+        a_secret_belongs_to_one_token(store),
+        mint_and_revoke_sent_at_once_act_in_turn(store),
+        an_unknown_token_cannot_be_revoked(store),
+    }
+    artifacts {
+        contents_are_found_by_digest(store),
+        the_same_content_is_stored_once(world),
+        content_is_any_bytes(store),
+        an_erased_content_is_nothing_and_the_chain_still_verifies(world),
+    }
+    outbox {
+        openings_and_decisions_are_told_to_each_channel(world),
+        a_decision_wakes_its_run_once(world),
+        wakes_within_one_batch_are_all_counted(world),
+        a_lapsed_gate_and_its_successor_are_both_told(world),
+    }
+    reopen {
+        everything_is_there_after_a_restart(owned),
+        writing_goes_on_where_it_ended(owned),
+        a_newer_schema_is_refused(owned),
+        a_changed_migration_is_refused(owned),
+        what_was_taken_before_closing_is_answered(owned),
+    }
+    audit {
+        a_changed_payload_is_found(world),
+        a_removed_event_is_found(world),
+        a_removed_tail_is_found(world),
+        a_changed_status_is_found(world),
+        a_changed_decision_is_found(world),
+        a_changed_title_is_found(world),
+        a_deleted_gate_is_found(world),
+        an_invented_gate_is_found(world),
+        an_unreadable_gate_fails_alone(world),
+    }
+}

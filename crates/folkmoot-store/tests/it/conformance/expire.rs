@@ -1,0 +1,48 @@
+use folkmoot_core::{Deadline, Outcome, Status, gate::OnTimeout};
+use folkmoot_store::Store;
+
+use crate::support::*;
+
+pub(crate) async fn an_overdue_gate_times_out_once(world: &World<impl Place>) {
+    let store = &*world.store;
+    let gate = an_open_gate(store).await;
+    world.clock.advance(minutes(30));
+    let (first, second) = tokio::join!(biased; store.execute(expire(&gate.id)), store.execute(expire(&gate.id)));
+    let expired = gate_of(first);
+    assert_eq!((expired.status(), expired.seq), (Status::TimedOut, 2));
+    assert_eq!(gate_of(second), expired);
+    assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, expired);
+    assert_eq!(store.next_due().await, Ok(None));
+    assert_eq!(assert_sound(store).await.len(), 2);
+}
+
+pub(crate) async fn an_early_timer_does_nothing(store: &impl Store) {
+    let gate = an_open_gate(store).await;
+    assert_eq!(gate_of(store.execute(expire(&gate.id)).await), gate);
+    assert_eq!(store.head().await.unwrap().position, 1);
+    assert_eq!(store.next_due().await, Ok(gate.deadline.moment()));
+}
+
+pub(crate) async fn an_escalation_waits_once_more(world: &World<impl Place>) {
+    let store = &*world.store;
+    let mut opening = opening();
+    opening.on_timeout = Some(OnTimeout::Escalate);
+    let gate = opened(store, opening).await;
+    world.clock.advance(minutes(31));
+    let escalated = gate_of(store.execute(expire(&gate.id)).await);
+    let due = noon().plus(minutes(61));
+    assert_eq!((escalated.escalated, escalated.deadline), (true, Deadline::At(due)));
+    assert_eq!(store.next_due().await, Ok(Some(due)));
+    world.clock.advance(minutes(30));
+    assert_eq!(gate_of(store.execute(expire(&gate.id)).await).status(), Status::TimedOut);
+    assert_eq!(store.next_due().await, Ok(None));
+    assert_sound(store).await;
+}
+
+pub(crate) async fn a_timer_of_a_gate_that_is_gone_is_cleared(world: &World<impl Place>) {
+    world.place.sql("INSERT INTO timers (gate_id, due) VALUES ('gate-gone', 1)").await;
+    let timers = world.store.due(noon(), 10).await.unwrap();
+    assert_eq!(timers.len(), 1);
+    assert_eq!(world.store.execute(expire(&timers[0].gate)).await, Ok(Outcome::Nothing));
+    assert_eq!(world.store.due(noon(), 10).await, Ok(Vec::new()));
+}

@@ -1,0 +1,73 @@
+use folkmoot_core::{
+    Status, Timeout,
+    gate::{Opening, State},
+};
+use folkmoot_store::Store;
+use futures_util::future::join_all;
+
+use crate::support::*;
+
+fn told(channels: &[&str]) -> Opening {
+    Opening { notification_channels: channels.iter().map(ToString::to_string).collect(), ..opening() }
+}
+
+pub(crate) async fn openings_and_decisions_are_told_to_each_channel(world: &World<impl Place>) {
+    let store = &*world.store;
+    let gate = opened(store, told(&["ops", "mail"])).await;
+    store.execute(retitle(&gate.id, "Not told")).await.unwrap();
+    store.execute(approve(&gate.id, "alice")).await.unwrap();
+    let id = gate.id.as_str();
+    let rows = world.place.sql("SELECT id, channel, gate_id, type, delivered_at FROM outbox ORDER BY id").await;
+    let expected = [
+        ["1:mail", "mail", id, "gate.opened", ""],
+        ["1:ops", "ops", id, "gate.opened", ""],
+        ["3:mail", "mail", id, "gate.decided", ""],
+        ["3:ops", "ops", id, "gate.decided", ""],
+    ];
+    assert_eq!(rows, expected);
+}
+
+pub(crate) async fn a_decision_wakes_its_run_once(world: &World<impl Place>) {
+    let store = &*world.store;
+    let of_run = Opening { run_id: Some("run-1".parse().unwrap()), quorum: Some(2), ..opening() };
+    let gate = opened(store, of_run).await;
+    let wakes = async || world.place.sql("SELECT wakes FROM runs WHERE id = 'run-1'").await[0][0].clone();
+    let voted = gate_of(store.execute(approve(&gate.id, "alice")).await);
+    assert!(matches!(voted.state, State::Pending { .. }));
+    assert_eq!(wakes().await, "0");
+    assert_eq!(gate_of(store.execute(approve(&gate.id, "bob")).await).status(), Status::Approved);
+    assert_eq!(wakes().await, "1");
+    refusal_of(store.execute(reject(&gate.id, "carol")).await);
+    assert_eq!(wakes().await, "1");
+}
+
+pub(crate) async fn wakes_within_one_batch_are_all_counted(world: &World<impl Place>) {
+    let store = &*world.store;
+    let of_run = |n: u64| Opening { run_id: Some(format!("run-{}", n % 3).parse().unwrap()), ..opening() };
+    let gates = join_all((0..30).map(|n| opened(store, of_run(n)))).await;
+    join_all(gates.iter().map(|gate| store.execute(approve(&gate.id, "alice")))).await;
+    let wakes = world.place.sql("SELECT id, wakes FROM runs ORDER BY id").await;
+    assert_eq!(wakes, [["run-0", "10"], ["run-1", "10"], ["run-2", "10"]]);
+}
+
+pub(crate) async fn a_lapsed_gate_and_its_successor_are_both_told(world: &World<impl Place>) {
+    let store = &*world.store;
+    let question = || Opening {
+        dedupe_key: Some("deploy".to_owned()),
+        timeout: Some(Timeout::After(minutes(1))),
+        run_id: Some("run-1".parse().unwrap()),
+        ..told(&["ops"])
+    };
+    let lapsed = opened(store, question()).await;
+    world.clock.advance(minutes(2));
+    let successor = opened(store, question()).await;
+    let rows = world.place.sql("SELECT id, gate_id, type FROM outbox ORDER BY id").await;
+    let expected = [
+        ["2:ops", lapsed.id.as_str(), "gate.opened"],
+        ["3:ops", lapsed.id.as_str(), "gate.decided"],
+        ["4:ops", successor.id.as_str(), "gate.opened"],
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(world.place.sql("SELECT wakes FROM runs").await, [["1"]]);
+    assert_sound(store).await;
+}

@@ -1,0 +1,7 @@
+//! What a store does when its database, or the disk beneath it, fails.
+
+mod full_disk;
+mod lost_connection;
+mod panic;
+mod sync;
+mod wal;

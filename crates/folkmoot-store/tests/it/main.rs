@@ -1,0 +1,8 @@
+//! What a store promises, on both databases, and what it does when they fail it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so best by panicking")]
+
+mod conformance;
+mod faults;
+mod nodes;
+mod support;

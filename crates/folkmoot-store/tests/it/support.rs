@@ -1,0 +1,11 @@
+//! Where stores live in these tests, and what is said to them.
+
+mod command;
+mod place;
+mod storm;
+mod verify;
+
+pub(crate) use command::*;
+pub(crate) use place::{InPostgres, InSqlite, Place, World, connect};
+pub(crate) use storm::storm;
+pub(crate) use verify::{all_events, assert_sound, follow_until, problems};
