@@ -26,9 +26,9 @@ pub(crate) struct Args {
     edited: Option<PathBuf>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let edited = args.edited.as_deref().map(artifact::read_text).transpose()?;
     let verdict = Verdict { feedback: args.feedback, edited, ..Verdict::default() };
     let deciding = Deciding { choice: Choice::Adjust, verdict, ask: !args.which.yes };
-    decide::run(ctx, &connection.you()?, args.which.id.as_deref(), deciding).await
+    decide::run(ctx, connection, args.which.id.as_deref(), deciding).await
 }

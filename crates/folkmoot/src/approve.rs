@@ -30,15 +30,14 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let client = connection.you()?;
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let reason = args.reason.or(args.comment);
     let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
     let mut exit = Exit::Done;
     for id in ids {
         let verdict = Verdict { reason: reason.clone(), force: args.force, ..Verdict::default() };
         let deciding = Deciding { choice: Choice::Approve, verdict, ask: !args.yes };
-        match decide::run(ctx, &client, id, deciding).await? {
+        match decide::run(ctx, connection, id, deciding).await? {
             Exit::Done => {}
             other => exit = other,
         }

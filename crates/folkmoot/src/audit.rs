@@ -14,7 +14,7 @@ pub(crate) enum Verb {
     Export(export::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Verify(_) => verify::run(ctx, connection).await,
         Verb::Export(args) => export::run(args, ctx, connection).await,

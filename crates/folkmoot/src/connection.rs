@@ -12,7 +12,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use folkmoot_api::Client;
+use folkmoot_api::{Client, client};
 use folkmoot_server::{LocalTokens, StartError};
 
 use crate::{
@@ -49,6 +49,29 @@ impl Connection {
         let its_own = ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
         let tokens = ctx.data.tokens().filter(|_| its_own);
         Ok(Self { client: Client::new(url, "")?, tokens: Tokens::choose(ctx, tokens), hosted: None, visiting: false })
+    }
+
+    /// Asks the server; and, if that one has just ended, whoever is the server now. Another verb's server ends with that
+    /// verb, perhaps between our finding it and our asking. `call` may be made twice: a change needs an idempotency key.
+    pub(crate) async fn ask<T>(
+        &mut self,
+        ctx: &Context,
+        who: As,
+        call: impl AsyncFn(&Client) -> Result<T>,
+    ) -> Result<T> {
+        let begun = Instant::now();
+        loop {
+            let error = match call(&self.client(who)?).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let gone = matches!(error.downcast_ref(), Some(client::Error::Unreachable { .. }));
+            if !gone || ctx.url.is_some() || self.hosted.is_some() || begun.elapsed() > PATIENCE {
+                return Err(error);
+            }
+            tokio::time::sleep(PAUSE).await;
+            *self = in_folder(ctx).await?;
+        }
     }
 
     /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is it for a moment only:
@@ -88,11 +111,6 @@ impl Connection {
             }
         };
         Ok(self.client.with_token(token))
-    }
-
-    /// The server, as you.
-    pub(crate) fn you(&self) -> Result<Client> {
-        self.client(As::You)
     }
 
     pub(crate) fn url(&self) -> &str {

@@ -11,10 +11,12 @@ use folkmoot_api::{
 };
 
 use crate::{
+    cli::As,
     clock,
+    connection::Connection,
     context::Context,
     exit::Exit,
-    find, gate_view, prompt,
+    find, gate_view, idempotency, prompt,
     screen::one_line,
     style::{self, paint},
 };
@@ -37,9 +39,14 @@ pub(crate) struct Deciding {
     pub(crate) ask: bool,
 }
 
-pub(crate) async fn run(ctx: &Context, client: &Client, id: Option<&str>, deciding: Deciding) -> Result<Exit> {
-    let id = find::pending(client, id).await?;
-    let gate = client.gate(&id).await?;
+pub(crate) async fn run(
+    ctx: &Context,
+    connection: &mut Connection,
+    id: Option<&str>,
+    deciding: Deciding,
+) -> Result<Exit> {
+    let read = async |client: &Client| Ok(client.gate(&find::pending(client, id).await?).await?);
+    let gate = connection.ask(ctx, As::You, read).await?;
     let Deciding { choice, mut verdict, ask } = deciding;
     if ask && ctx.screen.answers && gate.status == Status::Pending {
         ctx.screen.say(format!("{}\n", gate_view::request(&gate, clock::now(), gate_view::LINES_MAX)))?;
@@ -49,7 +56,9 @@ pub(crate) async fn run(ctx: &Context, client: &Client, id: Option<&str>, decidi
         }
     }
     verdict.digest = Some(gate.digest);
-    let gate = client.decide(&id, choice, &verdict, None).await?;
+    let key = idempotency::new_key();
+    let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
+    let gate = connection.ask(ctx, As::You, decide).await?;
     report(ctx, &gate, choice)?;
     Ok(Exit::Done)
 }

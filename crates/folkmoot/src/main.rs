@@ -18,6 +18,7 @@ mod find;
 mod gate;
 mod gate_view;
 mod hosted;
+mod idempotency;
 mod logging;
 mod pause;
 mod prompt;

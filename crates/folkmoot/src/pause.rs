@@ -20,8 +20,8 @@ pub(crate) struct Args {
     reason: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let verdict = Verdict { reason: args.reason, ..Verdict::default() };
     let deciding = Deciding { choice: Choice::Pause, verdict, ask: !args.which.yes };
-    decide::run(ctx, &connection.you()?, args.which.id.as_deref(), deciding).await
+    decide::run(ctx, connection, args.which.id.as_deref(), deciding).await
 }

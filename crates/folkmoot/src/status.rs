@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use folkmoot_api::{
+    Client,
     core::Status,
     wire::{GateList, GateQuery},
 };
 
 use crate::{
+    cli::As,
     connection::Connection,
     context::Context,
     exit::Exit,
@@ -25,9 +27,9 @@ pub(crate) struct Args {
     waiting: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let client = connection.you()?;
-    let waiting = GateList { gates: find::waiting(&client).await?, next: None };
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let waiting = connection.ask(ctx, As::You, async |client: &Client| find::waiting(client).await).await?;
+    let waiting = GateList { gates: waiting, next: None };
     if ctx.screen.json {
         ctx.screen.json(&waiting)?;
         return Ok(Exit::Done);
@@ -51,7 +53,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> R
         gate::list::print(ctx, &waiting, "")?;
     }
     let query = GateQuery { limit: Some(50), ..GateQuery::default() };
-    let mut recent = client.gates(&query).await?;
+    let mut recent = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
     recent.gates.retain(|gate| gate.status != Status::Pending);
     recent.gates.truncate(RECENT);
     if !recent.gates.is_empty() {

@@ -16,7 +16,7 @@ pub(crate) enum Verb {
     Revoke(revoke::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Create(args) => create::run(args, ctx, connection).await,
         Verb::List(args) => list::run(args, ctx, connection).await,

@@ -51,7 +51,7 @@ async fn follow(args: Args, ctx: &Context, connection: &mut Connection) -> Resul
         match events(ctx, connection, args.who, &mut position, &mut answered).await {
             Ok(()) => {}
             Err(error) => match error.downcast_ref::<client::Error>() {
-                Some(cause) if answered && wait::is_passing(cause) => {}
+                Some(cause) if (answered || ctx.url.is_none()) && wait::is_passing(cause) => {}
                 _ => return Err(error),
             },
         }

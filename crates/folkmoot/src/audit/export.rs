@@ -7,8 +7,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use folkmoot_api::Client;
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 
 const PAGE: u32 = 1000;
 
@@ -23,8 +24,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let client = connection.you()?;
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let mut out: Box<dyn Write> = match &args.out {
         Some(path) => {
             let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -34,7 +34,7 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &Connection) -> R
     };
     let (mut after, mut count) = (args.after, 0);
     loop {
-        let page = client.audit(after, PAGE).await?;
+        let page = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
         for entry in &page.entries {
             serde_json::to_writer(&mut out, entry).map_err(io::Error::from)?;
             out.write_all(b"\n")?;

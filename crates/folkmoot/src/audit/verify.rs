@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use folkmoot_api::{
+    Client,
     core::{
         Event, Head,
         audit::{Problem, Walk},
@@ -16,6 +17,7 @@ use folkmoot_api::{
 };
 
 use crate::{
+    cli::As,
     connection::Connection,
     context::Context,
     exit::Exit,
@@ -36,8 +38,9 @@ pub(crate) struct Args {
     pub(crate) file: Option<PathBuf>,
 }
 
-pub(super) async fn run(ctx: &Context, connection: &Connection) -> Result<Exit> {
-    report(ctx, &connection.you()?.verify().await?, None)
+pub(super) async fn run(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let found = connection.ask(ctx, As::You, async |client: &Client| Ok(client.verify().await?)).await?;
+    report(ctx, &found, None)
 }
 
 /// Checks a file alone.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use folkmoot_api::{core::gate::Risk, wire::Amend};
+use folkmoot_api::{Client, core::gate::Risk, wire::Amend};
 
 use crate::{
     artifact::{self, Source},
@@ -11,7 +11,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find,
+    find, idempotency,
 };
 
 /// Change what a gate asks for; earlier votes are void
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let artifacts = artifact::read_all(&args.artifacts, args.summary_file.as_deref())?;
     let summary = match &args.summary_file {
         Some(path) => Some(artifact::read_text(path)?),
@@ -50,9 +50,12 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> R
     if let Amend { title: None, summary: None, risk: None, artifacts: None } = change {
         bail!("say what to change: --title, --summary, --risk or --artifact");
     }
-    let client = connection.client(args.who)?;
-    let id = find::pending(&client, args.id.as_deref()).await?;
-    let gate = client.amend_gate(&id, &change, None).await?;
+    let key = idempotency::new_key();
+    let amend = async |client: &Client| {
+        let id = find::pending(client, args.id.as_deref()).await?;
+        Ok(client.amend_gate(&id, &change, Some(&key)).await?)
+    };
+    let gate = connection.ask(ctx, args.who, amend).await?;
     if ctx.screen.json {
         ctx.screen.json(&gate)?;
     } else {

@@ -1,9 +1,9 @@
 //! `folkmoot gate cancel`: withdraw a gate.
 
 use anyhow::Result;
-use folkmoot_api::wire::Cancel;
+use folkmoot_api::{Client, wire::Cancel};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency};
 
 /// Withdraw a gate that nobody needs to decide any more
 #[derive(Debug, clap::Args)]
@@ -18,10 +18,14 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let client = connection.client(args.who)?;
-    let id = find::pending(&client, args.id.as_deref()).await?;
-    let gate = client.cancel_gate(&id, &Cancel { reason: args.reason }, None).await?;
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let cancel = Cancel { reason: args.reason };
+    let key = idempotency::new_key();
+    let withdraw = async |client: &Client| {
+        let id = find::pending(client, args.id.as_deref()).await?;
+        Ok(client.cancel_gate(&id, &cancel, Some(&key)).await?)
+    };
+    let gate = connection.ask(ctx, args.who, withdraw).await?;
     if ctx.screen.json {
         ctx.screen.json(&gate)?;
     } else {

@@ -1,9 +1,9 @@
 //! `folkmoot gate extend`: give a gate more time.
 
 use anyhow::Result;
-use folkmoot_api::{core::Timeout, wire::Extend};
+use folkmoot_api::{Client, core::Timeout, wire::Extend};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, span};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency, span};
 
 /// Give a gate more time
 #[derive(Debug, clap::Args)]
@@ -18,10 +18,14 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let client = connection.client(args.who)?;
-    let id = find::pending(&client, args.id.as_deref()).await?;
-    let gate = client.extend_gate(&id, &Extend { timeout_ms: args.timeout }, None).await?;
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let extend = Extend { timeout_ms: args.timeout };
+    let key = idempotency::new_key();
+    let give = async |client: &Client| {
+        let id = find::pending(client, args.id.as_deref()).await?;
+        Ok(client.extend_gate(&id, &extend, Some(&key)).await?)
+    };
+    let gate = connection.ask(ctx, args.who, give).await?;
     if ctx.screen.json {
         ctx.screen.json(&gate)?;
     } else {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use folkmoot_api::{
+    Client,
     core::{RunId, SessionId, Status},
     wire::{GateList, GateQuery},
 };
@@ -41,11 +42,11 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
     let query =
         GateQuery { status, run: args.run, session: args.session, cursor: args.cursor, limit: Some(args.limit) };
-    let list = connection.client(args.who)?.gates(&query).await?;
+    let list = connection.ask(ctx, args.who, async |client: &Client| Ok(client.gates(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
     } else {

@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
+    Client,
     core::{
         Name, Phase, RunId, SessionId, Timeout,
         gate::{Choice, Kind, OnTimeout, Risk, SelfReview},
@@ -18,7 +19,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find,
+    find, idempotency,
     screen::one_line,
     span,
     style::{self, paint},
@@ -101,8 +102,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let (wait, wait_timeout, who, key) = (args.wait, args.wait_timeout, args.who, args.idempotency_key.clone());
-    let gate = connection.client(who)?.open_gate(&request(args)?, key.as_deref()).await?;
+    let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
+    let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
+    let request = request(args)?;
+    let open = async |client: &Client| Ok(client.open_gate(&request, Some(&key)).await?);
+    let gate = connection.ask(ctx, who, open).await?;
     if wait {
         announce(ctx, connection, &gate);
         return wait::until_decided(ctx, connection, who, &gate.id, wait_timeout).await;

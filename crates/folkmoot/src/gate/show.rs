@@ -1,7 +1,10 @@
 //! `folkmoot gate show`: one gate and all that comes with it.
 
 use anyhow::{Result, bail};
-use folkmoot_api::wire::{Artifact, Gate};
+use folkmoot_api::{
+    Client,
+    wire::{Artifact, Gate},
+};
 
 use crate::{cli::As, clock, connection::Connection, context::Context, exit::Exit, find, gate_view};
 
@@ -21,9 +24,9 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let client = connection.client(args.who)?;
-    let gate = client.gate(&find::any(&client, args.id.as_deref()).await?).await?;
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| Ok(client.gate(&find::any(client, args.id.as_deref()).await?).await?);
+    let gate = connection.ask(ctx, args.who, read).await?;
     let wanted = |artifact: &Artifact| match &args.artifact {
         Some(name) => artifact.name == *name,
         None => artifact.media_type == "text/x-diff",

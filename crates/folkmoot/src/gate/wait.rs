@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use folkmoot_api::core::GateId;
+use folkmoot_api::{Client, core::GateId};
 
 use crate::{
     cli::As,
@@ -29,8 +29,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let id = find::any(&connection.client(args.who)?, args.id.as_deref()).await?;
-    until_decided(ctx, connection, args.who, &id, args.timeout).await
+    // Read first: a server that was never there is an error, one that goes away later is waited for.
+    let read = async |client: &Client| Ok(client.gate(&find::any(client, args.id.as_deref()).await?).await?);
+    let gate = connection.ask(ctx, args.who, read).await?;
+    until_decided(ctx, connection, args.who, &gate.id, args.timeout).await
 }
 
 /// Waits, and prints what was decided.

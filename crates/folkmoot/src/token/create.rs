@@ -6,7 +6,12 @@ use folkmoot_api::{
     wire::NewToken,
 };
 
-use crate::{cli::word, connection::Connection, context::Context, exit::Exit};
+use crate::{
+    cli::{As, word},
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+};
 
 /// Make a token; its secret is shown once
 #[derive(Debug, clap::Args)]
@@ -20,7 +25,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let token = connection.you()?.create_token(&NewToken { name: args.name, role: args.role }).await?;
+    // Asked once: a second token, whose secret nobody has seen, would be worse than an error.
+    let token = connection.client(As::You)?.create_token(&NewToken { name: args.name, role: args.role }).await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;
         return Ok(Exit::Done);

@@ -1,16 +1,16 @@
 //! `folkmoot token list`
 
 use anyhow::Result;
-use folkmoot_api::wire::Token;
+use folkmoot_api::{Client, wire::Token};
 
-use crate::{clock, connection::Connection, context::Context, exit::Exit, screen::Row, span, style};
+use crate::{cli::As, clock, connection::Connection, context::Context, exit::Exit, screen::Row, span, style};
 
 /// List tokens, without their secrets
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) async fn run(_: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let list = connection.you()?.tokens().await?;
+pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.tokens().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
         return Ok(Exit::Done);

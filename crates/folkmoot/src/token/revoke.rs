@@ -1,9 +1,9 @@
 //! `folkmoot token revoke`
 
 use anyhow::Result;
-use folkmoot_api::core::TokenId;
+use folkmoot_api::{Client, core::TokenId};
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 
 /// End a token; streams that it opened end too
 #[derive(Debug, clap::Args)]
@@ -12,8 +12,8 @@ pub(crate) struct Args {
     id: TokenId,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
-    let token = connection.you()?.revoke_token(&args.id).await?;
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let token = connection.ask(ctx, As::You, async |client: &Client| Ok(client.revoke_token(&args.id).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;
     } else {

@@ -100,7 +100,23 @@ fn a_url_needs_a_token_unless_it_is_the_folders_own() {
 #[test]
 fn a_server_that_is_not_there_is_said_to_be_unreachable() {
     let desk = Desk::new();
-    let ended = desk.run(&["--url", "http://127.0.0.1:1", "--token", "0123456789abcdef", "status"]);
-    assert_eq!(ended.code, 1);
-    assert!(ended.stderr.starts_with("error: http://127.0.0.1:1 cannot be reached"), "{ended:?}");
+    let gate = "gate-external-custom-1-0123456789abcdef";
+    for verb in [&["status"][..], &["gate", "wait", gate], &["watch"], &["gate", "open", "x", "--wait"]] {
+        let ended = desk.run(&[&["--url", "http://127.0.0.1:1", "--token", "0123456789abcdef"], verb].concat());
+        assert_eq!(ended.code, 1, "{verb:?}: {ended:?}");
+        assert!(ended.stderr.starts_with("error: http://127.0.0.1:1 cannot be reached"), "{verb:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn verbs_that_are_each_others_server_for_a_moment_all_succeed() {
+    let desk = Desk::new();
+    let titles: Vec<String> = (0..8).map(|n| format!("gate {n}")).collect();
+    let opening: Vec<_> = titles.iter().map(|title| desk.spawn(&["gate", "open", title])).collect();
+    let looking: Vec<_> = (0..8).map(|_| desk.spawn(&["gate", "list"])).collect();
+    for verb in opening.into_iter().chain(looking) {
+        let ended = verb.finish();
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+    desk.pending(8);
 }
