@@ -10,7 +10,7 @@ use crate::{Event, Gate, Head, chain};
 /// Something that the log, or a row, should not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The event's position, or the row's stream.
+    /// The event's position, the row's stream, or `head`.
     pub at: String,
     /// What is wrong.
     pub problem: String,

@@ -53,13 +53,13 @@ pub struct Idempotency {
 /// What can be wanted.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Opens a gate. `texts` are the bytes behind the digests in `opening`.
+    /// Opens a gate.
     Open {
         /// What is asked.
         opening: Box<Opening>,
         /// What configuration says.
         policy: Policy,
-        /// The artifacts' bytes, in order.
+        /// The bytes behind the digests of the opening's artifacts, in order.
         contents: Vec<Vec<u8>>,
     },
     /// Changes what a gate asks.

@@ -300,7 +300,7 @@ vocabulary! {
         Reject = "reject",
         /// A new gate, for our own runs.
         Retry = "retry",
-        /// Admins are told, and it waits once more; then the run stops.
+        /// The log and the feed say so, and it waits once more; then the run stops.
         Escalate = "escalate",
     }
 }

@@ -18,9 +18,9 @@ vocabulary! {
     pub enum Role {
         /// Decides, and also overrides and manages tokens.
         Admin = "admin",
-        /// Decides and answers.
+        /// Decides.
         Reviewer = "reviewer",
-        /// Opens gates, asks, waits, reads its own. Never decides.
+        /// Opens gates, waits, reads its own. Never decides.
         Agent = "agent",
         /// Reads.
         Viewer = "viewer",

@@ -22,7 +22,7 @@ impl Timestamp {
         self.0
     }
 
-    /// This moment and `span` later, at the latest the end of the year 9999.
+    /// This moment and `span` later, at the latest two days before the year 9999 ends.
     pub fn plus(self, span: Duration) -> Self {
         let micros = i64::try_from(span.as_micros()).unwrap_or(LAST_MICROS);
         Self::from_micros(self.0.saturating_add(micros))
@@ -34,7 +34,7 @@ impl Timestamp {
     }
 }
 
-/// The end of the year 9999, the last that RFC 3339 can write.
+/// 9999-12-30T22:00:00Z, the last moment that jiff can write.
 const LAST_MICROS: i64 = 253_402_207_200_000_000;
 
 /// Always six decimals and `Z`, because this text is what the log's hash covers.

@@ -37,7 +37,7 @@ pub enum GateEvent {
         /// The new one.
         deadline: Deadline,
     },
-    /// Nobody decided; admins were told, and it waits once more.
+    /// Nobody decided in time; it waits once more.
     Escalated {
         /// Whose gate.
         requested_by: Name,

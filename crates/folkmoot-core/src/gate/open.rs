@@ -51,7 +51,7 @@ pub struct Opening {
     pub on_behalf_of: Option<Name>,
 }
 
-/// Judges an opening. `twin` is this requester's pending gate with the same dedupe key, `run` the named run if it exists.
+/// Judges an opening. `run` is the run that it names, if that exists.
 pub(crate) fn open(
     opening: &Opening,
     by: &Principal,

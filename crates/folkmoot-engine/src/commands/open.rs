@@ -9,7 +9,7 @@ use crate::{Caller, Engine};
 /// What is asked, with its content.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// All but the id and the artifacts, which opening fills in.
+    /// All but the artifacts, which opening fills in. [`Engine::new_gate_id`] makes the id.
     pub opening: Opening,
     /// What the reviewer can look at.
     pub artifacts: Vec<NewArtifact>,

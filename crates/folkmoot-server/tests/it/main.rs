@@ -1,5 +1,6 @@
 //! The server by its behaviour, over HTTP.
 
+mod audit_script;
 mod bad_input;
 mod documents;
 mod feed;
