@@ -1,4 +1,4 @@
-//! `cargo xtask arrows`: our crates depend on each other only as DESIGN.md §4 draws it.
+//! `cargo xtask arrows`: our crates depend on each other only as ARCHITECTURE.md draws it.
 //!
 //! Judged are direct normal and build dependencies, on every target and with every feature. Tests may
 //! reach wider. The core must stay free of tokio at any depth, else it is not pure.
@@ -38,7 +38,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         eprintln!("{fault}");
     }
     if !faults.is_empty() {
-        bail!("{} of the arrows are wrong; DESIGN.md §4 draws them", faults.len());
+        bail!("{} of the arrows are wrong; ARCHITECTURE.md draws them", faults.len());
     }
     println!("arrows: all crates depend on each other as designed");
     Ok(ExitCode::SUCCESS)
@@ -73,7 +73,7 @@ fn wrong_arrows(tree: &str) -> Vec<String> {
             from = name;
             if allowed(from).is_none() {
                 faults.push(format!(
-                    "{from} has no rule: add it to ALLOWED in xtask/src/arrows.rs, as DESIGN.md §4 says"
+                    "{from} has no rule: add it to ALLOWED in xtask/src/arrows.rs, as ARCHITECTURE.md says"
                 ));
             }
         } else if ours.contains(name) && allowed(from).is_some_and(|allowed| !allowed.contains(&name)) {

@@ -22,10 +22,10 @@ usage: cargo xtask <verb>
   test [args] [-- test args]  every test, with a PostgreSQL of its own; arguments go to `cargo test`
                               (naming packages with -p takes the place of --workspace)
   lint                        rustfmt and clippy, warnings refused
-  arrows                      that our crates depend on each other only as DESIGN.md §4 allows
+  arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   deny                        licences, banned crates and sources, by cargo-deny
   bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
-                              the ratios of DESIGN.md §13, as a table and as JSON; NAME is gate-check,
+                              the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
                               limits, cycles, wake, cold-start or memory
 
 `test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it.

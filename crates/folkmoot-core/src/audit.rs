@@ -3,9 +3,11 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Gate, Head, chain};
+use crate::{Digest, Event, Gate, Head, TokenId, chain, token::Token};
 
 /// Something that the log, or a row, should not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +71,25 @@ impl Default for Walk {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Compares content with the digest under which it is kept; erased content is none.
+pub fn check_content(digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
+    let other = content.map(Digest::of).filter(|other| *other != digest)?;
+    Some(Problem::new(digest, format!("this content was changed: what is kept has the digest {other}")))
+}
+
+/// Compares the tokens' rows with what the log says of them. Rows are expected without their hashes.
+pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<Problem> {
+    let disagrees = |row: &&Token| logged.get(&row.id) != Some(row);
+    let forged = rows.iter().filter(disagrees).map(|row| {
+        Problem::new(format!("token:{}", row.id), "its row disagrees with the log, or the log does not know it")
+    });
+    let known = |id: &TokenId| rows.iter().any(|row| row.id == *id);
+    let gone = logged.keys().filter(|id| !known(id));
+    forged
+        .chain(gone.map(|id| Problem::new(format!("token:{id}"), "the log has this token, but its row is gone")))
+        .collect()
 }
 
 /// Compares a gate's row with what its events make of it.

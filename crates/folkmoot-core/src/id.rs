@@ -29,6 +29,13 @@ macro_rules! id {
             }
         }
 
+        /// So that a map can be asked with a text.
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl FromStr for $name {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {

@@ -1,10 +1,13 @@
 //! Verifying everything: the chain from its first event, and every row against what the log says of it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use folkmoot_core::{
-    Head, Principal, Refusal,
-    audit::{Problem, Walk, check_row},
+    Digest, Event, Principal, Refusal, TokenId,
+    audit::{Problem, Walk, check_content, check_row, check_tokens},
+    token::Token,
 };
-use folkmoot_store::{Error, Store};
+use folkmoot_store::{Error, History, Store};
 
 use crate::Engine;
 
@@ -14,61 +17,118 @@ const PAGE: u32 = 500;
 const PROBLEMS_MAX: usize = 100;
 
 /// What a verification found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Where the log ended when it was walked.
-    pub head: Head,
-    /// How many rows were compared.
+    /// How many events were walked.
+    pub events: u64,
+    /// The hash of the last of them.
+    pub head_hash: Digest,
+    /// How many gates were compared with the log.
     pub rows: u64,
     /// Empty where all is well.
     pub problems: Vec<Problem>,
 }
 
+impl Report {
+    fn is_full(&self) -> bool {
+        self.problems.len() >= PROBLEMS_MAX
+    }
+}
+
 impl Engine {
-    /// Walks the whole log and compares every gate's row with it, while others go on writing.
+    /// Walks the whole log and compares gates, their content and tokens with it, while others go on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
         }
-        let store = &self.0.store;
-        let mut problems = Vec::new();
+        let mut report = Report::default();
+        let tokens = self.verify_log(&mut report).await?;
+        self.verify_tokens(&mut report, tokens).await?;
+        self.verify_gates(&mut report).await?;
+        report.problems.truncate(PROBLEMS_MAX);
+        Ok(report)
+    }
+
+    /// Walks the chain to where the log ends now, and returns the tokens as the log knows them there.
+    async fn verify_log(&self, report: &mut Report) -> Result<BTreeMap<TokenId, Token>, Error> {
+        let mut tokens = BTreeMap::new();
         let mut walk = Walk::new();
-        // The log grows while it is walked; its end is where it was when we began.
-        let end = store.head().await?;
-        while walk.head.position < end.position && problems.len() < PROBLEMS_MAX {
-            let events = store.events(walk.head.position, PAGE).await?;
+        let end = self.0.store.head().await?;
+        while walk.head.position < end.position && !report.is_full() {
+            let events = self.0.store.events(walk.head.position, PAGE).await?;
             if events.is_empty() {
                 break;
             }
             for event in events.iter().take_while(|event| event.position <= end.position) {
-                problems.extend(walk.step(event));
+                report.problems.extend(walk.step(event));
+                report.events += 1;
+                learn(&mut tokens, event);
             }
+            // The log grows while it is walked; what came since we began is the next verification's.
             if events.last().is_some_and(|event| event.position > end.position) {
                 break;
             }
         }
-        problems.extend(walk.end(end));
-        let mut rows = 0;
-        let mut after = String::new();
+        report.problems.extend(walk.end(end));
+        report.head_hash = end.hash;
+        Ok(tokens)
+    }
+
+    /// Compares the tokens' rows with the log, at a moment in which neither changes.
+    async fn verify_tokens(&self, report: &mut Report, mut logged: BTreeMap<TokenId, Token>) -> Result<(), Error> {
+        let mut position = report.events;
         loop {
-            let histories = store.histories(&after, PAGE).await?;
-            let Some(last) = histories.last() else { break };
-            after.clone_from(&last.stream);
-            rows += histories.len() as u64;
-            for history in &histories {
-                problems.extend(match &history.row {
-                    Some(Err(unreadable)) => {
-                        Some(Problem::new(&history.stream, format!("its row cannot be read: {unreadable}")))
-                    }
-                    Some(Ok(row)) => check_row(&history.stream, Some(row), &history.events),
-                    None => check_row(&history.stream, None, &history.events),
-                });
+            let rows: Vec<Token> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let known = logged.clone();
+            loop {
+                let events = self.0.store.events(position, PAGE).await?;
+                let Some(last) = events.last() else { break };
+                position = last.position;
+                events.iter().for_each(|event| learn(&mut logged, event));
             }
-            if problems.len() >= PROBLEMS_MAX {
-                break;
+            if known == logged {
+                report.problems.extend(check_tokens(&rows, &logged));
+                return Ok(());
             }
         }
-        problems.truncate(PROBLEMS_MAX);
-        Ok(Report { head: end, rows, problems })
+    }
+
+    async fn verify_gates(&self, report: &mut Report) -> Result<(), Error> {
+        let mut after = String::new();
+        while !report.is_full() {
+            let histories = self.0.store.histories(&after, PAGE).await?;
+            let Some(last) = histories.last() else { break };
+            after.clone_from(&last.stream);
+            report.rows += histories.len() as u64;
+            let mut digests = BTreeSet::new();
+            for History { stream, row, events } in &histories {
+                match row {
+                    Some(Err(unreadable)) => {
+                        report.problems.push(Problem::new(stream, format!("its row cannot be read: {unreadable}")));
+                    }
+                    Some(Ok(row)) => {
+                        report.problems.extend(check_row(stream, Some(row), events));
+                        digests.insert(row.content.summary);
+                        digests.extend(row.content.artifacts.iter().map(|artifact| artifact.digest));
+                        digests.extend(row.decision().and_then(|decision| decision.edited));
+                    }
+                    None => report.problems.extend(check_row(stream, None, events)),
+                }
+            }
+            let digests: Vec<Digest> = digests.into_iter().collect();
+            for (digest, content) in digests.iter().zip(self.0.store.contents(digests.clone()).await?) {
+                report.problems.extend(check_content(*digest, content.as_deref()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keeps what the log says of a token.
+fn learn(tokens: &mut BTreeMap<TokenId, Token>, event: &Event) {
+    if event.fact.kind.starts_with("token.")
+        && let Ok(token) = serde_json::from_str::<Token>(&event.fact.payload)
+    {
+        tokens.insert(token.id.clone(), token);
     }
 }

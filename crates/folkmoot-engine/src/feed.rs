@@ -59,6 +59,8 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         for event in &events {
             last = event.position;
             tokens_changed |= is_about_tokens(event);
+            // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
+            engine.0.newest.apply(event);
             engine.0.waiters.deliver(event);
             metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
         }

@@ -11,7 +11,7 @@ mod credentials;
 mod deadlines;
 mod feed;
 mod host;
-mod texts;
+mod newest;
 mod wait;
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct Inner {
     credentials: credentials::Credentials,
     deadlines: deadlines::Deadlines,
     waiters: wait::Waiters,
-    texts: texts::Texts,
+    newest: newest::Newest,
     closing: CancellationToken,
 }
 
@@ -71,7 +71,7 @@ impl Engine {
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
             waiters: wait::Waiters::default(),
-            texts: texts::Texts::default(),
+            newest: newest::Newest::default(),
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
@@ -124,7 +124,7 @@ impl Engine {
     /// The text of a gate's summary, unless it was erased.
     pub async fn summary(&self, gate: &Gate) -> Result<Option<String>, Error> {
         let digest = gate.content.summary;
-        if let Some(text) = self.0.texts.get(digest) {
+        if let Some(text) = self.0.newest.text(digest) {
             return Ok(Some(text));
         }
         let found = self.contents(vec![digest]).await?.into_iter().next().flatten();

@@ -32,6 +32,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// How long a client may take to send its headers, or may stay silent between requests.
     pub header_timeout_ms: u64,
+    /// How long a client may take to send its body.
+    pub body_timeout_ms: u64,
     /// How long a client may leave its answer unread.
     pub write_timeout_ms: u64,
     /// Connections at the same time.
@@ -45,9 +47,28 @@ impl Default for Limits {
         Self {
             body_bytes: 4 << 20,
             header_timeout_ms: 30_000,
+            body_timeout_ms: 30_000,
             write_timeout_ms: 30_000,
             connections: 16_384,
             requests_per_second: 2_000,
+        }
+    }
+}
+
+impl Limits {
+    /// A limit of nothing would serve nobody.
+    fn check(&self) -> Result<(), String> {
+        let zero = [
+            ("body_bytes", self.body_bytes == 0),
+            ("header_timeout_ms", self.header_timeout_ms == 0),
+            ("body_timeout_ms", self.body_timeout_ms == 0),
+            ("write_timeout_ms", self.write_timeout_ms == 0),
+            ("connections", self.connections == 0),
+            ("requests_per_second", self.requests_per_second == 0),
+        ];
+        match zero.iter().find(|(_, is_zero)| *is_zero) {
+            Some((name, _)) => Err(format!("{name} is 0, which would serve nobody")),
+            None => Ok(()),
         }
     }
 }
@@ -106,7 +127,7 @@ impl Config {
         file.gates.check().map_err(|refusal| ConfigError(format!("[gates] in {}: {refusal}", path.display())))?;
         self.policy = file.gates;
         self.limits = file.limits;
-        Ok(())
+        self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }
 
     /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`) and `FOLKMOOT_RATE_LIMIT` (requests a second).
@@ -119,6 +140,9 @@ impl Config {
         if let Some(rate) = variable("FOLKMOOT_RATE_LIMIT") {
             self.limits.requests_per_second =
                 rate.parse().map_err(|_| ConfigError(format!("FOLKMOOT_RATE_LIMIT is {rate:?}, not a number")))?;
+            self.limits
+                .check()
+                .map_err(|_| ConfigError("FOLKMOOT_RATE_LIMIT is 0, which would serve nobody".to_owned()))?;
         }
         Ok(())
     }

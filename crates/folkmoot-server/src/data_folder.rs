@@ -79,8 +79,15 @@ impl DataFolder {
     }
 
     /// The owner's tokens, if there are any yet.
-    pub fn tokens(&self) -> Option<LocalTokens> {
-        serde_json::from_slice(&fs::read(self.0.join("tokens.json")).ok()?).ok()
+    pub fn tokens(&self) -> io::Result<Option<LocalTokens>> {
+        let path = self.0.join("tokens.json");
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+                io::Error::other(format!("{} is not what was written there: {error}", path.display()))
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Makes this process the one server of the folder, or says which one is.

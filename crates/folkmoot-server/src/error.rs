@@ -22,7 +22,7 @@ struct Parts {
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         let problem = Problem {
-            kind: format!("/docs/errors#{code}"),
+            kind: format!("urn:folkmoot:problem:{code}"),
             title: status.canonical_reason().unwrap_or("Error").to_owned(),
             status: status.as_u16(),
             code: code.to_owned(),
@@ -101,7 +101,7 @@ impl From<Error> for ApiError {
             Error::Full => unavailable("disk_full"),
             Error::Unavailable(_) => unavailable("database_unavailable"),
             Error::OutcomeUnknown => unavailable("outcome_unknown"),
-            Error::Stopped(_) => unavailable("stopped"),
+            Error::Stopped(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopped", error.to_string()),
             Error::Database(_) | Error::Unreadable(_) | Error::Schema(_) => {
                 tracing::error!("{error}");
                 Self::internal()

@@ -1,5 +1,7 @@
 //! Reading requests, with our own words where something is wrong with them.
 
+use std::time::Duration;
+
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
@@ -25,13 +27,18 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
         let (mut parts, body) = request.into_parts();
         let Authenticated { principal, .. } = Authenticated::from_request_parts(&mut parts, app).await?;
         let limit = app.limits.body_bytes;
-        let bytes = match Limited::new(body, limit).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+        let patience = Duration::from_millis(app.limits.body_timeout_ms);
+        let bytes = match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
+            Err(_) => {
+                let detail = "the body did not arrive in time; send it faster, or raise limits.body_timeout_ms";
+                return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail).closing());
+            }
+            Ok(Ok(collected)) => collected.to_bytes(),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
                 let detail = format!("the body is longer than {limit} bytes; send less, or raise limits.body_bytes");
                 return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail).closing());
             }
-            Err(_) => {
+            Ok(Err(_)) => {
                 return Err(ApiError::bad_request("body_unreadable", "the body ended before it was complete").closing());
             }
         };

@@ -118,14 +118,21 @@ impl Server {
 
 /// The first start makes two principals: you, who decides, and your agent, which opens and asks.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
-    let tokens = data.tokens().unwrap_or_else(|| {
+    let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
+    let mut tokens = data.tokens().map_err(unusable)?.unwrap_or_else(|| {
         let new = |name, role| LocalToken { name, role, token: engine.new_secret() };
         LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent) }
     });
-    data.write_tokens(&tokens).map_err(|error| StartError::Folder { path: data.path().to_owned(), error })?;
-    for LocalToken { name, role, token } in [&tokens.you, &tokens.agent] {
-        engine.ensure_token(Principal { name: name.clone(), role: *role }, token).await?;
+    for LocalToken { name, role, token } in [&mut tokens.you, &mut tokens.agent] {
+        let principal = Principal { name: name.clone(), role: *role };
+        if let Err(error) = engine.ensure_token(principal.clone(), token).await {
+            // Revoked: whoever owns the folder gets another one, as they could make themselves.
+            error.refusal().ok_or_else(|| error.clone())?;
+            *token = engine.new_secret();
+            engine.ensure_token(principal, token).await?;
+        }
     }
+    data.write_tokens(&tokens).map_err(unusable)?;
     Ok(tokens)
 }
 

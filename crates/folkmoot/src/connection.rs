@@ -47,7 +47,7 @@ impl Connection {
         let Some(url) = &ctx.url else { return in_folder(ctx).await };
         // The folder's tokens are for the folder's server, and are shown to no other.
         let its_own = ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
-        let tokens = ctx.data.tokens().filter(|_| its_own);
+        let tokens = ctx.data.tokens()?.filter(|_| its_own);
         Ok(Self { client: Client::new(url, "")?, tokens: Tokens::choose(ctx, tokens), hosted: None, visiting: false })
     }
 
@@ -169,7 +169,12 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
 async fn answering(ctx: &Context) -> Option<Connection> {
     let client = Client::new(&ctx.data.server()?.url, "").ok()?;
     client.ready().await.ok()?;
-    Some(Connection { client, tokens: Tokens::choose(ctx, ctx.data.tokens()), hosted: None, visiting: false })
+    Some(Connection {
+        client,
+        tokens: Tokens::choose(ctx, ctx.data.tokens().ok().flatten()),
+        hosted: None,
+        visiting: false,
+    })
 }
 
 fn silent(error: StartError) -> anyhow::Error {

@@ -53,7 +53,7 @@ fn config(data: &DataFolder) -> Result<Config> {
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
     config.database = std::env::var("FOLKMOOT_DATABASE").ok().filter(|url| !url.is_empty());
     // Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
-    if config.database.is_none() && data.tokens().is_some() && !data.database().exists() {
+    if config.database.is_none() && data.tokens()?.is_some() && !data.database().exists() {
         anyhow::bail!(
             "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, \
              or set FOLKMOOT_DATABASE",

@@ -5,7 +5,8 @@ use super::{
     policy::Resolved,
 };
 use crate::{
-    Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, run::Run, text,
+    Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, principal, run::Run,
+    text,
 };
 
 /// What a requester says when it opens a gate. What is `None` comes from the policy.
@@ -73,6 +74,9 @@ pub(crate) fn open(
     for channel in &channels {
         text::check_filled("notification_channels", channel, text::TITLE_BYTES_MAX)?;
     }
+    if let Some(name) = &opening.on_behalf_of {
+        principal::check_name(name)?;
+    }
     if let Some(key) = &opening.dedupe_key {
         text::check_filled("dedupe_key", key, text::TITLE_BYTES_MAX)?;
     }
@@ -83,7 +87,10 @@ pub(crate) fn open(
         content,
         gate_type: GateType::Human,
         mode: Mode::Gate,
-        why: format!("asked for by {}", opening.on_behalf_of.as_ref().unwrap_or(&by.name)),
+        why: match &opening.on_behalf_of {
+            Some(name) => format!("asked for by {} on behalf of {name}", by.name),
+            None => format!("asked for by {}", by.name),
+        },
         requested_by: by.name.clone(),
         on_behalf_of: opening.on_behalf_of.clone(),
         initiator: run.map(|run| run.initiator.clone()),

@@ -54,12 +54,16 @@ impl Engine {
         if self.authenticate(secret).as_ref() == Some(&principal) {
             return Ok(());
         }
+        let hash = credentials::hash(secret);
+        if self.0.store.tokens().await?.iter().any(|(_, known)| *known == hash) {
+            let problem = format!("of {} was revoked, or names somebody else; choose another secret", principal.name);
+            return Err(Refusal::invalid("token", problem).into());
+        }
         if secret.chars().count() < SECRET_CHARS_MIN {
             let problem = format!("of {} is shorter than {SECRET_CHARS_MIN} characters", principal.name);
             return Err(Refusal::invalid("token", problem).into());
         }
-        let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(secret) };
-        let action = Action::Mint(minting);
+        let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash });
         let command = Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action };
         self.0.store.execute(command).await?;
         self.reload_credentials().await

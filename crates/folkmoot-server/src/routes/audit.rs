@@ -49,9 +49,9 @@ pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result
     let report = app.engine.verify(&who.principal).await?;
     Ok(Json(Verification {
         ok: report.problems.is_empty(),
-        events: report.head.position,
+        events: report.events,
         rows: report.rows,
-        head_hash: report.head.hash.hex(),
+        head_hash: report.head_hash.hex(),
         problems: report.problems,
     }))
 }

@@ -47,10 +47,13 @@ pub(crate) async fn events(
         })?),
         None => from.after,
     };
-    let position = match after {
-        Some(after) => after,
-        None => app.engine.position().await?,
-    };
+    let end = app.engine.position().await?;
+    let position = after.unwrap_or(end);
+    if position > end {
+        let detail =
+            format!("the log ends at {end}, before {position}; this is not the log that you know, so begin anew");
+        return Err(ApiError::bad_request("bad_position", detail));
+    }
     let heartbeat = sse::KeepAlive::new().interval(HEARTBEAT);
     // The position alone, before any event: whoever loses the connection now still knows from where to go on.
     let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);

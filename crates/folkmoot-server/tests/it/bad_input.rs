@@ -53,6 +53,7 @@ async fn every_bad_request_is_told_what_to_do() {
         ("agent-a", "/v1/gates".into(), json!({"summary": "x", "risk": "huge"}).to_string(), 422, "invalid"),
         ("agent-a", "/v1/gates".into(), json!({"summary": "x", "phase": "a b"}).to_string(), 422, "invalid"),
         ("agent-a", "/v1/gates".into(), json!({"summary": "x", "run_id": "../x"}).to_string(), 422, "invalid"),
+        ("agent-a", "/v1/gates".into(), json!({"summary": "x", "on_behalf_of": "System"}).to_string(), 422, "invalid"),
         ("agent-a", "/v1/gates".into(), json!({"summary": "x", "allowed": []}).to_string(), 422, "invalid"),
         ("agent-a", "/v1/gates".into(), json!({"summary": "x", "quorum": 0}).to_string(), 403, "weakens_policy"),
         ("agent-a", "/v1/gates".into(), json!({"summary": "x", "on_timeout": "approve"}).to_string(), 403, "weakens_policy"),
@@ -75,6 +76,7 @@ async fn every_bad_request_is_told_what_to_do() {
         ("/v1/gates?limit=-1", 400, "bad_query"),
         ("/v1/audit?after=minus", 400, "bad_query"),
         ("/v1/gates/%ff%fe", 400, "bad_path"),
+        ("/v1/events?after=4711", 400, "bad_position"),
     ] {
         let answer = node.get("alice", path).await;
         assert_eq!((answer.status, answer.code().as_str()), (status, code), "{path}");

@@ -47,6 +47,14 @@ async fn a_client_that_is_slow_with_its_headers_is_cut_off() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_slow_with_its_body_is_cut_off() {
+    let node = Node::with(limits(Limits { body_timeout_ms: 300, ..Limits::default() })).await;
+    let head = format!("POST /v1/gates HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", token("agent-a"));
+    let answer = http::raw(&node.url, format!("{head}content-length: 100\r\n\r\n{{").as_bytes()).await;
+    assert_eq!((answer.status, answer.code().as_str()), (408, "body_timeout"));
+}
+
+#[tokio::test]
 async fn a_subscriber_that_does_not_read_is_dropped_and_the_server_goes_on() {
     let node =
         Node::with(limits(Limits { write_timeout_ms: 300, requests_per_second: 100_000, ..Limits::default() })).await;

@@ -55,3 +55,21 @@ async fn the_owner_of_the_folder_has_two_tokens_that_others_cannot_read() {
     let database = std::fs::read(node.data.path().join("folkmoot.db-wal")).unwrap_or_default();
     assert!(!String::from_utf8_lossy(&database).contains(you), "only the hash is stored");
 }
+
+#[tokio::test]
+async fn whoever_owns_the_folder_gets_a_new_token_for_one_that_was_revoked() {
+    let node = Node::start().await;
+    let read = |path: &std::path::Path| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path.join("tokens.json")).unwrap()).unwrap()
+    };
+    let before = read(node.data.path())["agent"]["token"].as_str().unwrap().to_owned();
+    let listed = node.get("root-of-all", "/v1/tokens").await.json();
+    let agent = listed["tokens"].as_array().unwrap().iter().find(|token| token["name"] == "agent").unwrap().clone();
+    let path = format!("/v1/tokens/{}", agent["id"].as_str().unwrap());
+    assert_eq!(http::send(&node.url, "DELETE", &path, &token("root-of-all"), &[], "").await.status, 200);
+    let data = node.stop().await;
+    let node = Node::on(data, crate::node::Setting::default()).await;
+    let after = read(node.data.path())["agent"]["token"].as_str().unwrap().to_owned();
+    assert_eq!(http::send(&node.url, "GET", "/v1/gates", &before, &[], "").await.status, 401, "revoked stays revoked");
+    assert_eq!(http::send(&node.url, "GET", "/v1/gates", &after, &[], "").await.status, 200);
+}

@@ -52,6 +52,10 @@ async fn it_can_be_checked() {
     let reviewer =
         tampered("UPDATE gates SET decision = replace(decision, 'alice', 'mallory') WHERE status = 'approved'").await;
     assert!(reviewer.iter().any(|problem| problem.contains("mallory")), "{reviewer:?}");
+    let shown = tampered("UPDATE artifacts SET content = CAST('something else' AS BLOB)").await;
+    assert!(shown.iter().any(|problem| problem.contains("this content was changed")), "{shown:?}");
+    let raised = tampered("UPDATE tokens SET created_by = 'mallory' WHERE name = 'agent-b'").await;
+    assert!(raised.iter().any(|problem| problem.contains("token:")), "{raised:?}");
     let gone = tampered("DELETE FROM gates WHERE status = 'pending'").await;
     assert!(gone.iter().any(|problem| problem.contains("its row is gone")), "{gone:?}");
 }

@@ -1,0 +1,83 @@
+//! The newest gates, in memory: whoever opens a gate usually waits for it at once.
+//!
+//! A gate gets in here, and moves on, only by the events of the log, in their order. So what is here is never ahead of
+//! the log, and whatever it does not know yet is still to be delivered to those who wait.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, PoisonError},
+};
+
+use folkmoot_core::{Digest, Event, Gate, GateId, gate::GateEvent};
+use folkmoot_store::GateView;
+
+/// How many gates are kept.
+const GATES: usize = 2048;
+/// How many summaries are kept. Those of gates that are being opened come before their events.
+const TEXTS: usize = 4096;
+/// A longer summary is read when it is needed.
+const TEXT_BYTES_MAX: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(crate) struct Newest(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    gates: HashMap<GateId, Gate>,
+    order: VecDeque<GateId>,
+    texts: HashMap<Digest, String>,
+    text_order: VecDeque<Digest>,
+}
+
+impl Newest {
+    /// The gate and its summary, if both are here.
+    pub(crate) fn get(&self, id: &GateId) -> Option<GateView> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = kept.gates.get(id)?.clone();
+        let summary = Some(kept.texts.get(&gate.content.summary)?.clone());
+        Some(GateView { gate, summary })
+    }
+
+    /// A summary, if it is here. It is addressed by its digest, so it cannot be stale.
+    pub(crate) fn text(&self, digest: Digest) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&digest).cloned()
+    }
+
+    pub(crate) fn put_text(&self, digest: Digest, text: String) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if text.len() > TEXT_BYTES_MAX || kept.texts.insert(digest, text).is_some() {
+            return;
+        }
+        kept.text_order.push_back(digest);
+        if kept.text_order.len() > TEXTS
+            && let Some(oldest) = kept.text_order.pop_front()
+        {
+            kept.texts.remove(&oldest);
+        }
+    }
+
+    /// Takes the next event of the log.
+    pub(crate) fn apply(&self, event: &Event) {
+        let stream: &str = &event.fact.stream;
+        if !event.fact.kind.starts_with("gate.") {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if event.fact.kind == "gate.opened" {
+            let Ok(GateEvent::Opened(gate)) = GateEvent::read(&event.fact) else { return };
+            kept.order.push_back(gate.id.clone());
+            kept.gates.insert(gate.id.clone(), *gate);
+            if kept.order.len() > GATES
+                && let Some(oldest) = kept.order.pop_front()
+            {
+                kept.gates.remove(&oldest);
+            }
+        } else if let Some(gate) = kept.gates.get_mut(stream) {
+            let follows = event.fact.stream_seq == gate.seq + 1;
+            let applied = follows && GateEvent::read(&event.fact).is_ok_and(|event| gate.apply(&event).is_ok());
+            if !applied {
+                kept.gates.remove(stream);
+            }
+        }
+    }
+}
