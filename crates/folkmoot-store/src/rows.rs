@@ -48,15 +48,16 @@ pub(crate) enum Conflict {
     Fails,
     /// It stays as it is.
     Keeps,
-    /// It is replaced; the first column is its key.
-    Replaces,
+    /// It is replaced, except for the first column, which is its key, and those that never change: an index over them
+    /// need not be written again.
+    Replaces { but: &'static [&'static str] },
 }
 
 use Type::{Bytes, Int, Text};
 
 pub(crate) const GATES: Table = Table {
     name: "gates",
-    conflict: Conflict::Replaces,
+    conflict: Conflict::Replaces { but: &["run_id", "session_id", "requested_by", "requested_at", "dedupe_key"] },
     columns: &[
         ("id", Text),
         ("run_id", Text),
@@ -128,7 +129,7 @@ pub(crate) const RUNS: Table = Table {
 };
 
 pub(crate) const TIMERS: Table =
-    Table { name: "timers", conflict: Conflict::Replaces, columns: &[("gate_id", Text), ("due", Int)] };
+    Table { name: "timers", conflict: Conflict::Replaces { but: &[] }, columns: &[("gate_id", Text), ("due", Int)] };
 
 pub(crate) const OUTBOX: Table = Table {
     name: "outbox",
@@ -177,9 +178,9 @@ impl Table {
         match self.conflict {
             Conflict::Fails => String::new(),
             Conflict::Keeps => " ON CONFLICT DO NOTHING".to_owned(),
-            Conflict::Replaces => {
-                let sets: Vec<_> =
-                    self.columns[1..].iter().map(|(name, _)| format!("{name} = excluded.{name}")).collect();
+            Conflict::Replaces { but } => {
+                let changing = self.columns[1..].iter().filter(|(name, _)| !but.contains(name));
+                let sets: Vec<_> = changing.map(|(name, _)| format!("{name} = excluded.{name}")).collect();
                 format!(" ON CONFLICT ({}) DO UPDATE SET {}", self.columns[0].0, sets.join(", "))
             }
         }

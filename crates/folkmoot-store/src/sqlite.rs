@@ -57,7 +57,7 @@ impl Sqlite {
         let recent = Arc::new(Recent::starting_at(head.position));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
-        let (checkpointer, checkpoints) = checkpoint::start(path, stop.clone())?;
+        let (checkpointer, checkpoints) = checkpoint::Checkpointer::start(path, stop.clone())?;
         let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, checkpointer)?;
         let writer = std::thread::Builder::new()
             .name("folkmoot-writer".to_owned())

@@ -3,7 +3,6 @@
 use std::sync::{
     Arc,
     atomic::{AtomicI32, Ordering},
-    mpsc::SyncSender,
 };
 
 use folkmoot_core::{
@@ -12,7 +11,11 @@ use folkmoot_core::{
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{all, checkpoint, failed};
+use super::{
+    all,
+    checkpoint::{self, Checkpointer},
+    failed,
+};
 use crate::{
     Clock, Error,
     recent::Recent,
@@ -35,7 +38,7 @@ pub(super) struct Writer {
     recent: Arc<Recent>,
     clock: Arc<dyn Clock>,
     stop: watch::Sender<Option<String>>,
-    checkpointer: SyncSender<()>,
+    checkpointer: Checkpointer,
     pages: Arc<AtomicI32>,
     restart_at: i32,
     sql: Statements,
@@ -81,7 +84,7 @@ impl Writer {
         recent: Arc<Recent>,
         clock: Arc<dyn Clock>,
         stop: watch::Sender<Option<String>>,
-        checkpointer: SyncSender<()>,
+        checkpointer: Checkpointer,
     ) -> Result<Self, Error> {
         let pages = Arc::new(AtomicI32::new(0));
         let counter = pages.clone();
@@ -90,6 +93,8 @@ impl Writer {
             Ok(())
         };
         connection.wal_hook(Some(count)).map_err(failed)?;
+        // 64 MB. With the usual two, a batch that touches many pages reads each again, and writes some twice.
+        connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = Statements::new();
         let restart_at = checkpoint::PAGES_RESTART;
         Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
@@ -350,13 +355,13 @@ impl Writer {
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
             }
         } else if pages >= checkpoint::PAGES_PASSIVE {
-            // Full means that one is already asked for.
-            let _ = self.checkpointer.try_send(());
+            self.checkpointer.ask();
         }
     }
 
     /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
     fn restart_log(&self) -> rusqlite::Result<bool> {
+        let _paused = self.checkpointer.pause();
         self.connection.busy_timeout(checkpoint::PATIENCE)?;
         let busy = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
         self.connection.busy_timeout(super::PATIENCE)?;
