@@ -96,10 +96,10 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
 async fn answer(router: Router, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
     let request: Request = request.map(axum::body::Body::new);
     let answered = AssertUnwindSafe(router.oneshot(request)).catch_unwind().await;
-    Ok(answered.unwrap_or_else(|_| {
+    answered.unwrap_or_else(|_| {
         tracing::error!("a handler panicked");
         Ok(ApiError::internal().into_response())
-    })?)
+    })
 }
 
 /// A connection whose other side must read: a write that makes no progress for too long ends it.

@@ -86,9 +86,7 @@ impl Subscriber {
                 () = self.app.closing.cancelled() => return None,
             };
             let (reached, events) = followed.map_err(|error| tracing::warn!("a feed ends early: {error}")).ok()?;
-            if self.app.engine.authenticate(&self.who.secret).is_none() {
-                return None;
-            }
+            self.app.engine.authenticate(&self.who.secret)?;
             self.position = reached;
             self.ready = events.into();
         }

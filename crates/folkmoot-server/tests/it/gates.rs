@@ -160,7 +160,7 @@ async fn an_extension_only_gives_time() {
 async fn lists_put_risk_before_deadline_before_age_and_page_by_cursor() {
     let node = Node::start().await;
     for (name, risk, timeout_ms) in
-        [("d", "low", 1000_000), ("c", "medium", 900_000), ("b", "medium", 800_000), ("a", "critical", 2000_000)]
+        [("d", "low", 1_000_000), ("c", "medium", 900_000), ("b", "medium", 800_000), ("a", "critical", 2_000_000)]
     {
         node.opened(json!({"summary": name, "risk": risk, "timeout_ms": timeout_ms})).await;
     }
