@@ -1,5 +1,7 @@
 //! The server by its behaviour, over HTTP.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod audit_script;
 mod bad_input;
 mod documents;
