@@ -1,6 +1,7 @@
 //! The engine in-process, on SQLite and a clock that stands until it is moved.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "these tests run on the real host")]
 
 mod check;
 mod deadlines;
