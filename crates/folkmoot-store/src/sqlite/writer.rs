@@ -68,13 +68,7 @@ impl Drop for Alarm {
 struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
-    answers: Vec<Answer>,
-}
-
-/// Who is to be told what, once the batch is durable.
-enum Answer {
-    Execute(oneshot::Sender<Result<Outcome, Error>>, Result<Outcome, Error>),
-    ForgetKeys(oneshot::Sender<Result<(), Error>>, Result<(), Error>),
+    answers: Vec<Result<Outcome, Error>>,
 }
 
 impl Writer {
@@ -109,7 +103,7 @@ impl Writer {
             if self.stop.borrow().is_some() {
                 return;
             }
-            if let Err(reason) = self.commit(jobs.drain(..)) {
+            if let Err(reason) = self.commit(&mut jobs) {
                 tracing::error!("the store stops: {reason}");
                 self.stop.send_replace(Some(reason));
                 return;
@@ -119,23 +113,21 @@ impl Writer {
     }
 
     /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
-    fn commit(&mut self, jobs: impl Iterator<Item = Job>) -> Result<(), String> {
-        let mut batch = Batch { head: self.head, events: Vec::new(), answers: Vec::new() };
-        let written = self.write(&mut batch, jobs);
-        match written {
-            Ok(()) => {
+    fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+        match self.write(jobs) {
+            Ok(batch) => {
                 self.head = batch.head;
                 self.recent.offer(&batch.events);
-                batch.answers.into_iter().for_each(Answer::send);
+                jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer));
                 Ok(())
             }
+            // One of them broke a constraint, or met a page that cannot be read: alone, each gets an answer of its own.
+            Err(Error::Database(_) | Error::Unreadable(_)) if jobs.len() > 1 => {
+                std::mem::take(jobs).into_iter().try_for_each(|job| self.commit(&mut vec![job]))
+            }
             Err(error) => {
-                if !self.connection.is_autocommit() {
-                    // If even this fails, the next BEGIN says so.
-                    let _ = self.connection.execute_batch("ROLLBACK");
-                }
                 tracing::error!("nothing of this batch was written: {error}");
-                batch.answers.into_iter().for_each(|answer| answer.fail(&error));
+                jobs.drain(..).for_each(|job| job.answer(Err(error.clone())));
                 match error {
                     Error::Stopped(reason) => Err(reason),
                     _ => Ok(()),
@@ -144,86 +136,65 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, batch: &mut Batch, jobs: impl Iterator<Item = Job>) -> Result<(), Error> {
-        let mut begun = self.execute("BEGIN IMMEDIATE", &[]).map(drop);
+    /// All of it or nothing. There is no savepoint for each command: it would keep a copy of every page that is
+    /// touched, for the sake of failures that hardly ever happen.
+    fn write(&self, jobs: &[Job]) -> Result<Batch, Error> {
+        self.execute("BEGIN IMMEDIATE", &[])?;
+        let written = self.write_all(jobs);
+        if written.is_err() && !self.connection.is_autocommit() {
+            // If even this fails, the next BEGIN says so.
+            let _ = self.execute("ROLLBACK", &[]);
+        }
+        written
+    }
+
+    fn write_all(&self, jobs: &[Job]) -> Result<Batch, Error> {
+        let mut batch = Batch { head: self.head, events: Vec::new(), answers: Vec::with_capacity(jobs.len()) };
         for job in jobs {
-            // After a failure that took the transaction with it, the rest only waits to be told.
-            let answer = match &begun {
-                Ok(()) => self.work(batch, job),
-                Err(error) => Answer::failed(job, error),
+            let answer = match job {
+                Job::Execute(command, _) => self.judge(&mut batch, command)?,
+                Job::ForgetKeys(before, _) => {
+                    let before = [Value::Int(before.as_micros())];
+                    self.execute("DELETE FROM idempotency WHERE created_at < ?1", &before)?;
+                    Ok(Outcome::Nothing)
+                }
             };
-            if begun.is_ok() && self.connection.is_autocommit() {
-                begun = Err(answer.error().unwrap_or(Error::Unavailable("the transaction was rolled back".to_owned())));
-            }
             batch.answers.push(answer);
         }
-        begun?;
         if batch.head != self.head {
             let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];
             self.execute("UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'", &head)?;
         }
         self.execute("COMMIT", &[])?;
-        Ok(())
+        Ok(batch)
     }
 
-    fn work(&self, batch: &mut Batch, job: Job) -> Answer {
-        match job {
-            Job::Execute(command, reply) => Answer::Execute(reply, self.judge(batch, &command)),
-            Job::ForgetKeys(before, reply) => {
-                let done =
-                    self.execute("DELETE FROM idempotency WHERE created_at < ?1", &[Value::Int(before.as_micros())]);
-                Answer::ForgetKeys(reply, done.map(drop))
-            }
-        }
-    }
-
-    fn judge(&self, batch: &mut Batch, command: &Command) -> Result<Outcome, Error> {
-        if let Some(outcome) = self.replay(command)? {
-            return Ok(outcome);
-        }
+    /// What one command comes to. The outer error is not its own: the batch cannot go on.
+    fn judge(&self, batch: &mut Batch, command: &Command) -> Result<Result<Outcome, Error>, Error> {
+        let loaded = match self.replay(command) {
+            Ok(Some(outcome)) => return Ok(Ok(outcome)),
+            Ok(None) => self.load(command),
+            Err(error) => Err(error),
+        };
+        let loaded = match loaded {
+            Ok(loaded) => loaded,
+            Err(error @ (Error::Refused(_) | Error::Unreadable(_))) => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        };
         let now = self.clock.now();
-        match judge(command, self.load(command)?, now) {
+        match judge(command, loaded, now) {
             Judgement::Done(commit) => {
                 self.apply(batch, command, &commit, now, true)?;
-                Ok(commit.outcome)
+                Ok(Ok(commit.outcome))
             }
             Judgement::Refused(refusal, record) => {
                 self.apply(batch, command, &record, now, false)?;
-                Err(refusal.into())
+                Ok(Err(refusal.into()))
             }
         }
     }
 
-    /// Writes a commit whole or not at all; what other commands of the batch wrote stays.
     fn apply(
-        &self,
-        batch: &mut Batch,
-        command: &Command,
-        commit: &Commit,
-        now: Timestamp,
-        done: bool,
-    ) -> Result<(), Error> {
-        let (head, events) = (batch.head, batch.events.len());
-        self.execute("SAVEPOINT command", &[])?;
-        let written = self.apply_parts(batch, command, commit, now, done);
-        if written.is_err() {
-            batch.head = head;
-            batch.events.truncate(events);
-            if !self.connection.is_autocommit()
-                && let Err(error) = self.execute("ROLLBACK TO command", &[])
-            {
-                // What it has half written cannot be taken back alone, so the batch goes with it.
-                let _ = self.execute("ROLLBACK", &[]);
-                return Err(error);
-            }
-        }
-        if !self.connection.is_autocommit() {
-            self.execute("RELEASE command", &[])?;
-        }
-        written
-    }
-
-    fn apply_parts(
         &self,
         batch: &mut Batch,
         command: &Command,
@@ -401,33 +372,12 @@ impl Statements {
     }
 }
 
-impl Answer {
-    fn send(self) {
+impl Job {
+    fn answer(self, answer: Result<Outcome, Error>) {
         // A caller that has gone away gets its answer by asking again with the same idempotency key.
         match self {
-            Answer::Execute(reply, answer) => drop(reply.send(answer)),
-            Answer::ForgetKeys(reply, answer) => drop(reply.send(answer)),
-        }
-    }
-
-    fn failed(job: Job, error: &Error) -> Self {
-        match job {
-            Job::Execute(_, reply) => Answer::Execute(reply, Err(error.clone())),
-            Job::ForgetKeys(_, reply) => Answer::ForgetKeys(reply, Err(error.clone())),
-        }
-    }
-
-    fn fail(self, error: &Error) {
-        match self {
-            Answer::Execute(reply, _) => drop(reply.send(Err(error.clone()))),
-            Answer::ForgetKeys(reply, _) => drop(reply.send(Err(error.clone()))),
-        }
-    }
-
-    fn error(&self) -> Option<Error> {
-        match self {
-            Answer::Execute(_, Err(error)) | Answer::ForgetKeys(_, Err(error)) => Some(error.clone()),
-            Answer::Execute(_, Ok(_)) | Answer::ForgetKeys(_, Ok(())) => None,
+            Job::Execute(_, reply) => drop(reply.send(answer)),
+            Job::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
         }
     }
 }
