@@ -249,6 +249,12 @@ impl Store for Postgres {
         self.jobs.closed().await;
         crate::PANICKED.to_owned()
     }
+
+    async fn close(&self) {
+        // A batch in flight is written whole or not at all, and its callers cannot know which.
+        self.tasks.iter().for_each(JoinHandle::abort);
+        self.pool.close();
+    }
 }
 
 fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {

@@ -41,7 +41,7 @@ async fn sync_fails(what: &str, when: &str, artifact_bytes: usize, file: impl Fn
     let home = Home::new();
     // The first start makes tables and tokens, which is not what is to fail.
     home.start().await.kill();
-    let Some(strace) = strace::failing("fsync,fdatasync", "EIO", when, &[&file(&home)]) else { return };
+    let Some(strace) = strace::failing("fsync,fdatasync", "EIO", when, &file(&home)) else { return };
     let mut server = home.start_under(&strace).await;
     let told = Arc::new(Mutex::new(Told::default()));
     let mut clients = JoinSet::new();
