@@ -14,6 +14,7 @@ mod process;
 mod random;
 mod read_only_disk;
 mod signals;
+mod starting;
 mod strace;
 mod subscriber;
 

@@ -60,7 +60,7 @@ async fn storm(what: &str, homes: Vec<Home>, kills: u64) {
     crowd.finish().await;
     let ledger = load.ledger();
     println!(
-        "{what}: {kills} kills in {:.1} s; acknowledged {} gates and {} decisions, {} of them repeated; \
+        "{what}: {kills} kills in {:.1} s, {fruitful} of them after something was acknowledged since the last; acknowledged {} gates and {} decisions, {} of them repeated; \
          {} calls in doubt ({:?}); {} waiters were told",
         begun.elapsed().as_secs_f64(),
         ledger.opens,
@@ -71,7 +71,7 @@ async fn storm(what: &str, homes: Vec<Home>, kills: u64) {
         ledger.waited.len(),
     );
     assert!(fruitful * 10 >= kills * 8, "something was acknowledged before only {fruitful} of {kills} kills");
-    assert!(ledger.decisions >= 5 * kills, "only {} decisions: this proves nothing", ledger.decisions);
+    assert!(ledger.decisions >= 3 * kills, "only {} decisions: this proves nothing", ledger.decisions);
     assert!(ledger.doubts() >= kills / 2, "only {} calls were cut off: this proves nothing", ledger.doubts());
     assert!(!ledger.waited.is_empty() && ledger.repetitions > 0, "nobody waited, or nothing was repeated");
 }

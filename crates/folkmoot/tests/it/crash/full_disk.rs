@@ -69,8 +69,10 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
     let server = home.start().await;
     check(&server.client(ALICE), &acknowledged).await;
     server.kill();
-    let connection_is_whole = std::fs::metadata(home.data().join("folkmoot.db")).unwrap().len() > 0;
-    assert!(connection_is_whole);
+    let database = rusqlite::Connection::open(home.data().join("folkmoot.db")).unwrap();
+    let whole: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(whole, "ok");
+    drop(database);
     println!("{} gates were acknowledged, {refused} refused for want of space", acknowledged.len());
     drop(disk);
 }

