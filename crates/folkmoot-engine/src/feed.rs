@@ -65,8 +65,10 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
         }
         metrics::gauge!("folkmoot_log_position").set(last as f64);
-        if tokens_changed && let Err(error) = engine.reload_credentials().await {
+        // Until it works: a token that was revoked elsewhere must not live on here because of one lost connection.
+        while tokens_changed && let Err(error) = engine.reload_credentials().await {
             tracing::warn!("tokens cannot be read just now: {error}");
+            engine.0.host.sleep(RETRY).await;
         }
     }
 }

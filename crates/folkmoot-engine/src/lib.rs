@@ -81,9 +81,10 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Ends the engine's own tasks. What was acknowledged is durable without it.
-    pub fn close(&self) {
+    /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without it.
+    pub async fn close(&self) {
         self.0.closing.cancel();
+        self.0.store.close().await;
     }
 
     /// The clock that judging goes by.

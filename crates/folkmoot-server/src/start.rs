@@ -65,13 +65,15 @@ pub struct Server {
     data: DataFolder,
     tokens: LocalTokens,
     url: String,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Server {
     /// Takes the folder's lock, opens the database, recovers, and listens.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
+        // Whoever was the server before is dead. Until this one is ready, nobody is.
+        config.data.remove_server();
         let store = match &config.database {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
@@ -89,7 +91,7 @@ impl Server {
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
-        Ok(Self { app, acceptor, data: config.data, tokens, url, _lock: lock })
+        Ok(Self { app, acceptor, data: config.data, tokens, url, lock })
     }
 
     /// Where it listens.
@@ -110,8 +112,13 @@ impl Server {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
             reason = stopped => Err(reason),
         };
-        self.app.engine.close();
+        // Not after a failed sync: then the files stay as they are, and the process ends.
+        if served.is_ok() {
+            self.app.engine.close().await;
+        }
         self.data.remove_server();
+        // The lock goes last. The next server reads the log's head once, so nobody else may write after that.
+        drop(self.lock);
         served
     }
 }

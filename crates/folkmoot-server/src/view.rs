@@ -5,10 +5,19 @@ use folkmoot_core::{Digest, Gate};
 use folkmoot_engine::{Engine, Error};
 use folkmoot_store::GateView;
 
-/// A gate without its artifacts' content.
-pub(crate) async fn brief(engine: &Engine, gate: Gate) -> Result<wire::Gate, Error> {
-    let summary = engine.summary(&gate).await?;
-    with_edited(engine, GateView { gate, summary }).await
+use crate::error::ApiError;
+
+/// A gate that was just written, without its artifacts' content. It is written whatever happens here: nobody may be told
+/// the opposite because the rest of the answer cannot be read.
+pub(crate) async fn written(engine: &Engine, gate: Gate) -> Result<wire::Gate, ApiError> {
+    let shown = async {
+        let summary = engine.summary(&gate).await?;
+        with_edited(engine, GateView { gate, summary }).await
+    };
+    shown.await.map_err(|error: Error| {
+        tracing::warn!("a gate was written but cannot be shown: {error}");
+        Error::OutcomeUnknown.into()
+    })
 }
 
 /// A gate that was read with its summary, without its artifacts' content.

@@ -17,9 +17,9 @@ pub enum Error {
     /// Nothing was written; it works again when the database is back.
     #[error("the database cannot be reached: nothing was written; try again ({0})")]
     Unavailable(String),
-    /// The connection was lost during the commit.
+    /// The connection was lost during the commit, or before its outcome could be told.
     #[error(
-        "the connection was lost during the commit, so it is not known whether this was written; \
+        "the database was lost during the commit or right after it, so it is not known whether this was written; \
              the same Idempotency-Key finds out"
     )]
     OutcomeUnknown,

@@ -74,6 +74,10 @@ pub trait Store: Send + Sync {
 
     /// Returns once nothing can be written any more, with the reason: the first failed sync stops the writer.
     fn stopped(&self) -> impl Future<Output = String> + Send;
+
+    /// Finishes what was begun and lets go of the database, whoever else still holds this store. Nothing can be asked of
+    /// it afterwards.
+    fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// A gate's row, and all that the log says of it.
@@ -130,4 +134,5 @@ any_store! {
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
     stopped() -> String;
+    close() -> ();
 }

@@ -18,11 +18,12 @@ use std::{
     time::Duration,
 };
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
+    time::{error::Elapsed, timeout},
 };
 use tokio_postgres::{
     Config, Row,
@@ -43,6 +44,8 @@ const QUEUE: usize = 8192;
 const READERS: usize = 8;
 /// How long a node waits for the database before it says that it cannot be reached.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a query may take before the database counts as lost.
+const READ_PATIENCE: Duration = Duration::from_secs(5);
 /// How many events are read at once by whoever has fallen behind.
 const CATCH_UP: u32 = 1000;
 
@@ -120,10 +123,13 @@ impl Postgres {
         read: impl Fn(&dyn Columns) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
         let client = self.pool.get().await.map_err(unreachable)?;
-        let statement = client.prepare_cached(&dollars(sql)).await.map_err(failed)?;
         let arguments: Vec<&(dyn ToSql + Sync)> = arguments.iter().map(|value| value as _).collect();
-        let found = client.query(&statement, &arguments).await.map_err(failed)?;
-        found.iter().map(|row| read(row)).collect()
+        let asked = timeout(READ_PATIENCE, async {
+            let statement = client.prepare_cached(&dollars(sql)).await?;
+            client.query(&statement, &arguments).await
+        });
+        let found = asked.await;
+        answered(client, found)?.iter().map(|row| read(row)).collect()
     }
 }
 
@@ -188,18 +194,22 @@ impl Store for Postgres {
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
-        // One snapshot for the statements: a commit between them would look like a row that disagrees.
-        let level = tokio_postgres::IsolationLevel::RepeatableRead;
-        let snapshot =
-            client.build_transaction().isolation_level(level).read_only(true).start().await.map_err(failed)?;
         let limit = i64::from(limit);
-        let found = snapshot.query(&dollars(crate::query::STREAMS), &[&after, &limit]).await.map_err(failed)?;
-        let streams: Vec<String> = found.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
-        let sql =
-            format!("SELECT {} FROM events WHERE stream = ANY($1) ORDER BY stream, stream_seq", rows::EVENTS.names());
-        let events = snapshot.query(&sql, &[&streams]).await.map_err(failed)?;
-        let sql = format!("SELECT {} FROM gates WHERE id = ANY($1)", rows::GATES.names());
-        let gates = snapshot.query(&sql, &[&streams]).await.map_err(failed)?;
+        let asked = timeout(READ_PATIENCE, async {
+            // One snapshot for the statements: a commit between them would look like a row that disagrees.
+            let level = tokio_postgres::IsolationLevel::RepeatableRead;
+            let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
+            let found = snapshot.query(&dollars(crate::query::STREAMS), &[&after, &limit]).await?;
+            let streams: Vec<String> = found.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+            let columns = rows::EVENTS.names();
+            let sql = format!("SELECT {columns} FROM events WHERE stream = ANY($1) ORDER BY stream, stream_seq");
+            let events = snapshot.query(&sql, &[&streams]).await?;
+            let sql = format!("SELECT {} FROM gates WHERE id = ANY($1)", rows::GATES.names());
+            let gates = snapshot.query(&sql, &[&streams]).await?;
+            Ok((streams, events, gates))
+        });
+        let found = asked.await;
+        let (streams, events, gates) = answered(client, found)?;
         let mut histories: Vec<History> =
             streams.into_iter().map(|stream| History { stream, row: None, events: Vec::new() }).collect();
         let place = |histories: &[History], stream: &str| {
@@ -249,6 +259,12 @@ impl Store for Postgres {
         self.jobs.closed().await;
         crate::PANICKED.to_owned()
     }
+
+    async fn close(&self) {
+        // A batch in flight is written whole or not at all, and its callers cannot know which.
+        self.tasks.iter().for_each(JoinHandle::abort);
+        self.pool.close();
+    }
 }
 
 fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
@@ -265,9 +281,26 @@ fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
 
 async fn head(pool: &Pool) -> Result<Head, Error> {
     let client = pool.get().await.map_err(unreachable)?;
-    let found = client.query("SELECT position, hash FROM head WHERE log = 'main'", &[]).await.map_err(failed)?;
+    let found = timeout(READ_PATIENCE, client.query("SELECT position, hash FROM head WHERE log = 'main'", &[])).await;
+    let found = answered(client, found)?;
     let row = found.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
+}
+
+/// What was found. A connection that did not answer in time is not used again: the database, or the way to it, may have
+/// gone without a word, and whoever got it next would wait as long.
+fn answered<T>(client: Object, found: Result<Result<T, tokio_postgres::Error>, Elapsed>) -> Result<T, Error> {
+    match found {
+        Ok(found) => found.map_err(failed),
+        Err(_) => {
+            drop(Object::take(client));
+            Err(silent())
+        }
+    }
+}
+
+fn silent() -> Error {
+    Error::Unavailable("the database does not answer".to_owned())
 }
 
 async fn clock_of(pool: &Pool) -> Result<i64, Error> {
@@ -276,7 +309,8 @@ async fn clock_of(pool: &Pool) -> Result<i64, Error> {
 }
 
 async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
-    let (mut client, connection) = config.connect(tls.clone()).await.map_err(failed)?;
+    let connecting = timeout(PATIENCE, config.connect(tls.clone())).await.map_err(|_| silent())?;
+    let (mut client, connection) = connecting.map_err(failed)?;
     let driver = tokio::spawn(connection);
     let transaction = client.transaction().await.map_err(failed)?;
     // Two nodes that start together must not both create the tables.

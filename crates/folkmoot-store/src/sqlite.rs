@@ -9,7 +9,7 @@ mod writer;
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError, RwLock},
     thread::JoinHandle,
     time::Duration,
 };
@@ -29,14 +29,17 @@ use crate::{
 const QUEUE: usize = 8192;
 /// How many events one `follow` reads when it has fallen behind.
 const CATCH_UP: u32 = 1000;
+/// Why a store does nothing that was closed.
+const CLOSED: &str = "it was closed";
 /// How long one connection waits for another's lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A store in one SQLite file.
 #[derive(Debug)]
 pub struct Sqlite {
-    jobs: Option<mpsc::Sender<Job>>,
-    threads: Vec<JoinHandle<()>>,
+    /// `None` once the store is closed.
+    jobs: RwLock<Option<mpsc::Sender<Job>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     readers: Readers,
     recent: Arc<Recent>,
     clock: Arc<dyn Clock>,
@@ -64,21 +67,34 @@ impl Sqlite {
             .spawn(move || writer.run(queue))
             .map_err(|error| Error::Database(format!("the writer thread does not start: {error}")))?;
         let readers = Readers::new(PathBuf::from(path))?;
-        Ok(Self { jobs: Some(jobs), threads: vec![writer, checkpoints], readers, recent, clock, stopped })
+        Ok(Self {
+            jobs: RwLock::new(Some(jobs)),
+            threads: Mutex::new(vec![writer, checkpoints]),
+            readers,
+            recent,
+            clock,
+            stopped,
+        })
     }
 
     async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        let jobs = self.jobs.as_ref().expect("there until the store is dropped");
-        jobs.try_send(job(reply)).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(_) => Error::Busy,
-            mpsc::error::TrySendError::Closed(_) => self.why_stopped(),
-        })?;
+        match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|jobs| jobs.try_send(job(reply))) {
+            Some(Ok(())) => {}
+            Some(Err(mpsc::error::TrySendError::Full(_))) => return Err(Error::Busy),
+            Some(Err(mpsc::error::TrySendError::Closed(_))) | None => return Err(self.why_stopped()),
+        }
         answer.await.unwrap_or_else(|_| Err(self.why_stopped()))
     }
 
+    /// Takes no more commands. The threads end when they have written what was taken.
+    fn end_threads(&self) -> Vec<JoinHandle<()>> {
+        *self.jobs.write().unwrap_or_else(PoisonError::into_inner) = None;
+        std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn why_stopped(&self) -> Error {
-        Error::Stopped(self.stopped.borrow().clone().unwrap_or_else(|| "it was closed".to_owned()))
+        Error::Stopped(self.stopped.borrow().clone().unwrap_or_else(|| CLOSED.to_owned()))
     }
 }
 
@@ -87,11 +103,7 @@ impl Sqlite {
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.readers.close();
-        self.jobs = None;
-        for thread in self.threads.drain(..) {
-            // One that panicked has answered nobody; there is nothing left to do about it here.
-            let _ = thread.join();
-        }
+        join(self.end_threads());
     }
 }
 
@@ -199,6 +211,21 @@ impl Store for Sqlite {
             // The writer has ended because the store is being closed, which is no failure.
             Err(_) => std::future::pending().await,
         }
+    }
+
+    async fn close(&self) {
+        self.readers.finish().await;
+        let threads = self.end_threads();
+        if let Err(error) = tokio::task::spawn_blocking(|| join(threads)).await {
+            tracing::error!("the database may not be closed: {error}");
+        }
+    }
+}
+
+fn join(threads: Vec<JoinHandle<()>>) {
+    for thread in threads {
+        // One that panicked has answered nobody; there is nothing left to do about it here.
+        let _ = thread.join();
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Config, types::ToSql};
 
-use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, select_events, tls::Tls};
+use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, select_events, silent, tls::Tls};
 use crate::{
     Error,
     recent::Recent,
@@ -44,7 +44,8 @@ impl Listener {
     }
 
     async fn listen(&self) -> Result<(), Error> {
-        let (client, mut connection) = self.config.connect(self.tls.clone()).await.map_err(failed)?;
+        let connecting = timeout(PATIENCE, self.config.connect(self.tls.clone())).await.map_err(|_| silent())?;
+        let (client, mut connection) = connecting.map_err(failed)?;
         let (told, mut tell) = mpsc::channel(1);
         let driver = tokio::spawn(async move {
             let mut messages = futures_util::stream::poll_fn(move |cx| connection.poll_message(cx));
@@ -61,7 +62,7 @@ impl Listener {
     }
 
     async fn follow(&self, client: &Client, tell: &mut mpsc::Receiver<()>) -> Result<(), Error> {
-        client.batch_execute("LISTEN folkmoot").await.map_err(failed)?;
+        timeout(PATIENCE, client.batch_execute("LISTEN folkmoot")).await.map_err(|_| silent())?.map_err(failed)?;
         let mut tick = interval(RESCAN);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut notify_from = Instant::now();
@@ -105,8 +106,4 @@ impl Listener {
             }
         }
     }
-}
-
-fn silent() -> Error {
-    Error::Unavailable("the database does not answer".to_owned())
 }

@@ -31,11 +31,20 @@ impl Readers {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// Waits for those who read, closes all connections, and lets nobody read any more.
+    pub(super) async fn finish(&self) {
+        let all = self.permits.acquire_many(CONNECTIONS as u32).await;
+        self.permits.close();
+        self.close();
+        drop(all);
+    }
+
     pub(super) async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let permit = self.permits.clone().acquire_owned().await.expect("never closed");
+        let closed = |_| Error::Stopped(super::CLOSED.to_owned());
+        let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
         let (idle, path) = (self.idle.clone(), self.path.clone());
         let reading = tokio::task::spawn_blocking(move || {
             let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();

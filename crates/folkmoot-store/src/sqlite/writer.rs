@@ -94,8 +94,17 @@ impl Writer {
         Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
     }
 
-    /// Works until the store is dropped or a sync fails.
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+    /// Works until the store is closed or dropped, or a sync fails.
+    pub(super) fn run(mut self, queue: mpsc::Receiver<Job>) {
+        self.work_off(queue);
+        if self.stop.borrow().is_some() {
+            // The last connection to close moves the log into the database and removes it. After a failed sync nothing
+            // is moved or removed: the next start finds the files as they were left.
+            std::mem::forget(self.connection);
+        }
+    }
+
+    fn work_off(&mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
         let _alarm = Alarm(self.stop.clone());
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {

@@ -1,4 +1,5 @@
 //! The real executable, as people and scripts use it.
 
 mod cli;
+mod crash;
 mod server;

@@ -27,5 +27,5 @@ pub(crate) async fn amend(
     let amendment = Amendment { gate, title, summary, risk, artifacts: None };
     let artifacts = artifacts.map(|artifacts| artifacts.into_iter().map(artifact).collect());
     let amended = app.engine.amend(caller, amendment, artifacts).await?;
-    Ok(Json(view::brief(&app.engine, amended).await?))
+    Ok(Json(view::written(&app.engine, amended).await?))
 }

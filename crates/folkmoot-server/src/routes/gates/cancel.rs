@@ -21,5 +21,5 @@ pub(crate) async fn cancel(
     Call { caller, body }: Call<Cancel>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     let cancelled = app.engine.cancel(caller, gate, body.reason.unwrap_or_default()).await?;
-    Ok(Json(view::brief(&app.engine, cancelled).await?))
+    Ok(Json(view::written(&app.engine, cancelled).await?))
 }

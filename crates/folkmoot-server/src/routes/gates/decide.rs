@@ -74,5 +74,5 @@ async fn say(
     let reason = reason.unwrap_or_default();
     let verdict = Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer };
     let decided = app.engine.decide(caller, verdict).await?;
-    Ok(Json(view::brief(&app.engine, decided).await?))
+    Ok(Json(view::written(&app.engine, decided).await?))
 }

@@ -22,5 +22,5 @@ pub(crate) async fn extend(
     Call { caller, body }: Call<Extend>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     let extended = app.engine.extend(caller, Extension { gate, timeout: body.timeout_ms }).await?;
-    Ok(Json(view::brief(&app.engine, extended).await?))
+    Ok(Json(view::written(&app.engine, extended).await?))
 }

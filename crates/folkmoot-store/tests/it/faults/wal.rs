@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_store::{GateQuery, ManualClock, Sqlite, Store};
+use folkmoot_store::{Error, GateQuery, ManualClock, Sqlite, Store};
 use futures_util::future::join_all;
 
 use crate::support::*;
@@ -73,6 +73,41 @@ async fn a_long_read_does_not_hold_up_the_writer() {
     assert!(wal > 33 << 20, "the log is only {wal} bytes: this proves nothing");
     assert_eq!(seen(&snapshot), 1);
     assert!(slowest < Duration::from_secs(2), "one command took {slowest:?}");
+}
+
+/// A connection that was cut off may still hold the store when the server ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_is_closed_whoever_still_holds_it() {
+    let place = InSqlite::new().await.unwrap();
+    let store = Arc::new(Sqlite::open(&place.path(), Arc::new(ManualClock::at(noon()))).unwrap());
+    let gate = an_open_gate(&*store).await;
+    let holders: Vec<_> = (0..8)
+        .map(|n| {
+            let (store, id) = (store.clone(), gate.id.clone());
+            tokio::spawn(async move {
+                loop {
+                    let done = if n % 2 == 0 { store.gate(&id).await.map(drop) } else { write(&store).await };
+                    if let Err(error) = done {
+                        return error;
+                    }
+                }
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    tokio::time::timeout(Duration::from_secs(10), store.close()).await.expect("it closes");
+    let files: Vec<_> =
+        std::fs::read_dir(place.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(files, ["folkmoot.db"]);
+    for holder in holders {
+        assert_eq!(holder.await.unwrap(), Error::Stopped("it was closed".to_owned()));
+    }
+    // Once is enough, and twice is no harm.
+    store.close().await;
+}
+
+async fn write(store: &Sqlite) -> Result<(), Error> {
+    store.execute(open(agent("agent-a"), opening())).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

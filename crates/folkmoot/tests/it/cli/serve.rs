@@ -48,3 +48,15 @@ fn a_configuration_that_is_not_right_is_refused() {
     let ended = desk.run(&["serve", "--listen", "127.0.0.1:0", "--config", "/nowhere.toml"]);
     assert_eq!((ended.code, ended.stderr.contains("/nowhere.toml cannot be read")), (1, true), "{ended:?}");
 }
+
+#[test]
+fn what_a_killed_server_left_behind_is_gone_before_the_next_one_is_ready() {
+    let server = Server::start();
+    let data = server.kill();
+    assert!(data.path().join("server.json").exists(), "a server that is killed cannot tidy up");
+    // One that never becomes ready: there is no such database.
+    let ended =
+        super::run(folkmoot(data.path()).args(["serve", "--listen", "127.0.0.1:0", "--database", "host=/nowhere"]));
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(!data.path().join("server.json").exists(), "it would lead others to a server that is dead");
+}

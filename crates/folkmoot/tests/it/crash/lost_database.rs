@@ -1,0 +1,215 @@
+//! A database that goes away under load and comes back: every answer in between is a 503 in bounded time, none is a lie.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{UnixListener, UnixStream},
+    sync::watch,
+};
+
+use super::{
+    load::Load,
+    postgres,
+    process::{Home, Process},
+    random::Random,
+};
+use crate::server::{ALICE, ROBOT};
+use folkmoot_api::{
+    core::{Status, gate::Choice},
+    wire::{GateQuery, OpenGate, Verdict},
+};
+
+/// What becomes of connections to the database.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Open,
+    /// Connections end, and no new ones are taken.
+    Cut,
+    /// Connections stay, but nothing passes; as when a cable is pulled.
+    Silent,
+    /// Cut as soon as a commit was confirmed.
+    CutAfterCommit,
+}
+
+/// A way to the database that we can close.
+struct Proxy {
+    folder: tempfile::TempDir,
+    way: Arc<watch::Sender<Way>>,
+}
+
+impl Proxy {
+    fn before(database: &str) -> Self {
+        let socket = Path::new(host(database)).join(".s.PGSQL.5432");
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let way = Arc::new(watch::Sender::new(Way::Open));
+        let open = way.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if *open.borrow() != Way::Cut {
+                    tokio::spawn(relay(client, socket.clone(), open.clone()));
+                }
+            }
+        });
+        Self { folder, way }
+    }
+
+    /// The same database, by this way.
+    fn database(&self, database: &str) -> String {
+        database.replacen(host(database), self.folder.path().to_str().expect("a path"), 1)
+    }
+
+    async fn closed(&self, way: Way, span: Duration) {
+        self.way.send_replace(way);
+        tokio::time::sleep(span).await;
+        self.way.send_replace(Way::Open);
+    }
+}
+
+fn host(database: &str) -> &str {
+    database.split(' ').find_map(|part| part.strip_prefix("host=")).expect("a folder with a socket")
+}
+
+async fn relay(mut client: UnixStream, socket: PathBuf, state: Arc<watch::Sender<Way>>) {
+    let mut way = state.subscribe();
+    let Ok(mut server) = UnixStream::connect(socket).await else { return };
+    let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        if way.wait_for(|way| *way != Way::Silent).await.is_err() || *way.borrow() == Way::Cut {
+            return;
+        }
+        tokio::select! {
+            _ = way.changed() => {}
+            read = client.read(&mut asked) => match read {
+                Ok(n @ 1..) => if server.write_all(&asked[..n]).await.is_err() { return },
+                _ => return,
+            },
+            read = server.read(&mut answered) => match read {
+                Ok(n @ 1..) => {
+                    let committed = answered[..n].windows(7).any(|word| word == b"COMMIT\0");
+                    if committed && *way.borrow() == Way::CutAfterCommit {
+                        state.send_replace(Way::Cut);
+                        // The others go first, so that whoever hears of the commit finds them gone.
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        let _ = client.write_all(&answered[..n]).await;
+                        return;
+                    }
+                    if client.write_all(&answered[..n]).await.is_err() {
+                        return;
+                    }
+                }
+                _ => return,
+            },
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_cut_off_for_a_while_loses_and_doubles_nothing() {
+    lost("cut", &[(Way::Cut, 2500), (Way::Cut, 300)], Duration::from_secs(6)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_falls_silent_for_a_while_loses_and_doubles_nothing() {
+    lost("silent", &[(Way::Silent, 2500), (Way::Silent, 12_000)], Duration::from_secs(12)).await;
+}
+
+/// What was written is not called unwritten because something that goes into the answer could not be read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_lost_after_the_commit_leaves_no_false_denial() {
+    let Some(database) = postgres::schema().await else { return };
+    let (near, proxy) = (Home::on(&database).start().await, Proxy::before(&database));
+    let far = Home::on(&proxy.database(&database)).start().await;
+    let open = OpenGate { summary: "Deploy".to_owned(), ..OpenGate::default() };
+    let gate = near.client(ROBOT).open_gate(&open, None).await.expect("it opens");
+    proxy.way.send_replace(Way::CutAfterCommit);
+    let approve = async |server: &Process| {
+        server.client(ALICE).decide(&gate.id, Choice::Approve, &Verdict::default(), Some("key")).await
+    };
+    let answer = approve(&far).await;
+    let decided = near.client(ALICE).gate(&gate.id).await.expect("it can be read");
+    assert_eq!(decided.status, Status::Approved, "it was not committed: this proves nothing");
+    match answer {
+        Ok(answer) => assert_eq!(answer.decision, decided.decision),
+        Err(error) => assert_eq!(error.code(), Some("outcome_unknown"), "{error:?}"),
+    }
+    proxy.way.send_replace(Way::Open);
+    let repeated = eventually(async || approve(&far).await.ok()).await;
+    assert_eq!(repeated.decision, decided.decision);
+}
+
+/// Asks until there is an answer.
+async fn eventually<T>(ask: impl AsyncFn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "it does not come back");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn lost(what: &str, times: &[(Way, u64)], patience: Duration) {
+    let Some(database) = postgres::schema().await else { return };
+    let proxy = Proxy::before(&database);
+    let home = Home::on(&proxy.database(&database));
+    let (server, mut random) = (home.start().await, Random::seeded(what));
+    let load = Load::new(200);
+    load.serve([&server.client]);
+    let crowd = load.start(8, &mut random);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let mut slowest_read = Duration::ZERO;
+    for (way, millis) in times {
+        let before = load.ledger().acknowledgements();
+        assert!(before > 0, "nothing was acknowledged before");
+        let client = server.client(ALICE);
+        let reading = async {
+            let (mut slowest, begun, mut unready) = (Duration::ZERO, Instant::now(), 0);
+            while begun.elapsed() < Duration::from_millis(*millis) {
+                let asked = Instant::now();
+                if let Err(error) = client.ready().await {
+                    assert_eq!(error.code(), Some("not_ready"), "{error:?}");
+                    unready += 1;
+                }
+                if let Err(error) = client.gates(&GateQuery::default()).await {
+                    assert_eq!(error.code(), Some("database_unavailable"), "{error:?}");
+                }
+                slowest = slowest.max(asked.elapsed());
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            assert!(
+                unready > 0 || *millis < 5000 && *way == Way::Silent || *millis < 1000,
+                "it says that it is ready without a database"
+            );
+            slowest
+        };
+        let (slowest, ()) = tokio::join!(reading, proxy.closed(*way, Duration::from_millis(*millis)));
+        slowest_read = slowest_read.max(slowest);
+        // It comes back by itself.
+        let (back, lost) = (Instant::now(), load.ledger().acknowledgements());
+        while load.ledger().acknowledgements() < lost + 20 {
+            assert!(back.elapsed() < Duration::from_secs(15), "{what}: it does not come back: {}", server.said());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        println!("{what} for {millis} ms: {} ms until 20 calls were acknowledged again", back.elapsed().as_millis());
+    }
+    crowd.finish().await;
+    let ledger = load.ledger();
+    println!(
+        "{what}: acknowledged {} gates and {} decisions; failures {:?}, {:?} at most; reads {slowest_read:?} at most",
+        ledger.opens, ledger.decisions, ledger.failures, ledger.slowest_failure
+    );
+    assert!(ledger.slowest_failure < patience, "an answer took {:?}", ledger.slowest_failure);
+    assert!(slowest_read < Duration::from_secs(10), "two reads took {slowest_read:?}");
+    let codes: Vec<_> = ledger.failures.keys().map(String::as_str).collect();
+    assert!(
+        !codes.is_empty() && codes.iter().all(|code| ["database_unavailable", "outcome_unknown"].contains(code)),
+        "{codes:?}"
+    );
+}

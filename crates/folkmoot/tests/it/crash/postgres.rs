@@ -1,0 +1,18 @@
+//! A schema of our own in the database that `cargo xtask test` starts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Its address; `None` where there is none, which is said.
+pub(super) async fn schema() -> Option<String> {
+    let Some(url) = std::env::var("FOLKMOOT_TEST_POSTGRES").ok().filter(|url| !url.is_empty()) else {
+        super::skipped("no PostgreSQL (FOLKMOOT_TEST_POSTGRES is not set); use `cargo xtask test`");
+        return None;
+    };
+    static SCHEMAS: AtomicU64 = AtomicU64::new(0);
+    let schema = format!("crash_{}_{}", std::process::id(), SCHEMAS.fetch_add(1, Ordering::Relaxed));
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL answers");
+    let connection = tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.expect("a schema");
+    connection.abort();
+    Some(format!("{url} options='-c search_path={schema}'"))
+}

@@ -1,0 +1,85 @@
+//! SIGTERM, as a service manager sends it: everybody in flight is answered, and one closed file stays behind.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use super::{load::Load, number, process::Home, random::Random};
+use crate::server::{ALICE, signal};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sigterm_under_load_drains_and_closes() {
+    let rounds = number("FOLKMOOT_TERMS", 5);
+    let (home, mut random) = (Home::new(), Random::seeded("SIGTERM"));
+    let load = Load::new(2000);
+    let mut server = home.start().await;
+    load.serve([&server.client]);
+    let crowd = load.start(8, &mut random);
+    let (mut slowest, mut whole) = (Duration::ZERO, 0);
+    for round in 0..rounds {
+        tokio::time::sleep(Duration::from_millis(100 + random.below(200))).await;
+        // Connections that look at every byte: an answer that has begun also ends.
+        let url = server.client.url().to_owned();
+        let readers: Vec<_> = (0..3).map(|_| url.clone()).map(|url| std::thread::spawn(move || read(&url))).collect();
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let told = Instant::now();
+        signal(server.pid(), "TERM");
+        let status = server.ended(Duration::from_secs(6)).await;
+        slowest = slowest.max(told.elapsed());
+        assert_eq!(status.code(), Some(0), "round {round}: {}", server.said());
+        for reader in readers {
+            whole += reader.join().expect("no answer was cut off");
+        }
+        assert_closed(&home);
+        // The newest are those at risk; all are compared at the end.
+        let fresh = load.ledger().fresh().into_iter().rev().take(40).collect();
+        server = home.start().await;
+        load.serve([&server.client]);
+        load.still_holds(fresh).await;
+    }
+    crowd.finish().await;
+    let ledger = load.ledger();
+    println!(
+        "{rounds} times SIGTERM, {slowest:?} at most; {} acknowledged, {} cut off or refused, {whole} answers read whole",
+        ledger.acknowledgements(),
+        ledger.doubts()
+    );
+    assert!(slowest < Duration::from_secs(5), "one took {slowest:?}");
+    assert!(ledger.decisions > 50 && whole > 5, "too little happened: this proves nothing");
+}
+
+/// The database is one file, and nothing says that a server runs.
+fn assert_closed(home: &Home) {
+    let left: Vec<_> = std::fs::read_dir(home.data())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !["folkmoot.db", "lock", "tokens.json"].contains(&name.as_str()))
+        .collect();
+    assert_eq!(left, [""; 0], "the database was not closed, or server.json stayed");
+}
+
+/// Asks until nobody answers; returns how many answers there were, each of them whole.
+fn read(url: &str) -> u64 {
+    let address = url.strip_prefix("http://").expect("an address");
+    for answers in 0..10_000 {
+        let Ok(mut stream) = TcpStream::connect(address) else { return answers };
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let ask = format!(
+            "GET /v1/gates?limit=200 HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {ALICE}\r\nconnection: close\r\n\r\n"
+        );
+        let mut answer = Vec::new();
+        let read = stream.write_all(ask.as_bytes()).and_then(|()| stream.read_to_end(&mut answer));
+        if answer.is_empty() {
+            // Never begun, which whoever asked can tell.
+            continue;
+        }
+        let text = String::from_utf8(answer).expect("text");
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("a head was cut off: {text} {read:?}"));
+        let length =
+            head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        assert_eq!(length, Some(body.len()), "an answer was cut off ({read:?}): {head}");
+    }
+    panic!("it never ends")
+}
