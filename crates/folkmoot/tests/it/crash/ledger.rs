@@ -85,7 +85,7 @@ impl Ledger {
         assert!(lost.is_empty(), "{} of {} are wrong: {}", lost.len(), self.gates.len(), lost.join("; "));
         let titles: HashSet<_> = found.values().map(|gate| &gate.title).collect();
         assert_eq!(titles.len(), found.len(), "a gate was opened twice");
-        let invented: Vec<_> = found.keys().filter(|id| !self.gates.contains_key(id)).collect();
+        let invented: Vec<_> = found.keys().filter(|id| !self.gates.contains_key(*id)).collect();
         assert!(invented.is_empty(), "nobody was told of {invented:?}");
         for gate in &self.waited {
             assert_eq!(gate.decision, found[&gate.id].decision, "a waiter was told something else");
