@@ -175,6 +175,7 @@ async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
     let settings =
         "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'";
     client.batch_execute(settings).await.map_err(failed)?;
+    client.batch_execute(super::PLANS).await.map_err(failed)?;
     let statements = Box::new(Statements::prepare(&client).await.map_err(failed)?);
     Ok(Link::Up { client, statements, driver })
 }
