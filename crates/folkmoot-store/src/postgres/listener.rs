@@ -7,7 +7,7 @@ use tokio::{
     sync::{Notify, mpsc},
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
-use tokio_postgres::{AsyncMessage, Client, Config, types::ToSql};
+use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
 use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, select_events, silent, tls::Tls};
 use crate::{
@@ -63,6 +63,8 @@ impl Listener {
 
     async fn follow(&self, client: &Client, tell: &mut mpsc::Receiver<()>) -> Result<(), Error> {
         timeout(PATIENCE, client.batch_execute("LISTEN folkmoot")).await.map_err(|_| silent())?.map_err(failed)?;
+        let events = timeout(PATIENCE, client.prepare(&dollars(&select_events()))).await;
+        let events = events.map_err(|_| silent())?.map_err(failed)?;
         let mut tick = interval(RESCAN);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut notify_from = Instant::now();
@@ -70,16 +72,16 @@ impl Listener {
         loop {
             tokio::select! {
                 _ = tick.tick() => {
-                    self.rescan(client).await?;
+                    self.rescan(client, &events).await?;
                     // A node that only reads keeps the database's time too: it looks for timers that are due.
                     let clock = timeout(PATIENCE, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
                     self.time.learn(clock.map_err(failed)?.int(0)?);
                 }
                 notified = tell.recv() => match notified {
-                    Some(()) => self.rescan(client).await?,
+                    Some(()) => self.rescan(client, &events).await?,
                     None => return Err(Error::Unavailable("closed by the database".to_owned())),
                 },
-                () = self.gap.notified() => self.rescan(client).await?,
+                () = self.gap.notified() => self.rescan(client, &events).await?,
                 () = self.hint.notified() => owed = true,
                 () = sleep_until(notify_from), if owed => {
                     owed = false;
@@ -91,13 +93,12 @@ impl Listener {
         }
     }
 
-    async fn rescan(&self, client: &Client) -> Result<(), Error> {
-        let sql = dollars(&select_events());
+    async fn rescan(&self, client: &Client, events: &Statement) -> Result<(), Error> {
         loop {
             let (after, limit) = (rows::int(self.recent.last()), i64::from(CATCH_UP));
             let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
             let found =
-                timeout(PATIENCE, client.query(&sql, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
+                timeout(PATIENCE, client.query(events, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
             let events: Vec<_> =
                 found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
             self.recent.offer(&events);
