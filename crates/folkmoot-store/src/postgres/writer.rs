@@ -174,8 +174,8 @@ async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
     });
     // The plans are made while the tables may still be empty, when to read all of one looks cheapest, and are kept while
     // it grows. But the writer only ever looks up single rows.
-    let settings = "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s';
-                    SET lock_timeout = '5s'; SET enable_seqscan = off";
+    let settings =
+        "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'";
     client.batch_execute(settings).await.map_err(failed)?;
     client.batch_execute(super::PLANS).await.map_err(failed)?;
     let statements = Box::new(Statements::prepare(&client).await.map_err(failed)?);
