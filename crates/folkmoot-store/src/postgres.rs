@@ -160,7 +160,7 @@ impl Store for Postgres {
         loop {
             match self.recent.after(after) {
                 After::Events(events) => return Ok(events),
-                After::Forgotten => return Ok(self.events(after, CATCH_UP).await?.into_iter().map(Arc::new).collect()),
+                After::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
                 After::Nothing => self.recent.grown_past(after).await,
             }
         }

@@ -8,6 +8,8 @@ use std::{
 use folkmoot_core::Event;
 use tokio::sync::Notify;
 
+use crate::Error;
+
 /// How many events are kept.
 const KEPT: usize = 8192;
 
@@ -88,4 +90,12 @@ impl Recent {
             grown.await;
         }
     }
+}
+
+/// What was read by somebody who had fallen behind a log that goes on.
+pub(crate) fn caught_up(events: Vec<Event>) -> Result<Vec<Arc<Event>>, Error> {
+    if events.is_empty() {
+        return Err(Error::Unreadable("the log ends before its head: its tail is missing".to_owned()));
+    }
+    Ok(events.into_iter().map(Arc::new).collect())
 }
