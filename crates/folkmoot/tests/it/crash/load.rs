@@ -42,10 +42,10 @@ pub(super) struct Load {
 
 /// What is asked of a server.
 enum Call {
-    Open(OpenGate),
+    Open(Box<OpenGate>),
     /// With exactly this key.
     Again(Box<Call>, String),
-    Decide(&'static str, Gate, Choice),
+    Decide(&'static str, Box<Gate>, Choice),
     Look(GateId),
 }
 
@@ -146,7 +146,7 @@ impl Load {
 
     async fn say(&self, token: &'static str, gate: &Gate, choice: Choice) -> Result<Gate, Box<Problem>> {
         let key = format!("{choice} {} {token}", gate.title);
-        let (answer, key) = self.insist(&key, &Call::Decide(token, gate.clone(), choice)).await?;
+        let (answer, key) = self.insist(&key, &Call::Decide(token, Box::new(gate.clone()), choice)).await?;
         let reviewer = if token == ALICE { "alice" } else { "bob" };
         let said = answer.decision.as_ref().map(|decision| (decision.reviewer.as_str(), decision.reason.as_str()));
         let voted = answer
@@ -178,7 +178,7 @@ async fn write(load: Load, writer: u64, mut random: Random, waiters: Arc<tokio::
             }],
             ..OpenGate::default()
         };
-        let open = Call::Open(open);
+        let open = Call::Open(Box::new(open));
         let (gate, key) = load.insist(&title, &open).await.unwrap_or_else(|problem| panic!("{title}: {problem:?}"));
         assert_eq!(gate.title, title);
         load.ledger().opened(&gate);

@@ -45,8 +45,8 @@ struct Proxy {
 impl Proxy {
     fn before(database: &str) -> Self {
         let socket = Path::new(host(database)).join(".s.PGSQL.5432");
-        let folder = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
         let way = Arc::new(watch::Sender::new(Way::Open));
         let open = way.clone();
         tokio::spawn(async move {

@@ -39,7 +39,7 @@ async fn a_gate_that_became_overdue_while_the_server_was_down_is_timed_out() {
     let refused = Arc::new(AtomicU64::new(0));
     let mut hammering = JoinSet::new();
     for n in 0..4 {
-        hammering.spawn(hammer(home.listen, ids.iter().cloned().skip(n).step_by(4).collect(), refused.clone()));
+        hammering.spawn(hammer(home.listen, ids.iter().skip(n).step_by(4).cloned().collect(), refused.clone()));
     }
     tokio::time::sleep(Duration::from_millis(20)).await;
     let server = home.start().await;

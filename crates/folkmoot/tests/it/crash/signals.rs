@@ -53,8 +53,8 @@ async fn sigterm_under_load_drains_and_closes() {
 /// The database is one file, and nothing says that a server runs.
 fn assert_closed(home: &Home) {
     let left: Vec<_> = std::fs::read_dir(home.data())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .expect("the folder is there")
+        .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
         .filter(|name| !["folkmoot.db", "lock", "tokens.json"].contains(&name.as_str()))
         .collect();
     assert_eq!(left, [""; 0], "the database was not closed, or server.json stayed");
