@@ -167,6 +167,10 @@ pub(crate) const IDEMPOTENCY: Table = Table {
     ],
 };
 
+/// Every table that commands write.
+pub(crate) const WRITTEN: [Table; 10] =
+    [GATES, EVENTS, ARTIFACTS, SESSIONS, RUNS, TIMERS, OUTBOX, PRINCIPALS, TOKENS, IDEMPOTENCY];
+
 impl Table {
     /// The columns by name, separated by commas.
     pub(crate) fn names(&self) -> String {

@@ -409,20 +409,8 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
         let gates = rows::GATES.names();
-        let written = [
-            rows::GATES,
-            rows::EVENTS,
-            rows::ARTIFACTS,
-            rows::SESSIONS,
-            rows::RUNS,
-            rows::TIMERS,
-            rows::OUTBOX,
-            rows::PRINCIPALS,
-            rows::TOKENS,
-            rows::IDEMPOTENCY,
-        ];
         let mut insert = HashMap::new();
-        for table in &written {
+        for table in &rows::WRITTEN {
             insert.insert(table.name, client.prepare(&insert_many(table)).await?);
         }
         let by_id =

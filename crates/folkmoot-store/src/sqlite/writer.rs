@@ -357,18 +357,6 @@ impl Statements {
             let (name, columns) = (table.name, table.names());
             (name, format!("INSERT INTO {name} ({columns}) VALUES ({}){}", places.join(", "), table.on_conflict()))
         };
-        let written = [
-            rows::GATES,
-            rows::EVENTS,
-            rows::ARTIFACTS,
-            rows::SESSIONS,
-            rows::RUNS,
-            rows::TIMERS,
-            rows::OUTBOX,
-            rows::PRINCIPALS,
-            rows::TOKENS,
-            rows::IDEMPOTENCY,
-        ];
         Self {
             load_gate: format!("SELECT {gates} FROM gates WHERE id = ?1"),
             load_twin: format!(
@@ -376,7 +364,7 @@ impl Statements {
             ),
             load_run: format!("SELECT {} FROM runs WHERE id = ?1", rows::RUNS.names()),
             load_token: format!("SELECT {} FROM tokens WHERE id = ?1", rows::TOKENS.names()),
-            insert: written.iter().map(insert).collect(),
+            insert: rows::WRITTEN.iter().map(insert).collect(),
         }
     }
 }
