@@ -99,7 +99,8 @@ impl Load {
     /// One of the servers; waits until there is one.
     pub(super) async fn server(&self, which: usize) -> Client {
         let mut servers = self.servers.subscribe();
-        let some = timeout(PATIENCE, servers.wait_for(|servers| !servers.is_empty())).await.expect("there is a server");
+        let some =
+            timeout(3 * PATIENCE, servers.wait_for(|servers| !servers.is_empty())).await.expect("there is a server");
         let servers = some.expect("the load lives");
         servers[which % servers.len()].clone()
     }
