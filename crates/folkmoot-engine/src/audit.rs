@@ -80,7 +80,8 @@ impl Engine {
         loop {
             let rows: Vec<Token> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
             let known = logged.clone();
-            loop {
+            let end = self.0.store.head().await?.position;
+            while position < end {
                 let events = self.0.store.events(position, PAGE).await?;
                 let Some(last) = events.last() else { break };
                 position = last.position;
