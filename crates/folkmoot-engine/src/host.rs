@@ -13,8 +13,8 @@ pub trait Host: Send + Sync + fmt::Debug + 'static {
     /// Passes the time.
     fn sleep(&self, span: Duration) -> Task;
 
-    /// 64 random bits that nobody can guess.
-    fn random(&self) -> u64;
+    /// 128 random bits that nobody can guess.
+    fn random(&self) -> u128;
 }
 
 /// Tokio, and the operating system's randomness.
@@ -31,7 +31,9 @@ impl Host for TokioHost {
         Box::pin(tokio::time::sleep(span))
     }
 
-    fn random(&self) -> u64 {
-        getrandom::u64().expect("the operating system has randomness")
+    fn random(&self) -> u128 {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the operating system has randomness");
+        u128::from_ne_bytes(bytes)
     }
 }

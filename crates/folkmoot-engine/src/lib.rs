@@ -152,7 +152,6 @@ impl Engine {
     }
 
     fn new_command_id(&self) -> CommandId {
-        let [high, low] = [self.0.host.random(), self.0.host.random()];
-        format!("cmd-{high:016x}{low:016x}").parse().expect("letters, digits and a dash are an id")
+        format!("cmd-{:032x}", self.0.host.random()).parse().expect("letters, digits and a dash are an id")
     }
 }

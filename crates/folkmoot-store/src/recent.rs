@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::Error;
 
 /// How many events are kept.
-const KEPT: usize = 8192;
+const KEPT: usize = 2048;
 
 /// The end of the log as this node knows it. It only ever grows, without a gap.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ pub struct Opened {
 impl Engine {
     /// A new gate's id.
     pub fn new_gate_id(&self, opening_run: Option<&folkmoot_core::RunId>, phase: &folkmoot_core::Phase) -> GateId {
-        GateId::new(opening_run, phase, self.now(), self.0.host.random())
+        GateId::new(opening_run, phase, self.now(), self.0.host.random() as u64)
     }
 
     /// Opens a gate.

@@ -71,12 +71,11 @@ impl Engine {
 
     /// A secret of 256 bits.
     pub fn new_secret(&self) -> String {
-        let words: Vec<String> = (0..4).map(|_| format!("{:016x}", self.0.host.random())).collect();
-        format!("fm_{}", words.concat())
+        format!("fm_{:032x}{:032x}", self.0.host.random(), self.0.host.random())
     }
 
     fn new_token_id(&self) -> TokenId {
-        format!("tok-{:016x}", self.0.host.random()).parse().expect("letters, digits and a dash are an id")
+        format!("tok-{:016x}", self.0.host.random() as u64).parse().expect("letters, digits and a dash are an id")
     }
 }
 
