@@ -242,11 +242,11 @@ impl Work {
         let (inserted, updated, committed) =
             tokio::join!(biased; join_all(writes), join_all(updates), client.batch_execute("COMMIT"));
         for result in inserted.into_iter().chain(updated).chain([committed.map(|()| 0)]) {
-            result.map_err(|error| match failed(error) {
-                // The COMMIT was sent with the rest. Whichever answer is the first that is missing, it may have been
-                // done.
-                Error::Unavailable(_) => Failure::Unknown,
-                error => Failure::RolledBack(error),
+            result.map_err(|error| match (error.code().is_some(), failed(error)) {
+                // The COMMIT was sent with the rest. Whichever answer is the first that is missing, or is not the
+                // database's own, it may have been done.
+                (false, _) | (true, Error::Unavailable(_)) => Failure::Unknown,
+                (true, error) => Failure::RolledBack(error),
             })?;
         }
         Ok(())

@@ -110,6 +110,8 @@ impl Load {
     async fn insist(&self, key: &str, call: &Call) -> Result<(Gate, String), Box<Problem>> {
         let begun = Instant::now();
         let (mut tries, mut certain) = (0, 0);
+        // Once a try's fate is unknown, a later one that wrote nothing says nothing about it: the key must stay.
+        let mut in_doubt = false;
         loop {
             let attempt = format!("{key}/{certain}");
             let client = self.server(tries).await;
@@ -121,12 +123,12 @@ impl Load {
             };
             match &error {
                 Error::Problem(problem) if problem.status == 503 => match problem.code.as_str() {
-                    "outcome_unknown" | "stopped" => {}
-                    "database_unavailable" | "disk_full" | "busy" => certain += 1,
+                    "outcome_unknown" | "stopped" => in_doubt = true,
+                    "database_unavailable" | "disk_full" | "busy" => certain += u32::from(!in_doubt),
                     _ => panic!("{attempt}: {problem:?}"),
                 },
                 Error::Problem(problem) => return Err(problem.clone()),
-                Error::Unreachable { .. } => {}
+                Error::Unreachable { .. } => in_doubt = true,
                 Error::Foreign { .. } => panic!("{attempt}: {error}"),
             }
             self.ledger().failed(&error, asked.elapsed());
