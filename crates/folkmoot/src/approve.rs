@@ -1,13 +1,15 @@
 //! `folkmoot approve`: let a gate's run pass.
 
 use anyhow::Result;
-use folkmoot_api::{core::gate::Choice, wire::Verdict};
+use folkmoot_api::{Client, core::gate::Choice, wire::Verdict};
 
 use crate::{
+    cli::As,
     connection::Connection,
     context::Context,
     decide::{self, Deciding},
     exit::Exit,
+    find,
 };
 
 /// Approve what a gate asks for
@@ -33,11 +35,17 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let reason = args.reason.or(args.comment);
     let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
-    let mut exit = Exit::Done;
+    // All of them are found before the first is decided: a slip in one id must not leave half of it done.
+    let mut found = Vec::with_capacity(ids.len());
     for id in ids {
+        let find = async |client: &Client| find::any(client, id).await;
+        found.push(connection.ask(ctx, As::You, find).await?);
+    }
+    let mut exit = Exit::Done;
+    for id in found {
         let verdict = Verdict { reason: reason.clone(), force: args.force, ..Verdict::default() };
         let deciding = Deciding { choice: Choice::Approve, verdict, ask: !args.yes };
-        match decide::run(ctx, connection, id, deciding).await? {
+        match decide::run(ctx, connection, Some(id.as_str()), deciding).await? {
             Exit::Done => {}
             other => exit = other,
         }

@@ -1,6 +1,9 @@
 //! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
 
-use super::{ArtifactRef, Content, Gate, GateEvent, OnTimeout, Risk, open::one_line};
+use super::{
+    ArtifactRef, Content, Gate, GateEvent, OnTimeout, Risk,
+    open::{first_line, one_line},
+};
 use crate::{Deadline, Digest, GateId, Principal, Refusal, Timestamp, text};
 
 /// What the requester changes; what is `None` stays.
@@ -18,11 +21,11 @@ pub struct Amendment {
     pub artifacts: Option<Vec<ArtifactRef>>,
 }
 
-/// Judges an amendment; `None` where it changes nothing. `summary` is the text that stands, unless it was erased.
+/// Judges an amendment; `None` where it changes nothing. `standing` is the summary's text that stands, unless it was erased.
 pub(crate) fn amend(
     gate: &Gate,
     amendment: &Amendment,
-    summary: Option<&str>,
+    standing: Option<&str>,
     by: &Principal,
     now: Timestamp,
 ) -> Result<Option<GateEvent>, Refusal> {
@@ -30,12 +33,17 @@ pub(crate) fn amend(
     if gate.requested_by != by.name {
         return Err(Refusal::NotRequester { requester: gate.requested_by.clone(), verb: "amend" });
     }
-    let Some(summary) = amendment.summary.as_deref().or(summary) else {
+    let Some(summary) = amendment.summary.as_deref().or(standing) else {
         return Err(Refusal::invalid("summary", "was erased; send a new one with this change"));
     };
     let mut content = gate.content.clone();
     text::check_filled("summary", summary, text::SUMMARY_BYTES_MAX)?;
     content.summary = Digest::of(summary.as_bytes());
+    // A title that was only the summary's first line follows the summary: it must not promise what is no longer asked.
+    let was_first_line = standing.is_some_and(|old| one_line(first_line(old)).is_ok_and(|line| line == content.title));
+    if amendment.title.is_none() && was_first_line {
+        content.title = one_line(first_line(summary))?;
+    }
     if let Some(title) = &amendment.title {
         content.title = one_line(title)?;
     }

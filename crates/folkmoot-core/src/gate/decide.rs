@@ -26,8 +26,12 @@ pub struct Verdict {
 
 /// Judges a verdict. Every rule that can refuse one is here.
 pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
-    may_decide(gate, verdict, by)?;
+    if !by.role.decides() {
+        return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
+    }
+    // Whoever comes too late is told who won, whether or not they could have decided.
     let votes = gate.must_be_open(now)?;
+    may_decide(gate, verdict, by)?;
     check_content(gate, verdict)?;
     check_words(gate, verdict)?;
     if votes.iter().any(|vote| vote.reviewer == by.name) && !verdict.force {
@@ -69,9 +73,6 @@ fn is_one_side(one: Choice, other: Choice) -> bool {
 }
 
 fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refusal> {
-    if !by.role.decides() {
-        return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
-    }
     if let Some(claimed) = verdict.reviewer.as_ref().filter(|claimed| **claimed != by.name) {
         return Err(Refusal::NotYou { claimed: claimed.clone(), name: by.name.clone() });
     }

@@ -176,7 +176,7 @@ pub(super) fn one_line(title: &str) -> Result<String, Refusal> {
     Ok(title.to_owned())
 }
 
-fn first_line(summary: &str) -> &str {
+pub(super) fn first_line(summary: &str) -> &str {
     let line = summary.trim().split(['\n', '\r']).next().unwrap_or_default();
     let mut end = line.len().min(text::TITLE_BYTES_MAX);
     while !line.is_char_boundary(end) {

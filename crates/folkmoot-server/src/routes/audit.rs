@@ -27,7 +27,7 @@ pub(crate) struct Part {
 ///
 /// With the hashes; docs/audit.md says how to check them without our code. Agents see what concerns their own gates.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", params(Part),
-    responses((status = 200, body = AuditPage), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn page(
     State(app): State<App>,
     who: Authenticated,
@@ -44,7 +44,7 @@ pub(crate) async fn page(
 ///
 /// Walks the whole chain, and compares every row with what the log says it should be.
 #[utoipa::path(get, path = "/v1/audit/verify", tag = "audit",
-    responses((status = 200, body = Verification), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = Verification), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result<Json<Verification>, ApiError> {
     let report = app.engine.verify(&who.principal).await?;
     Ok(Json(Verification {

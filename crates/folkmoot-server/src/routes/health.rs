@@ -20,7 +20,7 @@ pub(crate) async fn alive() -> &'static str {
 ///
 /// 503 while the database does not answer, and from the moment the server is told to end.
 #[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
-    responses((status = 200, body = String), (status = 503, body = Problem)))]
+    responses((status = 200, body = String), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, ApiError> {
     let unready = |detail: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail);
     if app.closing.is_cancelled() {

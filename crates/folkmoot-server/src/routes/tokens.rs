@@ -20,7 +20,7 @@ use crate::{
 ///
 /// Admins can. The secret is in this answer and nowhere else.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = NewToken,
-    responses((status = 201, body = Token), (status = "4XX", body = Problem)))]
+    responses((status = 201, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
     State(app): State<App>,
     Call { caller, body }: Call<NewToken>,
@@ -33,7 +33,7 @@ pub(crate) async fn create(
 ///
 /// Without their secrets. Admins can.
 #[utoipa::path(get, path = "/v1/tokens", tag = "tokens",
-    responses((status = 200, body = TokenList), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = TokenList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<TokenList>, ApiError> {
     let tokens = app.engine.tokens(&who.principal).await?;
     Ok(Json(TokenList { tokens: tokens.into_iter().map(|token| Token::new(token, None)).collect() }))
@@ -43,7 +43,7 @@ pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<J
 ///
 /// At once. Admins can.
 #[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
-    responses((status = 200, body = Token), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn revoke(
     State(app): State<App>,
     who: Authenticated,

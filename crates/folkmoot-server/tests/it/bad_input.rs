@@ -133,6 +133,11 @@ async fn a_decided_gate_says_what_was_decided_by_whom_and_when() {
     assert_eq!(problem["decision"]["reason"], "not today");
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("rejected by alice at 20"), "{detail}");
+    let named = node.opened(json!({"summary": "x", "reviewers": ["alice"]})).await;
+    let path = format!("/v1/gates/{}/approve", named["id"].as_str().unwrap());
+    assert_eq!(node.post("bob", &path, json!({})).await.code(), "not_a_reviewer");
+    node.post("alice", &path, json!({})).await;
+    assert_eq!(node.post("bob", &path, json!({})).await.code(), "gate_decided", "too late comes first");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::{
 ///
 /// Only its requester can. It gets a new revision and a new digest, and earlier votes are void.
 #[utoipa::path(patch, path = "/v1/gates/{id}", tag = "gates", params(("id" = String, Path)), request_body = Amend,
-    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn amend(
     State(app): State<App>,
     GatePath(gate): GatePath,

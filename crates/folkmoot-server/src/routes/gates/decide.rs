@@ -19,7 +19,7 @@ macro_rules! verbs {
     ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $choice:ident;)+) => {
         $($(#[doc = $doc])+
         #[utoipa::path(post, path = $path, tag = "gates", params(("id" = String, Path)), request_body = wire::Verdict,
-            responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+            responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
         pub(crate) async fn $verb(
             State(app): State<App>,
             GatePath(gate): GatePath,
@@ -53,7 +53,7 @@ verbs! {
 ///
 /// As `approve`, `reject`, `adjust` and `pause`, with the word in the body.
 #[utoipa::path(post, path = "/v1/gates/{id}/decide", tag = "gates", params(("id" = String, Path)), request_body = Decide,
-    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn decide(
     State(app): State<App>,
     GatePath(gate): GatePath,

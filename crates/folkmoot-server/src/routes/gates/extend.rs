@@ -15,7 +15,7 @@ use crate::{
 ///
 /// Counted from now; a deadline is never moved nearer.
 #[utoipa::path(post, path = "/v1/gates/{id}/extend", tag = "gates", params(("id" = String, Path)), request_body = Extend,
-    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn extend(
     State(app): State<App>,
     GatePath(gate): GatePath,

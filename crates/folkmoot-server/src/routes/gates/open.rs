@@ -22,7 +22,7 @@ use crate::{app::App, error::ApiError, extract::Call};
 /// the same is returned instead (200).
 #[utoipa::path(post, path = "/v1/gates", tag = "gates", request_body = OpenGate,
     params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
-    responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem)))]
+    responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result<Response, ApiError> {
     let Call { caller, body } = call;
     let texts: Vec<String> = body.artifacts.iter().map(|artifact| artifact.content.clone()).collect();

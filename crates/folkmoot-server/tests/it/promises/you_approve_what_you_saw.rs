@@ -43,3 +43,14 @@ async fn only_the_requester_changes_the_content() {
         assert_eq!(answer.code(), code);
     }
 }
+
+#[tokio::test]
+async fn a_title_that_was_the_first_line_follows_the_summary() {
+    let node = Node::start().await;
+    let gate = node.opened(json!({"summary": "Fix a typo\nin the readme"})).await;
+    let path = format!("/v1/gates/{}", gate["id"].as_str().unwrap());
+    let amend = async |body: &str| http::send(&node.url, "PATCH", &path, &token("agent-a"), &[], body).await.json();
+    assert_eq!(amend(r#"{"summary":"Delete the customers table"}"#).await["title"], "Delete the customers table");
+    assert_eq!(amend(r#"{"title":"Careful"}"#).await["title"], "Careful");
+    assert_eq!(amend(r#"{"summary":"Delete everything"}"#).await["title"], "Careful", "a title that was given stays");
+}
