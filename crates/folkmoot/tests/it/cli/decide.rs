@@ -12,7 +12,7 @@ fn an_id_may_be_cut_to_a_unique_end_or_beginning() {
     let both = desk.run(&["approve", "gate-"]);
     assert_eq!((both.code, both.stderr.contains("means 2 gates")), (1, true), "{both:?}");
     let none = desk.run(&["approve", "zzz"]);
-    assert_eq!((none.code, none.stderr.contains("is no pending gate")), (1, true), "{none:?}");
+    assert_eq!((none.code, none.stderr.contains("is no recent gate")), (1, true), "{none:?}");
     // Lists show the last eight digits; the beginning of those is enough.
     let shown = &second[second.len() - 8..];
     assert!(desk.say(&["approve", &shown[..7]]).starts_with("approved second"));
