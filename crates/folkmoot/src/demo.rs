@@ -26,7 +26,7 @@ use crate::{
     watch,
 };
 
-const SUMMARY: &str = include_str!("demo/summary.md");
+const SUMMARY: &str = include_str!("demo/request.md");
 const DIFF: &str = include_str!("demo/change.diff");
 const TESTS: &str = include_str!("demo/tests.txt");
 /// How long one wait lasts before the next begins.
