@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Event, Gate, Head, TokenId, chain, token::Token};
+use crate::{Broken, Digest, Event, Gate, Halt, Head, Question, TokenId, chain, token::Token};
 
 /// Something that the log, or a row, should not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,21 +92,80 @@ pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<Pr
         .collect()
 }
 
-/// Compares a gate's row with what its events make of it.
-pub fn check_row(stream: &str, row: Option<&Gate>, events: &[Event]) -> Option<Problem> {
-    let folded = Gate::fold(events.iter().map(|event| &event.fact));
-    match (row, folded) {
-        (_, Err(broken)) => Some(Problem::new(stream, format!("its events do not make a gate: {broken}"))),
-        (None, Ok(_)) => Some(Problem::new(stream, "the log has this gate, but its row is gone")),
-        (Some(row), Ok(folded)) if *row != folded => {
-            let problem = format!("its row ({}) disagrees with the log ({})", describe(row), describe(&folded));
-            Some(Problem::new(stream, problem))
+/// A row that is the fold of its stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A gate's.
+    Gate(Box<Gate>),
+    /// A question's.
+    Question(Box<Question>),
+    /// A halt's.
+    Halt(Box<Halt>),
+}
+
+impl Record {
+    /// The row that a stream makes; none where somebody only tried something.
+    pub fn fold(events: &[Event]) -> Result<Option<Record>, Broken> {
+        let facts = || events.iter().map(|event| &event.fact);
+        let first = events.first().map_or("", |first| first.fact.kind.as_ref());
+        match first.split('.').next() {
+            Some("question") => Ok(Some(Record::Question(Box::new(Question::fold(facts())?)))),
+            Some("halt") => Ok(Halt::fold(facts())?.map(|halt| Record::Halt(Box::new(halt)))),
+            _ => Ok(Some(Record::Gate(Box::new(Gate::fold(facts())?)))),
         }
-        (Some(_), Ok(_)) => None,
+    }
+
+    /// The digests of everything that it shows and keeps elsewhere.
+    pub fn contents(&self) -> Vec<Digest> {
+        match self {
+            Record::Gate(gate) => {
+                let artifacts = gate.content.artifacts.iter().map(|artifact| artifact.digest);
+                let edited = gate.decision().and_then(|decision| decision.edited);
+                std::iter::once(gate.content.summary).chain(artifacts).chain(edited).collect()
+            }
+            Record::Question(question) => vec![question.text],
+            Record::Halt(_) => Vec::new(),
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        match self {
+            Record::Gate(_) => "gate",
+            Record::Question(_) => "question",
+            Record::Halt(_) => "halt",
+        }
     }
 }
 
-fn describe(gate: &Gate) -> String {
-    let by = gate.decision().map(|decision| format!(" by {}", decision.reviewer)).unwrap_or_default();
-    format!("{}{by}, revision {}, {} events", gate.status(), gate.revision, gate.seq)
+/// Compares a row with what its events make of it.
+pub fn check_row(stream: &str, row: Option<&Record>, events: &[Event]) -> Option<Problem> {
+    let problem = match (row, Record::fold(events)) {
+        (_, Err(broken)) => format!("its events do not make a row: {broken}"),
+        (None, Ok(Some(folded))) => format!("the log has this {}, but its row is gone", folded.noun()),
+        (Some(row), Ok(None)) => format!("its row ({row}) is of something that never came to be"),
+        (Some(row), Ok(Some(folded))) if *row != folded => {
+            format!("its row ({row}) disagrees with the log ({folded})")
+        }
+        (Some(_), Ok(Some(_))) | (None, Ok(None)) => return None,
+    };
+    Some(Problem::new(stream, problem))
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Record::Gate(gate) => {
+                let by = gate.decision().map(|decision| format!(" by {}", decision.reviewer)).unwrap_or_default();
+                write!(f, "{}{by}, revision {}, {} events", gate.status(), gate.revision, gate.seq)
+            }
+            Record::Question(question) => {
+                let by = question.closure().map(|closure| format!(" by {}", closure.by)).unwrap_or_default();
+                write!(f, "{}{by}, {} events", question.status(), question.seq)
+            }
+            Record::Halt(halt) => {
+                let lifted = halt.lifted.as_ref().map_or("standing".to_owned(), |by| format!("lifted by {}", by.by));
+                write!(f, "{lifted}, {} events", halt.seq)
+            }
+        }
+    }
 }

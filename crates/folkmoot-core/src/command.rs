@@ -1,8 +1,11 @@
 //! Commands: what somebody wants done, and which rows must be read to judge it.
 
 use crate::{
-    CommandId, Digest, Gate, GateId, Name, Principal, RunId, TokenId,
+    CommandId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId, RunId, TokenId,
+    clearance::Others,
     gate::{Amendment, Extension, Opening, Policy, Verdict},
+    halt::Raising,
+    question::{self, Asking, Closing},
     run::Run,
     token::{Minting, Token},
 };
@@ -85,6 +88,32 @@ pub enum Action {
         /// Which one.
         gate: GateId,
     },
+    /// Asks.
+    Ask {
+        /// What is asked.
+        asking: Box<Asking>,
+        /// What questions of this type do.
+        usual: question::Usual,
+    },
+    /// Answers, denies, skips or cancels a question.
+    Close(Closing),
+    /// The asker of a denied question has heard it.
+    Fetch {
+        /// Which one.
+        question: QuestionId,
+    },
+    /// A question's timer came round.
+    Lapse {
+        /// Which one.
+        question: QuestionId,
+    },
+    /// Raises a halt.
+    Raise(Raising),
+    /// Lifts a halt.
+    Lift {
+        /// Which one.
+        halt: HaltId,
+    },
     /// Makes a token.
     Mint(Minting),
     /// Ends a token.
@@ -103,6 +132,10 @@ pub struct Needs<'a> {
     pub summary: bool,
     /// This requester's pending gate with this dedupe key.
     pub twin: Option<(&'a Name, &'a str)>,
+    /// This question, and whether anything else holds what it holds.
+    pub question: Option<&'a QuestionId>,
+    /// This halt, and whether anything else holds what it holds.
+    pub halt: Option<&'a HaltId>,
     /// This run.
     pub run: Option<&'a RunId>,
     /// The principal of this name.
@@ -120,6 +153,12 @@ pub struct Loaded {
     pub summary: Option<String>,
     /// The pending gate with the same dedupe key.
     pub twin: Option<Gate>,
+    /// The question.
+    pub question: Option<Question>,
+    /// The halt.
+    pub halt: Option<Halt>,
+    /// What else holds the same agent, session and everyone.
+    pub others: Others,
     /// The run.
     pub run: Option<Run>,
     /// The principal.
@@ -144,6 +183,11 @@ impl Command {
             Action::Decide(verdict) => Needs { gate: Some(&verdict.gate), ..none },
             Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
             Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
+            Action::Ask { .. } | Action::Raise(_) => none,
+            Action::Close(Closing { question, .. }) | Action::Fetch { question } | Action::Lapse { question } => {
+                Needs { question: Some(question), ..none }
+            }
+            Action::Lift { halt } => Needs { halt: Some(halt), ..none },
             Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
             Action::Revoke { token } => Needs { token: Some(token), ..none },
         }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Fact, Gate, GateId, Refusal, RunId, Timestamp, run::Run, token::Token};
+use crate::{
+    Digest, Fact, Gate, GateId, Halt, Question, QuestionId, Refusal, RunId, Timestamp, run::Run, token::Token,
+};
 
 /// What the rules say to a command.
 #[derive(Clone, Debug)]
@@ -41,6 +43,10 @@ pub enum Outcome {
     Gate(Box<Gate>),
     /// "Ask once": the gate was there before.
     Existing(Box<Gate>),
+    /// The question as it now is.
+    Question(Box<Question>),
+    /// The halt as it now is.
+    Halt(Box<Halt>),
     /// The token as it now is.
     Token(Token),
 }
@@ -50,11 +56,15 @@ pub enum Outcome {
 pub enum Row {
     /// A new or a changed gate.
     Gate(Box<Gate>),
+    /// A new or a changed question.
+    Question(Box<Question>),
+    /// A new or a changed halt.
+    Halt(Box<Halt>),
     /// Content, under its digest; writing what is there changes nothing.
     Artifact(Artifact),
     /// A new run, and its session.
     Run(Run),
-    /// A session that a gate names.
+    /// A session that a gate, question or halt names.
     Session(crate::SessionId, Timestamp),
     /// A new token and its secret's hash; the principal with it if it is new.
     Token(Token, [u8; 32]),
@@ -78,30 +88,49 @@ impl Artifact {
     }
 }
 
-/// A gate's deadline.
+/// What has a timer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A gate: its deadline.
+    Gate(GateId),
+    /// A question: its timeout, or the next reminder.
+    Question(QuestionId),
+}
+
+impl Subject {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Subject::Gate(id) => id.as_str(),
+            Subject::Question(id) => id.as_str(),
+        }
+    }
+}
+
+/// When to look at something again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// Whose.
-    pub gate: GateId,
+    /// What.
+    pub subject: Subject,
     /// When.
     pub due: Timestamp,
 }
 
-/// A change to a gate's one timer.
+/// A change to the one timer that something has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimerChange {
     /// It is to come round then, and not before.
     Set(Timer),
     /// It is no longer needed.
-    Clear(GateId),
+    Clear(Subject),
 }
 
 impl TimerChange {
     /// Whose timer changes.
-    pub fn gate(&self) -> &GateId {
+    pub fn subject(&self) -> &Subject {
         match self {
-            TimerChange::Set(timer) => &timer.gate,
-            TimerChange::Clear(gate) => gate,
+            TimerChange::Set(timer) => &timer.subject,
+            TimerChange::Clear(subject) => subject,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{CommandId, Digest, Name, SessionId, Timestamp};
 /// Something that happened, before it has its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it happened to: a gate's id, `run:…`, `token:…`.
+    /// What it happened to: a gate's, question's or halt's id, `run:…`, `token:…`.
     pub stream: Arc<str>,
     /// Counts the stream's events, from 1.
     pub stream_seq: u64,
@@ -54,4 +54,33 @@ pub struct Head {
 impl Head {
     /// Before anything happened.
     pub const START: Head = Head { position: 0, hash: Digest::ZERO };
+}
+
+/// What the log says cannot have happened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Broken(pub String);
+
+impl Broken {
+    /// What a fact's payload says.
+    pub(crate) fn parse<'a, T: serde::Deserialize<'a>>(fact: &'a Fact) -> Result<T, Broken> {
+        serde_json::from_str(&fact.payload)
+            .map_err(|error| Broken(format!("{} has a payload that does not parse: {error}", fact.kind)))
+    }
+
+    /// Refuses a stream that does not begin where its first fact says.
+    pub(crate) fn unless_first(first: &Fact, seq: u64) -> Result<(), Broken> {
+        if first.stream_seq == seq {
+            return Ok(());
+        }
+        Err(Broken(format!("begins with event {} of the stream", first.stream_seq)))
+    }
+
+    /// Refuses a gap in a stream of which `seq` is the last event that is known.
+    pub(crate) fn unless_next(fact: &Fact, seq: u64) -> Result<(), Broken> {
+        if fact.stream_seq == seq + 1 {
+            return Ok(());
+        }
+        Err(Broken(format!("event {} of the stream follows event {seq}", fact.stream_seq)))
+    }
 }

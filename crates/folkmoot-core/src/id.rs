@@ -79,6 +79,8 @@ id!(/** A session: the scope that agents share. */ SessionId, "session id", 128)
 id!(/** One command, as the log names it. */ CommandId, "command id", 64);
 id!(/** A token's public name; the secret is another thing. */ TokenId, "token id", 64);
 id!(/** The name of a principal, or of an agent that a principal speaks for. */ Name, "name", 128);
+id!(/** A question: `question-{milliseconds}-{random}`. */ QuestionId, "question id", 64);
+id!(/** An operator's halt: `halt-{milliseconds}-{random}`. */ HaltId, "halt id", 64);
 id!(/** A named part of a run, at whose end a gate can stand. */ Phase, "phase", 64);
 
 impl GateId {
@@ -86,6 +88,20 @@ impl GateId {
     pub fn new(run: Option<&RunId>, phase: &Phase, now: Timestamp, random: u64) -> Self {
         let run = run.map_or("external", RunId::as_str);
         Self(format!("gate-{run}-{phase}-{}-{random:016x}", now.as_micros() / 1000).into())
+    }
+}
+
+impl QuestionId {
+    /// Unique across everything, and in the order of asking.
+    pub fn new(now: Timestamp, random: u64) -> Self {
+        Self(format!("question-{}-{random:016x}", now.as_micros() / 1000).into())
+    }
+}
+
+impl HaltId {
+    /// Unique across everything, and in the order of raising.
+    pub fn new(now: Timestamp, random: u64) -> Self {
+        Self(format!("halt-{}-{random:016x}", now.as_micros() / 1000).into())
     }
 }
 

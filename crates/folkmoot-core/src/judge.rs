@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+mod halts;
+mod questions;
+
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, Timer, TimerChange, Timestamp,
+    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp,
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{Run, RunKind},
     token::{self, Token},
@@ -86,6 +89,12 @@ impl Case<'_> {
                 Ok(self.happens(gate, &event))
             }
             Action::Expire { gate: id } => Ok(self.expire(id, loaded.gate)),
+            Action::Ask { asking, usual } => self.ask(asking, usual),
+            Action::Close(closing) => self.close(closing, loaded),
+            Action::Fetch { question } => self.fetch(question, loaded),
+            Action::Lapse { question } => Ok(self.lapse(question, loaded)),
+            Action::Raise(raising) => self.raise(raising),
+            Action::Lift { halt } => self.lift(halt, loaded),
             Action::Mint(minting) => {
                 let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
@@ -127,13 +136,19 @@ impl Case<'_> {
             let kind = RunKind::External;
             let run =
                 Run { id: run_id.clone(), kind, session_id, initiator: self.command.by.name(), started_at: self.now };
-            commit.events.push(self.fact(&format!("run:{run_id}"), 1, "run.started", json(&run), &gate));
+            commit.events.push(self.fact(
+                &format!("run:{run_id}"),
+                1,
+                "run.started",
+                json(&run),
+                gate.session_id.as_ref(),
+            ));
             commit.rows.push(Row::Run(run));
         } else if let Some(session) = &gate.session_id {
             commit.rows.push(Row::Session(session.clone(), self.now));
         }
         let event = GateEvent::Opened(Box::new(gate.clone()));
-        commit.events.push(self.fact(gate.id.as_str(), 1, event.kind(), event.payload(), &gate));
+        commit.events.push(self.fact(gate.id.as_str(), 1, event.kind(), event.payload(), gate.session_id.as_ref()));
         commit.timers.extend(timer(&gate));
         commit.outbox.extend(self.deliveries(&gate, &event));
         let texts = std::iter::once(opening.summary.as_bytes().to_vec());
@@ -150,14 +165,14 @@ impl Case<'_> {
 
     fn expire(&self, id: &GateId, gate: Option<Gate>) -> Commit {
         let Some(gate) = gate else {
-            return Commit { timers: vec![TimerChange::Clear(id.clone())], ..Commit::default() };
+            return Commit { timers: vec![TimerChange::Clear(Subject::Gate(id.clone()))], ..Commit::default() };
         };
         match gate::expire(&gate, self.now) {
             Some(event) => self.happens(gate, &event),
             // Decided, or given more time, since the timer was read: the timer follows the row.
             None => {
                 let stands = timer(&gate).filter(|_| gate.decision().is_none());
-                let timers = vec![stands.unwrap_or_else(|| TimerChange::Clear(gate.id.clone()))];
+                let timers = vec![stands.unwrap_or_else(|| TimerChange::Clear(Subject::Gate(gate.id.clone())))];
                 Commit { timers, outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() }
             }
         }
@@ -167,12 +182,14 @@ impl Case<'_> {
     fn happens(&self, mut gate: Gate, event: &GateEvent) -> Commit {
         let stood = gate.deadline;
         gate.apply(event).expect("an event that the rules just allowed applies");
-        let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), &gate);
+        let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
         let (timers, wakes) = match &gate.state {
-            State::Closed(_) => (vec![TimerChange::Clear(gate.id.clone())], gate.run_id.iter().cloned().collect()),
+            State::Closed(_) => {
+                (vec![TimerChange::Clear(Subject::Gate(gate.id.clone()))], gate.run_id.iter().cloned().collect())
+            }
             State::Pending { .. } if gate.deadline == stood => (Vec::new(), Vec::new()),
             State::Pending { .. } => {
-                (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(gate.id.clone()))], Vec::new())
+                (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(Subject::Gate(gate.id.clone())))], Vec::new())
             }
         };
         Commit {
@@ -194,7 +211,7 @@ impl Case<'_> {
             refusal: refusal.to_string(),
         };
         gate.apply(&event).expect("a refusal changes nothing but the count");
-        let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), &gate);
+        let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
         No {
             refusal,
             record: Box::new(Commit { events: vec![fact], rows: vec![Row::Gate(Box::new(gate))], ..Commit::default() }),
@@ -202,18 +219,7 @@ impl Case<'_> {
     }
 
     fn of_token(&self, token: Token, seq: u64, kind: &'static str, row: Row) -> Commit {
-        let fact = Fact {
-            stream: format!("token:{}", token.id).into(),
-            stream_seq: seq,
-            kind: Cow::Borrowed(kind),
-            version: gate::VERSION,
-            actor: self.command.by.name(),
-            on_behalf_of: None,
-            session: None,
-            command_id: self.command.id.clone(),
-            at: self.now,
-            payload: json(&token),
-        };
+        let fact = self.fact(&format!("token:{}", token.id), seq, kind, json(&token), None);
         Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
     }
 
@@ -235,7 +241,14 @@ impl Case<'_> {
         }
     }
 
-    fn fact(&self, stream: &str, stream_seq: u64, kind: &'static str, payload: String, gate: &Gate) -> Fact {
+    fn fact(
+        &self,
+        stream: &str,
+        stream_seq: u64,
+        kind: &'static str,
+        payload: String,
+        session: Option<&SessionId>,
+    ) -> Fact {
         Fact {
             stream: stream.into(),
             stream_seq,
@@ -243,7 +256,7 @@ impl Case<'_> {
             version: gate::VERSION,
             actor: self.command.by.name(),
             on_behalf_of: on_behalf_of(&self.command.action),
-            session: gate.session_id.clone(),
+            session: session.cloned(),
             command_id: self.command.id.clone(),
             at: self.now,
             payload,
@@ -281,6 +294,12 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
     match action {
         Action::Open { opening, .. } => opening.on_behalf_of.clone(),
         Action::Amend { .. }
+        | Action::Ask { .. }
+        | Action::Close(_)
+        | Action::Fetch { .. }
+        | Action::Lapse { .. }
+        | Action::Raise(_)
+        | Action::Lift { .. }
         | Action::Decide(_)
         | Action::Extend(_)
         | Action::Cancel { .. }
@@ -292,7 +311,7 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
 
 fn timer(gate: &Gate) -> Option<TimerChange> {
     match gate.deadline {
-        Deadline::At(due) => Some(TimerChange::Set(Timer { gate: gate.id.clone(), due })),
+        Deadline::At(due) => Some(TimerChange::Set(Timer { subject: Subject::Gate(gate.id.clone()), due })),
         Deadline::Never => None,
     }
 }

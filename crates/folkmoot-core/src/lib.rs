@@ -9,14 +9,17 @@ pub mod vocabulary;
 
 pub mod audit;
 pub mod chain;
+pub mod clearance;
 pub mod command;
 pub mod commit;
 pub mod digest;
 pub mod event;
 pub mod gate;
+pub mod halt;
 pub mod id;
 pub mod judge;
 pub mod principal;
+pub mod question;
 pub mod refusal;
 pub mod run;
 pub mod text;
@@ -25,13 +28,16 @@ pub mod token;
 #[cfg(test)]
 mod transcript;
 
+pub use clearance::{Hold, HoldId, Scope};
 pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
-pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Timer, TimerChange};
+pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Subject, Timer, TimerChange};
 pub use digest::Digest;
-pub use event::{Event, Fact, Head};
+pub use event::{Broken, Event, Fact, Head};
 pub use gate::{Gate, Status};
-pub use id::{BadId, CommandId, GateId, Name, Phase, RunId, SessionId, TokenId};
+pub use halt::Halt;
+pub use id::{BadId, CommandId, GateId, HaltId, Name, Phase, QuestionId, RunId, SessionId, TokenId};
 pub use judge::judge;
-pub use principal::{Principal, Role};
+pub use principal::{Capability, Principal, Role};
+pub use question::Question;
 pub use refusal::Refusal;
 pub use time::{Deadline, Timeout, Timestamp};

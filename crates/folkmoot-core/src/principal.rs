@@ -11,16 +11,39 @@ pub struct Principal {
     pub name: Name,
     /// What it may do.
     pub role: Role,
+    /// What the token that it shows allows beyond the role.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<Capability>,
+}
+
+impl Principal {
+    /// With nothing beyond its role.
+    pub fn new(name: Name, role: Role) -> Self {
+        Self { name, role, capabilities: Vec::new() }
+    }
+
+    /// Whether it may raise a halt: admins, and whoever shows a token that says so (a monitoring agent).
+    pub fn may_halt(&self) -> bool {
+        self.role == Role::Admin || self.capabilities.contains(&Capability::Halt)
+    }
+}
+
+vocabulary! {
+    /// What a token can allow beyond its holder's role.
+    pub enum Capability {
+        /// To raise halts. Lifting them stays an admin's.
+        Halt = "halt",
+    }
 }
 
 vocabulary! {
     /// What a principal may do.
     pub enum Role {
-        /// Decides, and also overrides and manages tokens.
+        /// Decides and answers, and also overrides, halts, lifts and manages tokens.
         Admin = "admin",
-        /// Decides.
+        /// Decides and answers.
         Reviewer = "reviewer",
-        /// Opens gates, waits, reads its own. Never decides.
+        /// Opens gates, asks, waits, reads its own. Never decides.
         Agent = "agent",
         /// Reads.
         Viewer = "viewer",
@@ -28,7 +51,7 @@ vocabulary! {
 }
 
 impl Role {
-    /// Whether this role decides on gates.
+    /// Whether this role decides on gates and answers questions.
     pub fn decides(self) -> bool {
         match self {
             Role::Admin | Role::Reviewer => true,

@@ -1,8 +1,10 @@
 //! The rules say no. Expected, shown to the caller, never logged as a fault.
 
 use crate::{
-    Deadline, Digest, GateId, Name, Role, RunId, TokenId,
+    Deadline, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, TokenId,
     gate::{Choice, Decision},
+    halt::Lifting,
+    question::{Closure, QuestionType},
 };
 
 /// Why a command was refused, and what to do about it.
@@ -57,6 +59,24 @@ pub enum Refusal {
     RoleTaken { name: Name, role: Role },
     #[error("there is no token {token}; `folkmoot token list` shows those there are")]
     UnknownToken { token: TokenId },
+    #[error("there is no question {question}; `folkmoot questions` shows those you can see")]
+    UnknownQuestion { question: QuestionId },
+    #[error("question {question} was already {}: by {} at {}", .closure.status, .closure.by, .closure.at)]
+    QuestionClosed { question: QuestionId, closure: Box<Closure> },
+    #[error("question {question} cannot be answered any more: its time is over; ask again")]
+    QuestionExpired { question: QuestionId },
+    #[error("that answer is not offered; answer one of {}", .options.join(", "))]
+    OptionNotOffered { options: Vec<String> },
+    #[error("silence never answers a question of type {question_type}: leave `default` out")]
+    DefaultNotAllowed { question_type: QuestionType },
+    #[error("you asked question {question}; somebody else must answer it")]
+    OwnQuestion { question: QuestionId },
+    #[error("question {question} halts work, so only a reviewer may {verb} it, not whoever asked; wait for an answer")]
+    HaltsAsker { question: QuestionId, verb: &'static str },
+    #[error("there is no halt {halt}; `folkmoot status --waiting` shows those there are")]
+    UnknownHalt { halt: HaltId },
+    #[error("halt {halt} was already lifted by {} at {}", .lifting.by, .lifting.at)]
+    HaltLifted { halt: HaltId, lifting: Lifting },
     #[error("{field} {problem}")]
     Invalid { field: &'static str, problem: String },
 }
@@ -92,6 +112,15 @@ impl Refusal {
             Refusal::NotYourRun { .. } => "not_your_run",
             Refusal::RoleTaken { .. } => "role_taken",
             Refusal::UnknownToken { .. } => "unknown_token",
+            Refusal::UnknownQuestion { .. } => "unknown_question",
+            Refusal::QuestionClosed { .. } => "question_closed",
+            Refusal::QuestionExpired { .. } => "question_expired",
+            Refusal::OptionNotOffered { .. } => "option_not_offered",
+            Refusal::DefaultNotAllowed { .. } => "default_not_allowed",
+            Refusal::OwnQuestion { .. } => "own_question",
+            Refusal::HaltsAsker { .. } => "halts_asker",
+            Refusal::UnknownHalt { .. } => "unknown_halt",
+            Refusal::HaltLifted { .. } => "halt_lifted",
             Refusal::Invalid { .. } => "invalid",
         }
     }

@@ -9,6 +9,33 @@ pub const SUMMARY_BYTES_MAX: usize = 256 * 1024;
 /// The longest reason or feedback, in bytes.
 pub const REASON_BYTES_MAX: usize = 16 * 1024;
 
+/// The longest answer, in bytes of its JSON.
+pub const ANSWER_BYTES_MAX: usize = 16 * 1024;
+
+/// Refuses a value that is nothing, is too long, or holds U+0000.
+pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), Refusal> {
+    if value.is_null() {
+        return Err(Refusal::invalid(field, "is null; say something"));
+    }
+    if holds_nul(value) {
+        return Err(Refusal::invalid(field, "holds the character U+0000, which cannot be stored; remove it"));
+    }
+    match value.as_str() {
+        Some(text) => check_filled(field, text, ANSWER_BYTES_MAX),
+        None => check(field, &value.to_string(), ANSWER_BYTES_MAX),
+    }
+}
+
+/// Whether U+0000, which PostgreSQL cannot store, is anywhere in a value.
+pub fn holds_nul(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => text.contains('\0'),
+        serde_json::Value::Array(items) => items.iter().any(holds_nul),
+        serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+    }
+}
+
 /// Refuses text that is too long, or that holds U+0000, which PostgreSQL cannot store.
 pub fn check(field: &'static str, text: &str, bytes_max: usize) -> Result<(), Refusal> {
     if text.len() > bytes_max {

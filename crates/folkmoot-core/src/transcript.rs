@@ -53,7 +53,7 @@ pub(crate) fn principal(name: &str) -> Principal {
         "vera" => Role::Viewer,
         _ => panic!("{name} is not in the cast"),
     };
-    Principal { name: parse(name), role }
+    Principal::new(parse(name), role)
 }
 
 /// A moment of the day on which every transcript plays.
@@ -154,7 +154,7 @@ impl Stage {
             "expires" => Action::Expire { gate: self.named(words) },
             "mints" => Action::Mint(Minting {
                 id: words.get("id").unwrap(),
-                principal: Principal { name: words.get("name").unwrap(), role: words.get("role").unwrap() },
+                principal: Principal::new(words.get("name").unwrap(), words.get("role").unwrap()),
                 hash: [7; 32],
             }),
             "revokes" => Action::Revoke { token: words.get("id").unwrap() },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Content, Decision, Gate, State, Vote};
-use crate::{Deadline, Digest, Fact, Name};
+use crate::{Deadline, Digest, Fact, Name, event::Broken};
 
 /// A fact about one gate. Every one names the requester, so that a subscriber can tell whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,45 +142,36 @@ impl GateEvent {
 
     /// The event that a logged fact holds.
     pub fn read(fact: &Fact) -> Result<Self, Broken> {
-        fn parse<'a, T: Deserialize<'a>>(fact: &'a Fact) -> Result<T, Broken> {
-            serde_json::from_str(&fact.payload)
-                .map_err(|error| Broken(format!("{} has a payload that does not parse: {error}", fact.kind)))
-        }
         match fact.kind.as_ref() {
-            "gate.opened" => Ok(GateEvent::Opened(parse(fact)?)),
+            "gate.opened" => Ok(GateEvent::Opened(Broken::parse(fact)?)),
             "gate.amended" => {
-                let Amended { requested_by, content, digest, deadline } = parse(fact)?;
+                let Amended { requested_by, content, digest, deadline } = Broken::parse(fact)?;
                 Ok(GateEvent::Amended { requested_by, content, digest, deadline })
             }
             "gate.vote" => {
-                let Voted { requested_by, vote, digest } = parse(fact)?;
+                let Voted { requested_by, vote, digest } = Broken::parse(fact)?;
                 Ok(GateEvent::Vote { requested_by, vote, digest })
             }
             "gate.extended" => {
-                let Moved { requested_by, deadline } = parse(fact)?;
+                let Moved { requested_by, deadline } = Broken::parse(fact)?;
                 Ok(GateEvent::Extended { requested_by, deadline })
             }
             "gate.escalated" => {
-                let Moved { requested_by, deadline } = parse(fact)?;
+                let Moved { requested_by, deadline } = Broken::parse(fact)?;
                 Ok(GateEvent::Escalated { requested_by, deadline })
             }
             "gate.decided" => {
-                let Decided { requested_by, decision } = parse(fact)?;
+                let Decided { requested_by, decision } = Broken::parse(fact)?;
                 Ok(GateEvent::Decided { requested_by, decision })
             }
             "gate.refused" => {
-                let Refused { requested_by, attempted, force, code, refusal } = parse(fact)?;
+                let Refused { requested_by, attempted, force, code, refusal } = Broken::parse(fact)?;
                 Ok(GateEvent::Refused { requested_by, attempted, force, code, refusal })
             }
             other => Err(Broken(format!("{other:?} is no event of a gate"))),
         }
     }
 }
-
-/// What the log says cannot have happened.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Broken(pub String);
 
 impl Gate {
     /// The row that a stream of facts makes.
@@ -190,13 +181,9 @@ impl Gate {
         let GateEvent::Opened(gate) = GateEvent::read(first)? else {
             return Err(Broken(format!("begins with {} instead of gate.opened", first.kind)));
         };
-        if first.stream_seq != gate.seq {
-            return Err(Broken(format!("begins with event {} of the stream", first.stream_seq)));
-        }
+        Broken::unless_first(first, gate.seq)?;
         facts.try_fold(*gate, |mut gate, fact| {
-            if fact.stream_seq != gate.seq + 1 {
-                return Err(Broken(format!("event {} of the stream follows event {}", fact.stream_seq, gate.seq)));
-            }
+            Broken::unless_next(fact, gate.seq)?;
             gate.apply(&GateEvent::read(fact)?)?;
             Ok(gate)
         })

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Gate, GateId, Head, Judgement, Loaded, Name,
-    Outcome, Principal, Refusal, Role, Row, RunId, SessionId, Timer, TimerChange, Timestamp, TokenId, audit, chain,
-    gate::State, judge, run::Run, token::Token,
+    Outcome, Principal, Refusal, Role, Row, RunId, SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, audit,
+    chain, gate::State, judge, run::Run, token::Token,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct World {
     pub sessions: BTreeMap<SessionId, Timestamp>,
     pub principals: BTreeMap<Name, Role>,
     pub tokens: BTreeMap<TokenId, Token>,
-    pub timers: BTreeMap<GateId, Timestamp>,
+    pub timers: BTreeMap<Subject, Timestamp>,
     pub log: Vec<Event>,
     pub outbox: Vec<Delivery>,
     pub wakes: Vec<RunId>,
@@ -61,9 +61,8 @@ impl World {
             };
             self.gates.values().find(is_twin).cloned()
         });
-        let principal = needs
-            .principal
-            .and_then(|name| self.principals.get(name).map(|role| Principal { name: name.clone(), role: *role }));
+        let principal =
+            needs.principal.and_then(|name| self.principals.get(name).map(|role| Principal::new(name.clone(), *role)));
         Loaded {
             gate,
             summary,
@@ -86,8 +85,8 @@ impl World {
         self.wakes.extend(commit.wakes);
         for change in commit.timers {
             match change {
-                TimerChange::Set(Timer { gate, due }) => self.timers.insert(gate, due),
-                TimerChange::Clear(gate) => self.timers.remove(&gate),
+                TimerChange::Set(Timer { subject, due }) => self.timers.insert(subject, due),
+                TimerChange::Clear(subject) => self.timers.remove(&subject),
             };
         }
         let mut touched = Vec::new();
@@ -127,7 +126,7 @@ impl World {
         let events = self.stream(id);
         let seqs: Vec<_> = events.iter().map(|event| event.fact.stream_seq).collect();
         assert_eq!(seqs, (1..=gate.seq).collect::<Vec<_>>(), "a stream's numbers are dense");
-        assert_eq!(audit::check_row(id.as_str(), Some(gate), &events), None);
+        assert_eq!(audit::check_row(id.as_str(), Some(&Record::Gate(Box::new(gate.clone()))), &events), None);
 
         let written = serde_json::to_string(gate).unwrap();
         assert_eq!(serde_json::from_str::<Gate>(&written).unwrap(), *gate, "a row reads back as it was written");
@@ -138,7 +137,7 @@ impl World {
             (State::Pending { .. }, Deadline::At(due)) => Some(due),
             (State::Pending { .. }, Deadline::Never) | (State::Closed(_), _) => None,
         };
-        assert_eq!(self.timers.get(id).copied(), due, "a gate's timer is due at its deadline");
+        assert_eq!(self.timers.get(&Subject::Gate(id.clone())).copied(), due, "a gate's timer is due at its deadline");
     }
 }
 

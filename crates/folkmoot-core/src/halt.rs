@@ -1,0 +1,83 @@
+//! A halt that an operator raised: work stops until an operator lifts it.
+//!
+//! ```text
+//!   raise ─▶ Standing ──lift──▶ Lifted
+//! ```
+//!
+//! No answer to any question lifts it, and no agent does. A monitoring agent whose token has the capability `halt` may
+//! raise one.
+
+mod event;
+mod lift;
+mod notice;
+mod raise;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+pub use event::HaltEvent;
+pub(crate) use lift::lift;
+pub use notice::Notice;
+pub(crate) use notice::notices;
+pub use raise::Raising;
+pub(crate) use raise::raise;
+
+use crate::{HaltId, Hold, HoldId, Name, Principal, Scope, SessionId, Timestamp};
+
+/// A halt as its row holds it: nothing but the fold of its events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Halt {
+    /// Unique across everything.
+    pub id: HaltId,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// Which agent, with scope `agent`.
+    pub agent_id: Option<Name>,
+    /// Which session, with scope `session`.
+    pub session_id: Option<SessionId>,
+    /// Why.
+    pub reason: String,
+    /// Who raised it.
+    pub raised_by: Name,
+    /// When.
+    pub raised_at: Timestamp,
+    /// How many events its stream has.
+    pub seq: u64,
+    /// By whom and when it was lifted, once it is.
+    pub lifted: Option<Lifting>,
+}
+
+/// How a halt ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifting {
+    /// Who.
+    pub by: Name,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Halt {
+    /// What it holds, while it stands.
+    pub fn hold(&self) -> Option<Hold> {
+        if self.lifted.is_some() {
+            return None;
+        }
+        Some(Hold {
+            id: HoldId::Halt(self.id.clone()),
+            scope: self.scope,
+            agent_id: self.agent_id.clone(),
+            session_id: self.session_id.clone(),
+            since: self.raised_at,
+            question_type: None,
+            denied: false,
+            by: self.raised_by.clone(),
+        })
+    }
+
+    /// Whether this principal may know of it: agents see their own, and what stops everyone.
+    pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
+        let concerns = self.raised_by == principal.name || self.agent_id.as_ref() == Some(&principal.name);
+        principal.role.sees_everything() || concerns || self.scope == Scope::All
+    }
+}

@@ -1,0 +1,109 @@
+//! What can happen to a halt, and the fold that makes its row of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Halt, Lifting, Notice};
+use crate::{Fact, Name, event::Broken, question::RefusedAttempt};
+
+/// A fact about one halt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HaltEvent {
+    /// It stands.
+    Raised(Box<Halt>),
+    /// It does not stand any more.
+    Lifted {
+        /// Who had raised it.
+        raised_by: Name,
+        /// The agent that it held.
+        agent_id: Option<Name>,
+        /// By whom and when.
+        lifting: Lifting,
+    },
+    /// Somebody tried to raise or lift it, and was refused.
+    Refused(RefusedAttempt),
+    /// It halted something, or released it.
+    Noticed(Box<Notice>),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Lifted {
+    raised_by: Name,
+    agent_id: Option<Name>,
+    #[serde(flatten)]
+    lifting: Lifting,
+}
+
+impl HaltEvent {
+    /// Its type in the log and on the feed.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            HaltEvent::Raised(_) => "halt.raised",
+            HaltEvent::Lifted { .. } => "halt.lifted",
+            HaltEvent::Refused(_) => "halt.refused",
+            HaltEvent::Noticed(notice) => notice.kind(),
+        }
+    }
+
+    /// The exact text that the log hashes.
+    pub fn payload(&self) -> String {
+        let written = match self.clone() {
+            HaltEvent::Raised(halt) => serde_json::to_string(&halt),
+            HaltEvent::Lifted { raised_by, agent_id, lifting } => {
+                serde_json::to_string(&Lifted { raised_by, agent_id, lifting })
+            }
+            HaltEvent::Refused(attempt) => serde_json::to_string(&attempt),
+            HaltEvent::Noticed(notice) => serde_json::to_string(&notice),
+        };
+        written.expect("structs of texts and integers are JSON")
+    }
+
+    /// The event that a logged fact holds.
+    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+        match fact.kind.as_ref() {
+            "halt.raised" => Ok(HaltEvent::Raised(Broken::parse(fact)?)),
+            "halt.lifted" => {
+                let Lifted { raised_by, agent_id, lifting } = Broken::parse(fact)?;
+                Ok(HaltEvent::Lifted { raised_by, agent_id, lifting })
+            }
+            "halt.refused" => Ok(HaltEvent::Refused(Broken::parse(fact)?)),
+            other => match Notice::read(fact)? {
+                Some(notice) => Ok(HaltEvent::Noticed(Box::new(notice))),
+                None => Err(Broken(format!("{other:?} is no event of a halt"))),
+            },
+        }
+    }
+}
+
+impl Halt {
+    /// The row that a stream of facts makes; none where somebody only tried to raise it.
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Option<Halt>, Broken> {
+        let mut facts = facts.into_iter();
+        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let halt = match HaltEvent::read(first)? {
+            HaltEvent::Raised(halt) => halt,
+            HaltEvent::Refused(_) if facts.next().is_none() => return Ok(None),
+            _ => return Err(Broken(format!("begins with {} instead of halt.raised", first.kind))),
+        };
+        Broken::unless_first(first, halt.seq)?;
+        let fold = |mut halt: Halt, fact| {
+            Broken::unless_next(fact, halt.seq)?;
+            halt.apply(&HaltEvent::read(fact)?)?;
+            Ok(halt)
+        };
+        facts.try_fold(*halt, fold).map(Some)
+    }
+
+    /// Moves the row on by one event. The only way in which a row ever changes.
+    pub fn apply(&mut self, event: &HaltEvent) -> Result<(), Broken> {
+        self.seq += 1;
+        match event {
+            HaltEvent::Refused(_) | HaltEvent::Noticed(_) => Ok(()),
+            HaltEvent::Raised(_) => Err(Broken("it was raised twice".to_owned())),
+            HaltEvent::Lifted { .. } if self.lifted.is_some() => Err(Broken("it was lifted twice".to_owned())),
+            HaltEvent::Lifted { lifting, .. } => {
+                self.lifted = Some(lifting.clone());
+                Ok(())
+            }
+        }
+    }
+}

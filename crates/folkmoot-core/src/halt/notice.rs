@@ -1,0 +1,142 @@
+//! What a hold did to an agent, a session or everyone: `agent.halted`, `session.resumed` and so on.
+//!
+//! Judged under the log's head, with what else holds the same at that moment. So of two nodes exactly one says that
+//! something was resumed, and it is true when it is said.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Fact, HaltId, Hold, HoldId, Name, QuestionId, SessionId,
+    clearance::{Others, Target},
+    event::Broken,
+    question::QuestionType,
+};
+
+/// One thing that was halted or released by a question or a halt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// `agent`, `session` or `system`; it is in the event's type.
+    #[serde(skip)]
+    pub level: Level,
+    /// Halted, or released because nothing holds it any more; it is in the event's type.
+    #[serde(skip)]
+    pub resumed: bool,
+    /// The question that did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<QuestionId>,
+    /// The operator's halt that did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt_id: Option<HaltId>,
+    /// The question's type.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub question_type: Option<QuestionType>,
+    /// Which agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<Name>,
+    /// Which session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// Who asked the question or raised the halt.
+    pub asked_by: Name,
+    /// What was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// Whether nothing else covers it: an agent can be resumed while its session, or everyone, is still halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub can_proceed: Option<bool>,
+}
+
+vocabulary! {
+    /// The three things that can be halted.
+    pub enum Level {
+        /// One agent.
+        Agent = "agent",
+        /// A session.
+        Session = "session",
+        /// Everyone.
+        System = "system",
+    }
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Level::Agent
+    }
+}
+
+impl Notice {
+    /// Its type in the log and on the feed.
+    pub fn kind(&self) -> &'static str {
+        match (self.level, self.resumed) {
+            (Level::Agent, false) => "agent.halted",
+            (Level::Agent, true) => "agent.resumed",
+            (Level::Session, false) => "session.halted",
+            (Level::Session, true) => "session.resumed",
+            (Level::System, false) => "system.halted",
+            (Level::System, true) => "system.resumed",
+        }
+    }
+
+    /// The notice that a logged fact holds, if it is one.
+    pub(crate) fn read(fact: &Fact) -> Result<Option<Self>, Broken> {
+        let (level, resumed) = match fact.kind.as_ref() {
+            "agent.halted" => (Level::Agent, false),
+            "agent.resumed" => (Level::Agent, true),
+            "session.halted" => (Level::Session, false),
+            "session.resumed" => (Level::Session, true),
+            "system.halted" => (Level::System, false),
+            "system.resumed" => (Level::System, true),
+            _ => return Ok(None),
+        };
+        Ok(Some(Notice { level, resumed, ..Broken::parse(fact)? }))
+    }
+}
+
+/// What is to be said when a hold changes from `before` to `after`. Every hold that is put on is said; a release only
+/// when it was the last.
+pub(crate) fn notices(
+    before: Option<&Hold>,
+    after: Option<&Hold>,
+    others: Others,
+    answer: Option<&Value>,
+) -> Vec<Notice> {
+    let targets = |hold: Option<&Hold>| hold.into_iter().flat_map(Hold::targets).collect::<Vec<_>>();
+    let (held, holds) = (targets(before), targets(after));
+    let halted = holds.iter().filter(|target| !held.contains(target));
+    let halted = halted.zip(after.iter().cycle()).map(|(target, hold)| notice(target, hold, None, None));
+    let released = held.iter().filter(|target| !holds.contains(target) && !others.hold(target));
+    let released = released.zip(before.iter().cycle()).map(|(target, hold)| {
+        let can_proceed = match target {
+            Target::Agent(_) => !others.session && !others.system,
+            Target::Session(_) => !others.system,
+            Target::System => true,
+        };
+        notice(target, hold, answer, Some(can_proceed))
+    });
+    halted.chain(released).collect()
+}
+
+fn notice(target: &Target, hold: &Hold, answer: Option<&Value>, can_proceed: Option<bool>) -> Notice {
+    let (question_id, halt_id) = match &hold.id {
+        HoldId::Question(id) => (Some(id.clone()), None),
+        HoldId::Halt(id) => (None, Some(id.clone())),
+    };
+    let level = match target {
+        Target::Agent(_) => Level::Agent,
+        Target::Session(_) => Level::Session,
+        Target::System => Level::System,
+    };
+    Notice {
+        level,
+        resumed: can_proceed.is_some(),
+        question_id,
+        halt_id,
+        question_type: hold.question_type,
+        agent_id: hold.agent_id.clone(),
+        session_id: hold.session_id.clone(),
+        asked_by: hold.by.clone(),
+        answer: answer.cloned(),
+        can_proceed,
+    }
+}

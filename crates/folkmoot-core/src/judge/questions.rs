@@ -1,0 +1,136 @@
+//! What is written when a question is asked, closed, fetched, or its time has come.
+
+use super::{Case, No};
+use crate::{
+    Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Question, QuestionId, Refusal, Row, Subject, Timer,
+    TimerChange,
+    clearance::Others,
+    halt::notices,
+    question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, Usual},
+};
+
+impl Case<'_> {
+    pub(super) fn ask(&self, asking: &Asking, usual: &Usual) -> Result<Commit, No> {
+        let by = self.principal("ask")?;
+        let event = question::ask(asking, by, usual, self.now)?;
+        let QuestionEvent::Asked(question) = &event else { unreachable!("an asking asks") };
+        let mut question = question.as_ref().clone();
+        let mut events = vec![self.about(&question, &event)];
+        events.extend(self.noticed(&mut question, None, Others::default()));
+        let mut rows: Vec<Row> = question.session_id.iter().map(|id| Row::Session(id.clone(), self.now)).collect();
+        rows.push(Row::Artifact(Artifact::new(asking.text.as_bytes().to_vec())));
+        rows.push(Row::Question(Box::new(question.clone())));
+        let timers = timer(&question).into_iter().collect();
+        Ok(Commit { rows, events, timers, outcome: Outcome::Question(Box::new(question)), ..Commit::default() })
+    }
+
+    pub(super) fn close(&self, closing: &Closing, loaded: Loaded) -> Result<Commit, No> {
+        let by = self.principal(closing.close.verb())?;
+        // An agent that tries to answer another's question is refused for what it is, and that is recorded.
+        let question = self.known(loaded.question, &closing.question)?;
+        match question::close(&question, closing, by, self.now) {
+            Ok(event) => Ok(self.moves(question, &event, loaded.others)),
+            Err(refusal) => Err(self.refused_on_question(question, closing, refusal)),
+        }
+    }
+
+    pub(super) fn fetch(&self, id: &QuestionId, loaded: Loaded) -> Result<Commit, No> {
+        let by = self.principal("fetch an answer")?;
+        let question = self.known(loaded.question, id)?;
+        if !question.may_be_seen_by(by) {
+            return Err(Refusal::UnknownQuestion { question: id.clone() }.into());
+        }
+        match question::fetch(&question, by, self.now) {
+            Some(event) => Ok(self.moves(question, &event, loaded.others)),
+            None => Ok(Commit { outcome: Outcome::Question(Box::new(question)), ..Commit::default() }),
+        }
+    }
+
+    pub(super) fn lapse(&self, id: &QuestionId, loaded: Loaded) -> Commit {
+        let Some(question) = loaded.question else {
+            return Commit { timers: vec![TimerChange::Clear(Subject::Question(id.clone()))], ..Commit::default() };
+        };
+        match question::lapse(&question, self.now) {
+            Some(event) => self.moves(question, &event, loaded.others),
+            // Closed since the timer was read: the timer follows the row.
+            None => Commit {
+                timers: vec![timer(&question).unwrap_or(TimerChange::Clear(Subject::Question(id.clone())))],
+                outcome: Outcome::Question(Box::new(question)),
+                ..Commit::default()
+            },
+        }
+    }
+
+    /// Everything that follows from one event on a question that was asked.
+    fn moves(&self, mut question: Question, event: &QuestionEvent, others: Others) -> Commit {
+        let before = question.clone();
+        question.apply(event).expect("an event that the rules just allowed applies");
+        let mut events = vec![self.about(&question, event)];
+        events.extend(self.noticed(&mut question, Some(&before), others));
+        let subject = || TimerChange::Clear(Subject::Question(before.id.clone()));
+        let moved = timer(&before) != timer(&question);
+        let timers = moved.then(|| timer(&question).unwrap_or_else(subject)).into_iter().collect();
+        Commit {
+            rows: vec![Row::Question(Box::new(question.clone()))],
+            events,
+            timers,
+            outcome: Outcome::Question(Box::new(question)),
+            ..Commit::default()
+        }
+    }
+
+    /// What the change did to agents, sessions and everyone, as further events of the question's stream.
+    fn noticed(&self, question: &mut Question, before: Option<&Question>, others: Others) -> Vec<Fact> {
+        let answer = question.closure().and_then(|closure| closure.answer.clone());
+        let (held, holds) = (before.and_then(Question::hold), question.hold());
+        let notices = notices(held.as_ref(), holds.as_ref(), others, answer.as_ref());
+        let mut note = |notice| {
+            let event = QuestionEvent::Noticed(Box::new(notice));
+            question.apply(&event).expect("a notice changes nothing but the count");
+            self.about(question, &event)
+        };
+        notices.into_iter().map(&mut note).collect()
+    }
+
+    fn refused_on_question(&self, mut question: Question, closing: &Closing, refusal: Refusal) -> No {
+        let event = QuestionEvent::Refused(RefusedAttempt {
+            asked_by: question.asked_by.clone(),
+            attempted: closing.close.verb().into(),
+            code: refusal.code().to_owned(),
+            refusal: refusal.to_string(),
+        });
+        question.apply(&event).expect("a refusal changes nothing but the count");
+        let events = vec![self.about(&question, &event)];
+        let rows = vec![Row::Question(Box::new(question))];
+        No { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) }
+    }
+
+    /// An event of the question's stream, of which it is now the last.
+    fn about(&self, question: &Question, event: &QuestionEvent) -> Fact {
+        let session = question.session_id.as_ref();
+        let mut fact = self.fact(question.id.as_str(), question.seq, event.kind(), event.payload(), session);
+        let speaks = matches!(event, QuestionEvent::Asked(_)) && question.agent_id != self.command.by.name();
+        fact.on_behalf_of = speaks.then(|| question.agent_id.clone());
+        fact
+    }
+
+    fn known(&self, question: Option<Question>, id: &QuestionId) -> Result<Question, Refusal> {
+        let seen = |question: &Question| match &self.command.by {
+            Actor::Principal(by) => {
+                question.may_be_seen_by(by) || matches!(self.command.action, crate::Action::Close(_))
+            }
+            Actor::System => true,
+        };
+        question.filter(seen).ok_or_else(|| Refusal::UnknownQuestion { question: id.clone() })
+    }
+}
+
+/// The timer that a question is to have.
+fn timer(question: &Question) -> Option<TimerChange> {
+    match (&question.state, question.due) {
+        (State::Pending, Deadline::At(due)) => {
+            Some(TimerChange::Set(Timer { subject: Subject::Question(question.id.clone()), due }))
+        }
+        (State::Pending, Deadline::Never) | (State::Closed(_), _) => None,
+    }
+}

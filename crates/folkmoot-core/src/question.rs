@@ -1,0 +1,301 @@
+//! A question: what an agent asks of people. A halting one stops work until it is closed.
+//!
+//! ```text
+//!           ┌─remind─┐
+//!           ▼        │
+//!   ask ─▶ Pending ──┘
+//!           ├──answer──▶ answered
+//!           ├──deny────▶ denied ──fetch──▶ denied, and its asker has heard it
+//!           ├──skip────▶ skipped
+//!           ├──cancel──▶ cancelled
+//!           └──timeout─▶ expired, with its default where it has one
+//! ```
+//!
+//! A halting question without a default never expires: it reminds. A denial authorises nothing: it goes on holding its
+//! asker until the asker has fetched it. No agent answers, and nobody answers what they asked themselves.
+
+mod ask;
+mod close;
+mod event;
+mod fetch;
+mod lapse;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use ask::Asking;
+pub(crate) use ask::ask;
+pub(crate) use close::close;
+pub use close::{Close, Closing};
+pub use event::{QuestionEvent, RefusedAttempt};
+pub(crate) use fetch::fetch;
+pub(crate) use lapse::lapse;
+pub use policy::{Policy, Usual};
+
+use crate::{
+    Deadline, Digest, Hold, HoldId, Name, Principal, QuestionId, Refusal, Scope, SessionId, Timeout, Timestamp,
+};
+
+/// A question as its row holds it: nothing but the fold of its events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Unique across everything.
+    pub id: QuestionId,
+    /// The agent that asks.
+    pub agent_id: Name,
+    /// The session it works in, where there is one.
+    pub session_id: Option<SessionId>,
+    /// What sort of question.
+    #[serde(rename = "type")]
+    pub question_type: QuestionType,
+    /// The digest of what is asked. The text itself is an artifact.
+    pub text: Digest,
+    /// What can be answered; anything where this is empty.
+    pub options: Vec<String>,
+    /// What its timeout answers.
+    pub default: Option<Value>,
+    /// How far it halts work while it is open.
+    pub halts: Option<Scope>,
+    /// What is looked at first.
+    pub priority: Priority,
+    /// The principal that asked.
+    pub asked_by: Name,
+    /// When.
+    pub asked_at: Timestamp,
+    /// How long until its timeout, and between reminders.
+    pub timeout: Timeout,
+    /// When its timeout, or the next reminder, is due.
+    pub due: Deadline,
+    /// How often it has reminded.
+    pub reminders: u32,
+    /// How many events its stream has.
+    pub seq: u64,
+    /// Open, or closed for good.
+    pub state: State,
+}
+
+/// Where a question is in its life.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It waits.
+    Pending,
+    /// It does not wait any more.
+    Closed(Closure),
+}
+
+/// How a question was closed, by whom, when and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closure {
+    /// The word.
+    pub status: Status,
+    /// What was answered; for an expired one its default.
+    pub answer: Option<Value>,
+    /// Who, from the credential; `timeout` where it was the clock.
+    pub by: Name,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+    /// When the asker fetched a denial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_at: Option<Timestamp>,
+}
+
+impl Question {
+    /// The one word for where it is.
+    pub fn status(&self) -> Status {
+        match &self.state {
+            State::Pending => Status::Pending,
+            State::Closed(closure) => closure.status,
+        }
+    }
+
+    /// How it was closed, once it is.
+    pub fn closure(&self) -> Option<&Closure> {
+        match &self.state {
+            State::Pending => None,
+            State::Closed(closure) => Some(closure),
+        }
+    }
+
+    /// What it holds now: all that it halts while it is open, its asker while a denial is not fetched, else nothing.
+    pub fn hold(&self) -> Option<Hold> {
+        let halts = self.halts?;
+        let (scope, denied) = match &self.state {
+            State::Pending => (halts, false),
+            State::Closed(Closure { status: Status::Denied, fetched_at: None, .. }) => (Scope::Agent, true),
+            State::Closed(_) => return None,
+        };
+        Some(Hold {
+            id: HoldId::Question(self.id.clone()),
+            scope,
+            agent_id: Some(self.agent_id.clone()),
+            session_id: self.session_id.clone().filter(|_| scope >= Scope::Session),
+            since: self.asked_at,
+            question_type: Some(self.question_type),
+            denied,
+            by: self.asked_by.clone(),
+        })
+    }
+
+    /// What its timeout does.
+    pub fn at_timeout(&self) -> AtTimeout {
+        if self.default.is_some() {
+            AtTimeout::Default
+        } else if self.halts.is_some() || self.question_type.keeps_waiting() {
+            AtTimeout::Remind
+        } else {
+            AtTimeout::Expire
+        }
+    }
+
+    /// The first moment too late for an answer, where there is one.
+    pub fn deadline(&self) -> Deadline {
+        match self.at_timeout() {
+            AtTimeout::Default | AtTimeout::Expire => self.due,
+            AtTimeout::Remind => Deadline::Never,
+        }
+    }
+
+    /// Whether this principal is the one that asked, or the agent that it asked for.
+    pub fn is_asked_by(&self, principal: &Principal) -> bool {
+        self.asked_by == principal.name || self.agent_id == principal.name
+    }
+
+    /// Whether this principal may know of it: agents see their own.
+    pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
+        principal.role.sees_everything() || self.is_asked_by(principal)
+    }
+
+    fn must_be_open(&self, now: Timestamp) -> Result<(), Refusal> {
+        match &self.state {
+            State::Closed(closure) => {
+                Err(Refusal::QuestionClosed { question: self.id.clone(), closure: Box::new(closure.clone()) })
+            }
+            State::Pending if self.deadline().has_passed(now) => {
+                Err(Refusal::QuestionExpired { question: self.id.clone() })
+            }
+            State::Pending => Ok(()),
+        }
+    }
+}
+
+/// What a question's timeout does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtTimeout {
+    /// It answers with the default.
+    Default,
+    /// It reminds, and goes on waiting.
+    Remind,
+    /// It closes without an answer.
+    Expire,
+}
+
+vocabulary! {
+    /// What sort of question it is. The seed's words.
+    pub enum QuestionType {
+        /// The agent cannot go on without it.
+        Blocking = "BLOCKING",
+        /// What was meant?
+        Clarifying = "CLARIFYING",
+        /// Is that right?
+        Confirming = "CONFIRMING",
+        /// Which would you rather have?
+        Preference = "PREFERENCE",
+        /// Something to know.
+        Alert = "ALERT",
+        /// Somebody must look.
+        Escalation = "ESCALATION",
+        /// May I? Only `approve` or `deny`, and the session waits.
+        Approval = "APPROVAL",
+        /// Which way?
+        Decision = "DECISION",
+        /// Everything stops.
+        Emergency = "EMERGENCY",
+    }
+}
+
+impl QuestionType {
+    /// How far a question of this type halts work by itself.
+    pub fn halts(self) -> Option<Scope> {
+        match self {
+            QuestionType::Blocking | QuestionType::Escalation => Some(Scope::Agent),
+            QuestionType::Approval => Some(Scope::Session),
+            QuestionType::Emergency => Some(Scope::All),
+            QuestionType::Clarifying
+            | QuestionType::Confirming
+            | QuestionType::Preference
+            | QuestionType::Alert
+            | QuestionType::Decision => None,
+        }
+    }
+
+    /// Whether silence may ever answer it.
+    pub fn may_have_default(self) -> bool {
+        !matches!(self, QuestionType::Approval | QuestionType::Emergency)
+    }
+
+    /// Whether "answer all with their defaults" may answer it too.
+    pub fn is_answered_in_bulk(self) -> bool {
+        match self {
+            QuestionType::Blocking
+            | QuestionType::Clarifying
+            | QuestionType::Confirming
+            | QuestionType::Preference
+            | QuestionType::Alert => true,
+            QuestionType::Escalation | QuestionType::Approval | QuestionType::Decision | QuestionType::Emergency => {
+                false
+            }
+        }
+    }
+
+    /// Whether it goes on waiting at its timeout even where it halts nobody.
+    fn keeps_waiting(self) -> bool {
+        self == QuestionType::Decision
+    }
+
+    fn priority(self) -> Priority {
+        match self {
+            QuestionType::Emergency => Priority::Critical,
+            QuestionType::Approval | QuestionType::Escalation | QuestionType::Blocking => Priority::High,
+            QuestionType::Decision | QuestionType::Confirming | QuestionType::Clarifying => Priority::Medium,
+            QuestionType::Preference | QuestionType::Alert => Priority::Low,
+        }
+    }
+}
+
+vocabulary! {
+    /// What is looked at first, the least first.
+    pub enum Priority {
+        /// Last.
+        Low = "low",
+        /// The usual.
+        Medium = "medium",
+        /// Before the usual.
+        High = "high",
+        /// First.
+        Critical = "critical",
+    }
+}
+
+vocabulary! {
+    /// Where a question is in its life, in one word.
+    pub enum Status {
+        /// It waits.
+        Pending = "pending",
+        /// Somebody answered.
+        Answered = "answered",
+        /// Somebody said no.
+        Denied = "denied",
+        /// Somebody chose not to answer.
+        Skipped = "skipped",
+        /// Its timeout came first.
+        Expired = "expired",
+        /// It was withdrawn.
+        Cancelled = "cancelled",
+    }
+}

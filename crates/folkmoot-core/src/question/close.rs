@@ -1,0 +1,103 @@
+//! Answering, denying, skipping and cancelling.
+
+use serde_json::Value;
+
+use super::{Closure, Question, QuestionEvent, QuestionType, Status, ask::is_offered};
+use crate::{Name, Principal, QuestionId, Refusal, Role, Timestamp, text};
+
+/// What somebody says to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// Which question.
+    pub question: QuestionId,
+    /// What they say.
+    pub close: Close,
+    /// Why.
+    pub reason: String,
+}
+
+/// The ways to close a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Close {
+    /// With an answer.
+    Answer(Value),
+    /// With a no.
+    Deny,
+    /// Without an answer.
+    Skip,
+    /// Because it need not be answered any more.
+    Cancel,
+}
+
+impl Close {
+    /// As errors and the log say it.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Close::Answer(_) => "answer",
+            Close::Deny => "deny",
+            Close::Skip => "skip",
+            Close::Cancel => "cancel",
+        }
+    }
+}
+
+/// Judges what somebody says to a question.
+pub(crate) fn close(
+    question: &Question,
+    closing: &Closing,
+    by: &Principal,
+    now: Timestamp,
+) -> Result<QuestionEvent, Refusal> {
+    may_close(question, &closing.close, by)?;
+    question.must_be_open(now)?;
+    text::check("reason", &closing.reason, text::REASON_BYTES_MAX)?;
+    let (status, answer) = match &closing.close {
+        Close::Answer(answer) => answered(question, answer)?,
+        Close::Deny => (Status::Denied, Some(DENY.into())),
+        Close::Skip => (Status::Skipped, None),
+        Close::Cancel => (Status::Cancelled, None),
+    };
+    let reason = closing.reason.clone();
+    Ok(question.closes(Closure { status, answer, by: by.name.clone(), at: now, reason, fetched_at: None }))
+}
+
+const DENY: &str = "deny";
+
+fn answered(question: &Question, answer: &Value) -> Result<(Status, Option<Value>), Refusal> {
+    text::check_json("answer", answer)?;
+    if !is_offered(&question.options, answer) {
+        return Err(Refusal::OptionNotOffered { options: question.options.clone() });
+    }
+    let denies = question.question_type == QuestionType::Approval && answer.as_str() == Some(DENY);
+    Ok((if denies { Status::Denied } else { Status::Answered }, Some(answer.clone())))
+}
+
+/// People who may decide may close what others asked. An asker may only withdraw what halts nobody.
+fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), Refusal> {
+    let verb = close.verb();
+    let withdraws = match close {
+        Close::Answer(_) | Close::Deny => false,
+        Close::Skip | Close::Cancel => question.is_asked_by(by),
+    };
+    match by.role {
+        Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb }),
+        _ if withdraws && question.halts.is_none() => Ok(()),
+        _ if withdraws => Err(Refusal::HaltsAsker { question: question.id.clone(), verb }),
+        Role::Agent => Err(Refusal::RoleMayNot { role: by.role, verb }),
+        Role::Admin | Role::Reviewer if question.asked_by == by.name => {
+            Err(Refusal::OwnQuestion { question: question.id.clone() })
+        }
+        Role::Admin | Role::Reviewer => Ok(()),
+    }
+}
+
+impl Question {
+    pub(super) fn closes(&self, closure: Closure) -> QuestionEvent {
+        let (asked_by, agent_id) = (self.asked_by.clone(), self.agent_id.clone());
+        QuestionEvent::Closed { asked_by, agent_id, closure: Box::new(closure) }
+    }
+}
+
+pub(super) fn by_the_clock() -> Name {
+    "timeout".parse().expect("a plain word is a name")
+}

@@ -1,0 +1,194 @@
+//! What can happen to a question, and the fold that makes its row of it.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Closure, Question, State, Status};
+use crate::{Deadline, Fact, Name, Timestamp, event::Broken, halt::Notice};
+
+/// A fact about one question. Every one names who asked, so that a subscriber can tell whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuestionEvent {
+    /// It waits.
+    Asked(Box<Question>),
+    /// Nobody has answered yet; it goes on waiting.
+    Reminded {
+        /// Who asked.
+        asked_by: Name,
+        /// For which agent.
+        agent_id: Name,
+        /// When it reminds again.
+        due: Deadline,
+    },
+    /// It does not wait any more.
+    Closed {
+        /// Who asked.
+        asked_by: Name,
+        /// For which agent.
+        agent_id: Name,
+        /// How it was closed.
+        closure: Box<Closure>,
+    },
+    /// The asker of a denied question has heard it.
+    Fetched {
+        /// Who asked.
+        asked_by: Name,
+        /// For which agent.
+        agent_id: Name,
+        /// When.
+        fetched_at: Timestamp,
+    },
+    /// Somebody tried to close it, and was refused.
+    Refused(RefusedAttempt),
+    /// It halted something, or released it.
+    Noticed(Box<Notice>),
+}
+
+/// What somebody tried, and why they were refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedAttempt {
+    /// Who asked the question, or raised the halt.
+    pub asked_by: Name,
+    /// What they tried.
+    pub attempted: Cow<'static, str>,
+    /// The refusal's stable code.
+    pub code: String,
+    /// The refusal in words.
+    pub refusal: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Reminded {
+    asked_by: Name,
+    agent_id: Name,
+    due: Deadline,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Closed {
+    asked_by: Name,
+    agent_id: Name,
+    #[serde(flatten)]
+    closure: Box<Closure>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Fetched {
+    asked_by: Name,
+    agent_id: Name,
+    fetched_at: Timestamp,
+}
+
+impl QuestionEvent {
+    /// Its type in the log and on the feed.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            QuestionEvent::Asked(_) => "question.asked",
+            QuestionEvent::Reminded { .. } => "question.reminded",
+            QuestionEvent::Closed { closure, .. } => match closure.status {
+                Status::Pending => unreachable!("what is closed does not wait"),
+                Status::Answered => "question.answered",
+                Status::Denied => "question.denied",
+                Status::Skipped => "question.skipped",
+                Status::Expired => "question.expired",
+                Status::Cancelled => "question.cancelled",
+            },
+            QuestionEvent::Fetched { .. } => "question.fetched",
+            QuestionEvent::Refused(_) => "question.refused",
+            QuestionEvent::Noticed(notice) => notice.kind(),
+        }
+    }
+
+    /// The exact text that the log hashes.
+    pub fn payload(&self) -> String {
+        let written = match self.clone() {
+            QuestionEvent::Asked(question) => serde_json::to_string(&question),
+            QuestionEvent::Reminded { asked_by, agent_id, due } => {
+                serde_json::to_string(&Reminded { asked_by, agent_id, due })
+            }
+            QuestionEvent::Closed { asked_by, agent_id, closure } => {
+                serde_json::to_string(&Closed { asked_by, agent_id, closure })
+            }
+            QuestionEvent::Fetched { asked_by, agent_id, fetched_at } => {
+                serde_json::to_string(&Fetched { asked_by, agent_id, fetched_at })
+            }
+            QuestionEvent::Refused(attempt) => serde_json::to_string(&attempt),
+            QuestionEvent::Noticed(notice) => serde_json::to_string(&notice),
+        };
+        written.expect("structs of texts and integers are JSON")
+    }
+
+    /// The event that a logged fact holds.
+    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+        match fact.kind.as_ref() {
+            "question.asked" => Ok(QuestionEvent::Asked(Broken::parse(fact)?)),
+            "question.reminded" => {
+                let Reminded { asked_by, agent_id, due } = Broken::parse(fact)?;
+                Ok(QuestionEvent::Reminded { asked_by, agent_id, due })
+            }
+            "question.answered" | "question.denied" | "question.skipped" | "question.expired"
+            | "question.cancelled" => {
+                let Closed { asked_by, agent_id, closure } = Broken::parse(fact)?;
+                if fact.kind.strip_prefix("question.") != Some(closure.status.word()) {
+                    return Err(Broken(format!("{} says that it was {}", fact.kind, closure.status)));
+                }
+                Ok(QuestionEvent::Closed { asked_by, agent_id, closure })
+            }
+            "question.fetched" => {
+                let Fetched { asked_by, agent_id, fetched_at } = Broken::parse(fact)?;
+                Ok(QuestionEvent::Fetched { asked_by, agent_id, fetched_at })
+            }
+            "question.refused" => Ok(QuestionEvent::Refused(Broken::parse(fact)?)),
+            other => match Notice::read(fact)? {
+                Some(notice) => Ok(QuestionEvent::Noticed(Box::new(notice))),
+                None => Err(Broken(format!("{other:?} is no event of a question"))),
+            },
+        }
+    }
+}
+
+impl Question {
+    /// The row that a stream of facts makes.
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Question, Broken> {
+        let mut facts = facts.into_iter();
+        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let QuestionEvent::Asked(question) = QuestionEvent::read(first)? else {
+            return Err(Broken(format!("begins with {} instead of question.asked", first.kind)));
+        };
+        Broken::unless_first(first, question.seq)?;
+        facts.try_fold(*question, |mut question, fact| {
+            Broken::unless_next(fact, question.seq)?;
+            question.apply(&QuestionEvent::read(fact)?)?;
+            Ok(question)
+        })
+    }
+
+    /// Moves the row on by one event. The only way in which a row ever changes.
+    pub fn apply(&mut self, event: &QuestionEvent) -> Result<(), Broken> {
+        self.seq += 1;
+        match (event, &mut self.state) {
+            (QuestionEvent::Refused(_) | QuestionEvent::Noticed(_), _) => Ok(()),
+            (QuestionEvent::Asked(_), _) => Err(Broken("it was asked twice".to_owned())),
+            (QuestionEvent::Reminded { due, .. }, State::Pending) => {
+                self.due = *due;
+                self.reminders += 1;
+                Ok(())
+            }
+            (QuestionEvent::Closed { closure, .. }, state @ State::Pending) => {
+                *state = State::Closed(closure.as_ref().clone());
+                Ok(())
+            }
+            (QuestionEvent::Fetched { fetched_at, .. }, State::Closed(closure))
+                if closure.status == Status::Denied && closure.fetched_at.is_none() =>
+            {
+                closure.fetched_at = Some(*fetched_at);
+                Ok(())
+            }
+            (QuestionEvent::Reminded { .. } | QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }, state) => {
+                let state = if matches!(state, State::Pending) { "open" } else { "closed" };
+                Err(Broken(format!("{} on a question that was {state}", event.kind())))
+            }
+        }
+    }
+}

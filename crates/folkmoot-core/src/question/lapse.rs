@@ -1,0 +1,29 @@
+//! What happens when a question's time has come: its default, a reminder, or nothing more.
+
+use super::{AtTimeout, Closure, Question, QuestionEvent, State, Status, close::by_the_clock};
+use crate::Timestamp;
+
+/// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.
+pub(crate) fn lapse(question: &Question, now: Timestamp) -> Option<QuestionEvent> {
+    match &question.state {
+        State::Closed(_) => return None,
+        State::Pending if !question.due.has_passed(now) => return None,
+        State::Pending => {}
+    }
+    let reason = match question.at_timeout() {
+        AtTimeout::Remind => {
+            let (asked_by, agent_id) = (question.asked_by.clone(), question.agent_id.clone());
+            return Some(QuestionEvent::Reminded { asked_by, agent_id, due: question.timeout.deadline(now) });
+        }
+        AtTimeout::Default => "nobody answered in time, so its default counts",
+        AtTimeout::Expire => "nobody answered in time, and it has no default",
+    };
+    Some(question.closes(Closure {
+        status: Status::Expired,
+        answer: question.default.clone(),
+        by: by_the_clock(),
+        at: now,
+        reason: reason.to_owned(),
+        fetched_at: None,
+    }))
+}

@@ -1,0 +1,71 @@
+//! What configuration says about questions.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::Value;
+
+use super::QuestionType;
+use crate::{Refusal, Timeout, text};
+
+/// What each type of question does unless it says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy(BTreeMap<QuestionType, Usual>);
+
+/// What a type of question does unless it says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usual {
+    /// How long until its timeout, and between reminders.
+    pub timeout: Timeout,
+    /// What its timeout answers.
+    pub default: Option<Value>,
+}
+
+impl Policy {
+    /// What questions of this type do.
+    pub fn usual(&self, question_type: QuestionType) -> Usual {
+        self.0.get(&question_type).cloned().unwrap_or_else(|| built_in(question_type))
+    }
+
+    /// Configures one type.
+    pub fn set(&mut self, question_type: QuestionType, usual: Usual) -> Result<(), Refusal> {
+        check_timeout(usual.timeout)?;
+        if let Some(default) = &usual.default {
+            check_default(question_type, default)?;
+        }
+        self.0.insert(question_type, usual);
+        Ok(())
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+fn built_in(question_type: QuestionType) -> Usual {
+    let minutes = |n: u64| Timeout::After(Duration::from_secs(n * 60));
+    let usual = |timeout| Usual { timeout, default: None };
+    match question_type {
+        QuestionType::Blocking => usual(minutes(15)),
+        QuestionType::Clarifying | QuestionType::Preference => usual(minutes(5)),
+        QuestionType::Confirming => Usual { timeout: minutes(10), default: Some("proceed".into()) },
+        QuestionType::Alert => usual(Timeout::Never),
+        QuestionType::Decision | QuestionType::Emergency => usual(minutes(30)),
+        QuestionType::Escalation | QuestionType::Approval => usual(minutes(60)),
+    }
+}
+
+pub(super) fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
+    if timeout.is_exact() {
+        return Ok(());
+    }
+    Err(Refusal::invalid("timeout_ms", "must be a whole number of milliseconds above zero, or \"never\""))
+}
+
+pub(super) fn check_default(question_type: QuestionType, default: &Value) -> Result<(), Refusal> {
+    if !question_type.may_have_default() {
+        return Err(Refusal::DefaultNotAllowed { question_type });
+    }
+    text::check_json("default", default)
+}
