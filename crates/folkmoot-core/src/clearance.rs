@@ -12,7 +12,10 @@ use std::{
     sync::Arc,
 };
 
-use crate::{HaltId, Name, QuestionId, SessionId, Timestamp, question::QuestionType};
+use crate::{
+    HaltId, Name, Principal, QuestionId, SessionId, Timestamp,
+    question::{Closure, QuestionType, Status},
+};
 
 vocabulary! {
     /// How far a halt reaches, the narrowest first.
@@ -45,6 +48,44 @@ pub struct Hold {
     pub denied: bool,
     /// Who asked or raised it.
     pub by: Name,
+    /// Why an operator raised it; `None` for a question, which has its text.
+    pub reason: Option<String>,
+}
+
+vocabulary! {
+    /// How a wait for clearance ended: what became of the last thing that covered the agent, or why nothing did.
+    pub enum Reason {
+        /// A question was answered; also where nothing covered the agent.
+        Answered = "answered",
+        /// A question was denied.
+        Denied = "denied",
+        /// The waiter's own time was over first.
+        Timeout = "timeout",
+        /// A question's timeout applied its default.
+        Default = "default",
+        /// A question was cancelled.
+        Cancelled = "cancelled",
+        /// A question's timeout came, and it had no default.
+        Expired = "expired",
+        /// A question was skipped.
+        Skipped = "skipped",
+        /// An operator lifted a halt.
+        Lifted = "lifted",
+    }
+}
+
+impl From<&Closure> for Reason {
+    fn from(closure: &Closure) -> Self {
+        match closure.status {
+            Status::Pending => unreachable!("what is closed does not wait"),
+            Status::Answered => Reason::Answered,
+            Status::Denied => Reason::Denied,
+            Status::Skipped => Reason::Skipped,
+            Status::Cancelled => Reason::Cancelled,
+            Status::Expired if closure.answer.is_some() => Reason::Default,
+            Status::Expired => Reason::Expired,
+        }
+    }
 }
 
 /// What holds.
@@ -62,6 +103,14 @@ impl HoldId {
         match self {
             HoldId::Question(id) => id.as_str(),
             HoldId::Halt(id) => id.as_str(),
+        }
+    }
+
+    /// The question, if it is one.
+    pub fn question(&self) -> Option<&QuestionId> {
+        match self {
+            HoldId::Question(id) => Some(id),
+            HoldId::Halt(_) => None,
         }
     }
 
@@ -92,6 +141,12 @@ impl Hold {
         let session = self.session_id.clone().map(Target::Session);
         let system = (self.scope == Scope::All).then_some(Target::System);
         agent.into_iter().chain(session).chain(system)
+    }
+
+    /// Whether this principal may know of it: agents see their own, and what stops everyone.
+    pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
+        let concerns = self.by == principal.name || self.agent_id.as_ref() == Some(&principal.name);
+        principal.role.sees_everything() || concerns || self.scope == Scope::All
     }
 
     /// Whether it covers this agent, working in this session.

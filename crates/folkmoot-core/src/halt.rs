@@ -23,7 +23,7 @@ pub(crate) use notice::notices;
 pub use raise::Raising;
 pub(crate) use raise::raise;
 
-use crate::{HaltId, Hold, HoldId, Name, Principal, Scope, SessionId, Timestamp};
+use crate::{HaltId, Hold, HoldId, Name, Scope, SessionId, Timestamp};
 
 /// A halt as its row holds it: nothing but the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +72,7 @@ impl Halt {
             question_type: None,
             denied: false,
             by: self.raised_by.clone(),
+            reason: Some(self.reason.clone()),
         })
-    }
-
-    /// Whether this principal may know of it: agents see their own, and what stops everyone.
-    pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
-        let concerns = self.raised_by == principal.name || self.agent_id.as_ref() == Some(&principal.name);
-        principal.role.sees_everything() || concerns || self.scope == Scope::All
     }
 }

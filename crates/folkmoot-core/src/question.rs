@@ -139,6 +139,7 @@ impl Question {
             question_type: Some(self.question_type),
             denied,
             by: self.asked_by.clone(),
+            reason: None,
         })
     }
 

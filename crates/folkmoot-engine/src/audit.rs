@@ -23,7 +23,7 @@ pub struct Report {
     pub events: u64,
     /// The hash of the last of them.
     pub head_hash: Digest,
-    /// How many gates were compared with the log.
+    /// How many gates, questions and halts were compared with the log.
     pub rows: u64,
     /// Empty where all is well.
     pub problems: Vec<Problem>,
@@ -36,7 +36,7 @@ impl Report {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, their content and tokens with it, while others go on writing.
+    /// Walks the whole log and compares gates, questions, halts, their content and tokens with it, while others go on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
@@ -44,7 +44,7 @@ impl Engine {
         let mut report = Report::default();
         let tokens = self.verify_log(&mut report).await?;
         self.verify_tokens(&mut report, tokens).await?;
-        self.verify_gates(&mut report).await?;
+        self.verify_rows(&mut report).await?;
         report.problems.truncate(PROBLEMS_MAX);
         Ok(report)
     }
@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    async fn verify_gates(&self, report: &mut Report) -> Result<(), Error> {
+    async fn verify_rows(&self, report: &mut Report) -> Result<(), Error> {
         let mut after = String::new();
         while !report.is_full() {
             let histories = self.0.store.histories(&after, PAGE).await?;
@@ -109,9 +109,7 @@ impl Engine {
                     }
                     Some(Ok(row)) => {
                         report.problems.extend(check_row(stream, Some(row), events));
-                        digests.insert(row.content.summary);
-                        digests.extend(row.content.artifacts.iter().map(|artifact| artifact.digest));
-                        digests.extend(row.decision().and_then(|decision| decision.edited));
+                        digests.extend(row.contents());
                     }
                     None => report.problems.extend(check_row(stream, None, events)),
                 }

@@ -1,13 +1,16 @@
 //! The verbs that change something. Each makes one command and says what came of it.
 
 mod amend;
+mod ask;
 mod cancel;
+mod close;
 mod decide;
 mod extend;
+mod halt;
 mod open;
 mod tokens;
 
-use folkmoot_core::{Action, Actor, Command, Gate, Outcome, gate::ArtifactRef};
+use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
 use folkmoot_store::{Error, Store};
 
 pub use open::{Opened, Request};
@@ -39,11 +42,26 @@ impl NewArtifact {
 
 impl Engine {
     async fn execute(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
+        self.0.store.execute(self.command(caller, action)).await
+    }
+
+    /// As [`Engine::execute`], and returns only when this node's index of holds knows of it.
+    async fn execute_and_reach(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
+        let written = self.0.store.write(self.command(caller, action)).await?;
+        self.reached(written.position).await;
+        Ok(written.outcome)
+    }
+
+    fn command(&self, caller: Caller, action: Action) -> Command {
         let Caller { principal, idempotency } = caller;
-        self.0
-            .store
-            .execute(Command { id: self.new_command_id(), by: Actor::Principal(principal), idempotency, action })
-            .await
+        Command { id: self.new_command_id(), by: Actor::Principal(principal), idempotency, action }
+    }
+
+    async fn execute_on_question(&self, caller: Caller, action: Action) -> Result<Question, Error> {
+        match self.execute_and_reach(caller, action).await? {
+            Outcome::Question(question) => Ok(*question),
+            other => Err(Error::Unreadable(format!("a question was expected, and this came: {other:?}"))),
+        }
     }
 
     async fn execute_on_gate(&self, caller: Caller, action: Action) -> Result<Gate, Error> {

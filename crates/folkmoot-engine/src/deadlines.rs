@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Actor, Command, Deadline, Timestamp};
+use folkmoot_core::{Action, Actor, Command, Deadline, Subject, Timestamp};
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 use tokio::sync::Notify;
@@ -36,7 +36,7 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// A gate has this deadline now; it may be sooner than the one that is waited for.
+    /// Something has this deadline now; it may be sooner than the one that is waited for.
     pub(crate) fn consider(&self, deadline: Deadline) {
         let micros = deadline.as_micros();
         // In this order, and [`Deadlines::arm`] in the other: one of the two sides sees what the other did.
@@ -69,15 +69,15 @@ impl Engine {
                 return Ok(fired);
             }
             fired += due.len();
-            let expire = |timer: folkmoot_core::Timer| {
-                self.0.store.execute(Command {
-                    id: self.new_command_id(),
-                    by: Actor::System,
-                    idempotency: None,
-                    action: Action::Expire { gate: timer.gate },
-                })
+            let fire = |timer: folkmoot_core::Timer| {
+                let action = match timer.subject {
+                    Subject::Gate(gate) => Action::Expire { gate },
+                    Subject::Question(question) => Action::Lapse { question },
+                };
+                let id = self.new_command_id();
+                self.0.store.execute(Command { id, by: Actor::System, idempotency: None, action })
             };
-            for outcome in join_all(due.into_iter().map(expire)).await {
+            for outcome in join_all(due.into_iter().map(fire)).await {
                 outcome?;
             }
         }

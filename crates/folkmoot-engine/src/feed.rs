@@ -61,9 +61,11 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             tokens_changed |= is_about_tokens(event);
             // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
             engine.0.newest.apply(event);
+            engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
             metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
         }
+        engine.0.clearance.applied(last);
         metrics::gauge!("folkmoot_log_position").set(last as f64);
         // Until it works: a token that was revoked elsewhere must not live on here because of one lost connection.
         while tokens_changed && let Err(error) = engine.reload_credentials().await {
@@ -77,16 +79,21 @@ fn is_about_tokens(event: &Event) -> bool {
     event.fact.kind.starts_with("token.")
 }
 
-/// Agents see what happened to their own gates and runs, and what they did themselves.
+/// Agents see what happened to their own gates, questions and runs, what they did themselves, and what stops everyone.
 fn may_see(principal: &Principal, event: &Event) -> bool {
     #[derive(serde::Deserialize)]
     struct Owner {
-        #[serde(alias = "initiator")]
-        requested_by: folkmoot_core::Name,
+        #[serde(default, alias = "initiator", alias = "asked_by", alias = "raised_by")]
+        requested_by: Option<folkmoot_core::Name>,
+        #[serde(default)]
+        agent_id: Option<folkmoot_core::Name>,
     }
     let owned = || {
         let owner = serde_json::from_str::<Owner>(&event.fact.payload);
-        owner.is_ok_and(|owner| owner.requested_by == principal.name)
+        let owns =
+            |owner: Owner| [owner.requested_by, owner.agent_id].iter().flatten().any(|name| *name == principal.name);
+        owner.is_ok_and(owns)
     };
-    principal.role.sees_everything() || event.fact.actor == principal.name || owned()
+    let concerns_all = event.fact.kind.starts_with("system.");
+    principal.role.sees_everything() || concerns_all || event.fact.actor == principal.name || owned()
 }

@@ -6,22 +6,27 @@
 
 mod audit;
 mod check;
+mod clearance;
 mod commands;
 mod credentials;
 mod deadlines;
 mod feed;
 mod host;
 mod newest;
+mod questions;
 mod wait;
 
 use std::sync::Arc;
 
-use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, Timestamp, gate::Policy};
+use folkmoot_core::{
+    CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, Timestamp, gate::Policy, question,
+};
 use folkmoot_store::{AnyStore, GateQuery, GateView, Page, Store};
 use tokio_util::sync::CancellationToken;
 
 pub use audit::Report;
 pub use check::Passed;
+pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Request};
 pub use folkmoot_store::{Cursor, Error};
 pub use host::{Host, Task, TokioHost};
@@ -36,6 +41,8 @@ struct Inner {
     store: AnyStore,
     host: Arc<dyn Host>,
     policy: Policy,
+    questions: question::Policy,
+    clearance: clearance::Clearance,
     credentials: credentials::Credentials,
     deadlines: deadlines::Deadlines,
     waiters: wait::Waiters,
@@ -61,13 +68,20 @@ impl From<Principal> for Caller {
 impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
-    pub async fn start(store: AnyStore, policy: Policy, host: Arc<dyn Host>) -> Result<Self, Error> {
+    pub async fn start(
+        store: AnyStore,
+        policy: Policy,
+        questions: question::Policy,
+        host: Arc<dyn Host>,
+    ) -> Result<Self, Error> {
         policy.check()?;
-        let last = store.head().await?.position;
+        let (last, holds) = store.holds().await?;
         let engine = Self(Arc::new(Inner {
             store,
             host: host.clone(),
             policy,
+            questions,
+            clearance: clearance::Clearance::new(last, holds),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
             waiters: wait::Waiters::default(),

@@ -24,7 +24,7 @@ const READS: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
-    by_gate: Mutex<HashMap<GateId, Vec<Registration>>>,
+    by_stream: Mutex<HashMap<String, Vec<Registration>>>,
     next: AtomicU64,
 }
 
@@ -35,16 +35,58 @@ struct Registration {
 }
 
 impl Waiters {
-    /// Hands an event to those who wait for its gate.
+    /// Hands an event to those who wait for what it happened to.
     pub(crate) fn deliver(&self, event: &Arc<Event>) {
-        if !event.fact.kind.starts_with("gate.") {
-            return;
-        }
-        let by_gate = self.by_gate.lock().unwrap_or_else(PoisonError::into_inner);
-        for registration in by_gate.get(event.fact.stream.as_ref()).into_iter().flatten() {
+        let by_stream = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        for registration in by_stream.get(event.fact.stream.as_ref()).into_iter().flatten() {
             // Whoever has stopped listening is about to deregister.
             let _ = registration.events.send(event.clone());
         }
+    }
+
+    /// The events of one stream from now on, until what this returns is dropped.
+    pub(crate) fn listen(&self, stream: &str) -> Listening<'_> {
+        let (sender, events) = mpsc::unbounded_channel();
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.register(number, stream, &sender);
+        Listening { waiters: self, number, stream: stream.to_owned(), events }
+    }
+
+    fn register(&self, waiter: u64, stream: &str, events: &mpsc::UnboundedSender<Arc<Event>>) {
+        let mut by_stream = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let registration = Registration { waiter, events: events.clone() };
+        by_stream.entry(stream.to_owned()).or_default().push(registration);
+    }
+
+    fn deregister(&self, waiter: u64, stream: &str) {
+        let mut by_stream = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waiting) = by_stream.get_mut(stream) {
+            waiting.retain(|registration| registration.waiter != waiter);
+            if waiting.is_empty() {
+                by_stream.remove(stream);
+            }
+        }
+    }
+}
+
+/// Somebody who listens to one stream.
+pub(crate) struct Listening<'a> {
+    waiters: &'a Waiters,
+    number: u64,
+    stream: String,
+    events: mpsc::UnboundedReceiver<Arc<Event>>,
+}
+
+impl Listening<'_> {
+    /// The next event. Cancelling this loses nothing.
+    pub(crate) async fn next(&mut self) -> Arc<Event> {
+        self.events.recv().await.expect("this listener's registration holds a sender")
+    }
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.waiters.deregister(self.number, &self.stream);
     }
 }
 
@@ -145,25 +187,13 @@ impl Waiter {
     }
 
     fn register(&self, events: &mpsc::UnboundedSender<Arc<Event>>) {
-        let mut by_gate = self.engine.0.waiters.by_gate.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in &self.ids {
-            let registration = Registration { waiter: self.number, events: events.clone() };
-            by_gate.entry(id.clone()).or_default().push(registration);
-        }
+        self.ids.iter().for_each(|id| self.engine.0.waiters.register(self.number, id.as_str(), events));
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let mut by_gate = self.engine.0.waiters.by_gate.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in &self.ids {
-            if let Some(waiting) = by_gate.get_mut(id) {
-                waiting.retain(|registration| registration.waiter != self.number);
-                if waiting.is_empty() {
-                    by_gate.remove(id);
-                }
-            }
-        }
+        self.ids.iter().for_each(|id| self.engine.0.waiters.deregister(self.number, id.as_str()));
     }
 }
 

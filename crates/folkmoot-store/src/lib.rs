@@ -13,14 +13,16 @@ mod recent;
 mod rows;
 mod sqlite;
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use folkmoot_core::{Command, Digest, Event, Gate, GateId, Head, Outcome, Timer, Timestamp, token::Token};
+use folkmoot_core::{
+    Command, Digest, Event, GateId, Head, Hold, Outcome, QuestionId, Timer, Timestamp, audit::Record, token::Token,
+};
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
-pub use query::{Cursor, GateQuery, GateView, Page};
+pub use query::{Cursor, GateQuery, GateView, Page, QuestionQuery, QuestionView};
 pub use sqlite::Sqlite;
 
 /// Why a store stopped whose writer is no longer there.
@@ -33,7 +35,15 @@ pub trait Store: Send + Sync {
 
     /// Judges `command` inside one transaction and writes all that the rules return, or nothing. Durable on return.
     /// [`Error::Refused`] names the rule and, for a decided gate, the decision that stands.
-    fn execute(&self, command: Command) -> impl Future<Output = Result<Outcome, Error>> + Send;
+    fn write(&self, command: Command) -> impl Future<Output = Result<Written, Error>> + Send;
+
+    /// As [`Store::write`], for whoever does not ask where in the log it was written.
+    fn execute(&self, command: Command) -> impl Future<Output = Result<Outcome, Error>> + Send {
+        async { Ok(self.write(command).await?.outcome) }
+    }
+
+    /// How long this node has not heard from the database. What others have written since then it cannot know.
+    fn silence(&self) -> Duration;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
@@ -50,11 +60,20 @@ pub trait Store: Send + Sync {
     /// A page of gates: pending ones by risk, deadline and age, others newest first.
     fn gates(&self, query: GateQuery) -> impl Future<Output = Result<Page<GateView>, Error>> + Send;
 
+    /// One question, with what it asks.
+    fn question(&self, id: &QuestionId) -> impl Future<Output = Result<Option<QuestionView>, Error>> + Send;
+
+    /// A page of questions: pending ones by priority, timeout and age, others newest first.
+    fn questions(&self, query: QuestionQuery) -> impl Future<Output = Result<Page<QuestionView>, Error>> + Send;
+
+    /// Everything that holds anybody, and the position of the log at which that is so.
+    fn holds(&self) -> impl Future<Output = Result<(u64, Vec<Hold>), Error>> + Send;
+
     /// The bytes behind each digest; `None` where they are unknown or were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
-    /// The next `limit` gates by id after `after`, each row with all its events, in one snapshot. A gate whose row is
-    /// gone is among them.
+    /// The next `limit` gates, questions and halts by id after `after`, each row with all its events, in one snapshot.
+    /// Those whose row is gone are among them.
     fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
 
     /// At most `limit` timers that are due at `until`, the oldest first.
@@ -80,13 +99,22 @@ pub trait Store: Send + Sync {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// A gate's row, and all that the log says of it.
+/// What a command came to, and where the log was then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// For the caller.
+    pub outcome: Outcome,
+    /// Everything that the command wrote is at this position or before it.
+    pub position: u64,
+}
+
+/// A row, and all that the log says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// The gate's id, as the log writes it.
+    /// The id of the gate, question or halt.
     pub stream: String,
     /// What the row says; `Err` where it cannot even be read.
-    pub row: Option<Result<Gate, String>>,
+    pub row: Option<Result<Record, String>>,
     /// In order.
     pub events: Vec<Event>,
 }
@@ -98,6 +126,12 @@ macro_rules! any_store {
                 match self {
                     AnyStore::Sqlite(store) => store.now(),
                     AnyStore::Postgres(store) => store.now(),
+                }
+            }
+            fn silence(&self) -> Duration {
+                match self {
+                    AnyStore::Sqlite(store) => store.silence(),
+                    AnyStore::Postgres(store) => store.silence(),
                 }
             }
             $(async fn $name(&self, $($arg: $type),*) -> $output {
@@ -120,12 +154,15 @@ pub enum AnyStore {
 }
 
 any_store! {
-    execute(command: Command) -> Result<Outcome, Error>;
+    write(command: Command) -> Result<Written, Error>;
     follow(after: u64) -> Result<Vec<Arc<Event>>, Error>;
     events(after: u64, limit: u32) -> Result<Vec<Event>, Error>;
     head() -> Result<Head, Error>;
     gate(id: &GateId) -> Result<Option<GateView>, Error>;
     gates(query: GateQuery) -> Result<Page<GateView>, Error>;
+    question(id: &QuestionId) -> Result<Option<QuestionView>, Error>;
+    questions(query: QuestionQuery) -> Result<Page<QuestionView>, Error>;
+    holds() -> Result<(u64, Vec<Hold>), Error>;
     contents(digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error>;
     histories(after: &str, limit: u32) -> Result<Vec<History>, Error>;
     due(until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error>;

@@ -12,8 +12,10 @@ pub(crate) struct Migration {
 }
 
 /// All steps, in order.
-pub(crate) const ALL: &[Migration] =
-    &[Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") }];
+pub(crate) const ALL: &[Migration] = &[
+    Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
+    Migration { version: 2, name: "questions", sql: include_str!("../migrations/0002_questions.sql") },
+];
 
 /// Where the steps that were taken are recorded.
 pub(crate) const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

@@ -12,14 +12,14 @@ mod writer;
 use std::{
     error::Error as _,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
-use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
+use folkmoot_core::{Command, Digest, Event, GateId, Head, Hold, QuestionId, Timer, Timestamp, token::Token};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
@@ -33,7 +33,8 @@ use tokio_postgres::{
 
 use self::{tls::Tls, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, Page, Store, SystemClock, migrate,
+    Clock, Error, GateQuery, GateView, History, Page, QuestionQuery, QuestionView, Store, SystemClock, Written,
+    migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -62,7 +63,23 @@ pub struct Postgres {
     pool: Pool,
     recent: Arc<Recent>,
     time: Arc<Time>,
+    heard: Arc<Heard>,
     tasks: Vec<JoinHandle<()>>,
+}
+
+/// When this node last knew all that was in the log.
+#[derive(Debug)]
+struct Heard(Mutex<Instant>);
+
+impl Heard {
+    /// All that was committed at this moment is known.
+    fn all_until(&self, moment: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = moment;
+    }
+
+    fn silence(&self) -> Duration {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
 }
 
 /// The database's clock, as far as this node knows it; or a clock that was injected.
@@ -114,9 +131,11 @@ impl Postgres {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let writer =
             writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
-        let listener = listener::Listener { config, tls, recent: recent.clone(), time: time.clone(), hint, gap };
+        let heard = Arc::new(Heard(Mutex::new(Instant::now())));
+        let (known, time_known, heard_by) = (recent.clone(), time.clone(), heard.clone());
+        let listener = listener::Listener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
-        Ok(Self { jobs, pool, recent, time, tasks })
+        Ok(Self { jobs, pool, recent, time, heard, tasks })
     }
 
     async fn all<T>(
@@ -147,7 +166,11 @@ impl Store for Postgres {
         self.time.now()
     }
 
-    async fn execute(&self, command: Command) -> Result<Outcome, Error> {
+    fn silence(&self) -> Duration {
+        self.heard.silence()
+    }
+
+    async fn write(&self, command: Command) -> Result<Written, Error> {
         let (reply, answer) = oneshot::channel();
         self.jobs.try_send(Job { command, reply }).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => Error::Busy,
@@ -185,6 +208,37 @@ impl Store for Postgres {
         Ok(query.page(self.all(&sql, &arguments, rows::read_view).await?))
     }
 
+    async fn question(&self, id: &QuestionId) -> Result<Option<QuestionView>, Error> {
+        let sql = format!("{} WHERE id = ?1", rows::select_questions());
+        Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_question_view).await?.pop())
+    }
+
+    async fn questions(&self, query: QuestionQuery) -> Result<Page<QuestionView>, Error> {
+        let (sql, arguments) = query.sql()?;
+        Ok(query.page(self.all(&sql, &arguments, rows::read_question_view).await?))
+    }
+
+    async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {
+        let mut client = self.pool.get().await.map_err(unreachable)?;
+        let asked = timeout(READ_PATIENCE, async {
+            // One snapshot: what is committed between the statements would be missed, or taken twice.
+            let level = tokio_postgres::IsolationLevel::RepeatableRead;
+            let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
+            let head = snapshot.query_one("SELECT position FROM head WHERE log = 'main'", &[]).await?;
+            let sql = format!("SELECT {} FROM questions WHERE {}", rows::QUESTIONS.names(), query::HOLDING);
+            let questions = snapshot.query(&sql, &[]).await?;
+            let sql = format!("SELECT {} FROM halts WHERE {}", rows::HALTS.names(), query::STANDING);
+            let halts = snapshot.query(&sql, &[]).await?;
+            Ok((head, questions, halts))
+        });
+        let found = asked.await;
+        let (head, questions, halts) = answered(client, found)?;
+        let questions = questions.iter().map(|row| Ok(rows::read_question(row)?.hold()));
+        let halts = halts.iter().map(|row| Ok(rows::read_halt(row)?.hold()));
+        let holds = questions.chain(halts).collect::<Result<Vec<_>, Error>>()?;
+        Ok((rows::position(head.int(0)?)?, holds.into_iter().flatten().collect()))
+    }
+
     async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
         let mut contents = Vec::with_capacity(digests.len());
         for digest in digests {
@@ -202,17 +256,20 @@ impl Store for Postgres {
             // One snapshot for the statements: a commit between them would look like a row that disagrees.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
             let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
-            let found = snapshot.query(&dollars(crate::query::STREAMS), &[&after, &limit]).await?;
+            let found = snapshot.query(&dollars(query::STREAMS), &[&after, &limit]).await?;
             let streams: Vec<String> = found.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
             let columns = rows::EVENTS.names();
             let sql = format!("SELECT {columns} FROM events WHERE stream = ANY($1) ORDER BY stream, stream_seq");
             let events = snapshot.query(&sql, &[&streams]).await?;
-            let sql = format!("SELECT {} FROM gates WHERE id = ANY($1)", rows::GATES.names());
-            let gates = snapshot.query(&sql, &[&streams]).await?;
-            Ok((streams, events, gates))
+            let mut records = Vec::new();
+            for (table, read) in rows::RECORDS {
+                let sql = format!("SELECT {} FROM {} WHERE id = ANY($1)", table.names(), table.name);
+                records.extend(snapshot.query(&sql, &[&streams]).await?.into_iter().map(|row| (row, read)));
+            }
+            Ok((streams, events, records))
         });
         let found = asked.await;
-        let (streams, events, gates) = answered(client, found)?;
+        let (streams, events, records) = answered(client, found)?;
         let mut histories: Vec<History> =
             streams.into_iter().map(|stream| History { stream, row: None, events: Vec::new() }).collect();
         let place = |histories: &[History], stream: &str| {
@@ -224,16 +281,16 @@ impl Store for Postgres {
                 histories[n].events.push(event);
             }
         }
-        for row in &gates {
+        for (row, read) in &records {
             if let Some(n) = place(&histories, &row.text(0)?) {
-                histories[n].row = Some(rows::read_gate(row).map_err(|error| error.to_string()));
+                histories[n].row = Some(read(row).map_err(|error| error.to_string()));
             }
         }
         Ok(histories)
     }
 
     async fn due(&self, until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error> {
-        let sql = "SELECT gate_id, due FROM timers WHERE due <= ?1 ORDER BY due LIMIT ?2";
+        let sql = "SELECT subject, kind, due FROM timers WHERE due <= ?1 ORDER BY due LIMIT ?2";
         self.all(sql, &[Value::Int(until.as_micros()), Value::Int(limit.into())], rows::read_timer).await
     }
 

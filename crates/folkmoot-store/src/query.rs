@@ -1,8 +1,8 @@
-//! What can be asked of the gates.
+//! What can be asked of gates and questions.
 
 use std::fmt;
 
-use folkmoot_core::{Gate, GateId, Name, Refusal, RunId, SessionId, Status};
+use folkmoot_core::{Gate, GateId, Name, Question, Refusal, RunId, SessionId, Status, question};
 
 use crate::rows::{self, Value};
 
@@ -32,6 +32,32 @@ pub struct GateQuery {
     pub limit: u32,
 }
 
+/// A question, with what it asks unless that was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionView {
+    /// The row.
+    pub question: Question,
+    /// What the row has only as a digest.
+    pub text: Option<String>,
+}
+
+/// Which questions, and from where on.
+#[derive(Clone, Debug, Default)]
+pub struct QuestionQuery {
+    /// Only these.
+    pub status: Option<question::Status>,
+    /// Only of this agent.
+    pub agent: Option<Name>,
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only those that this principal asked.
+    pub asker: Option<Name>,
+    /// From here on.
+    pub after: Option<Cursor>,
+    /// At most so many.
+    pub limit: u32,
+}
+
 /// Part of a list, and where the next part begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
@@ -41,36 +67,23 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
 }
 
-/// A place in a list of gates. Text to others.
+/// A place in a list. Text to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cursor {
-    /// In the inbox.
-    Inbox {
-        /// How urgent, 0 first.
-        urgency: i64,
-        /// Then by deadline.
-        deadline: i64,
-        /// Then by age.
-        requested_at: i64,
-        /// Then by id.
-        id: GateId,
-    },
-    /// Among all gates, newest first.
-    Newest {
-        /// By age.
-        requested_at: i64,
-        /// Then by id.
-        id: GateId,
-    },
+pub struct Cursor {
+    /// In an inbox: how urgent, 0 first, then by deadline.
+    inbox: Option<(i64, i64)>,
+    /// By age.
+    at: i64,
+    /// Then by id.
+    id: String,
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cursor::Inbox { urgency, deadline, requested_at, id } => {
-                write!(f, "i~{urgency}~{deadline}~{requested_at}~{id}")
-            }
-            Cursor::Newest { requested_at, id } => write!(f, "n~{requested_at}~{id}"),
+        let Cursor { inbox, at, id } = self;
+        match inbox {
+            Some((urgency, deadline)) => write!(f, "i~{urgency}~{deadline}~{at}~{id}"),
+            None => write!(f, "n~{at}~{id}"),
         }
     }
 }
@@ -85,100 +98,144 @@ impl std::str::FromStr for Cursor {
 
 fn parse_cursor(text: &str) -> Option<Cursor> {
     let parts: Vec<&str> = text.split('~').collect();
-    match parts.as_slice() {
-        ["i", urgency, deadline, requested_at, id] => Some(Cursor::Inbox {
-            urgency: urgency.parse().ok()?,
-            deadline: deadline.parse().ok()?,
-            requested_at: requested_at.parse().ok()?,
-            id: id.parse().ok()?,
-        }),
-        ["n", requested_at, id] => {
-            Some(Cursor::Newest { requested_at: requested_at.parse().ok()?, id: id.parse().ok()? })
-        }
-        _ => None,
-    }
+    let (inbox, at, id) = match parts.as_slice() {
+        ["i", urgency, deadline, at, id] => (Some((urgency.parse().ok()?, deadline.parse().ok()?)), at, id),
+        ["n", at, id] => (None, at, id),
+        _ => return None,
+    };
+    // Whatever is listed has an id of this form; anything else was made up.
+    let id = id.parse::<GateId>().ok()?.to_string();
+    Some(Cursor { inbox, at: at.parse().ok()?, id })
 }
 
 impl GateQuery {
     /// The statement and its arguments, one more row than the page holds.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
-        let mut arguments = Vec::new();
-        let mut conditions = Vec::new();
-        let mut equals = |column: &str, text: &'_ str| {
-            arguments.push(Value::Text(text.to_owned().into()));
-            conditions.push(format!("{column} = ?{}", arguments.len()));
-        };
-        if let Some(run) = &self.run {
-            equals("run_id", run.as_str());
+        Listing {
+            select: rows::select_gates(),
+            deadline: "deadline",
+            at: "requested_at",
+            equals: [
+                ("run_id", self.run.as_ref().map(RunId::as_str)),
+                ("session_id", self.session.as_ref().map(SessionId::as_str)),
+                ("requested_by", self.requester.as_ref().map(Name::as_str)),
+            ],
+            status: self.status.map(Status::word),
+            after: self.after.as_ref(),
+            limit: self.limit,
         }
-        if let Some(session) = &self.session {
-            equals("session_id", session.as_str());
-        }
-        if let Some(requester) = &self.requester {
-            equals("requested_by", requester.as_str());
-        }
-        // The word itself, not an argument: a partial index is only used where the planner sees it.
-        conditions.extend(self.status.map(|status| format!("status = '{status}'")));
-        let inbox = self.status == Some(Status::Pending);
-        match (&self.after, inbox) {
-            (None, _) => {}
-            (Some(Cursor::Inbox { urgency, deadline, requested_at, id }), true) => {
-                let n = arguments.len();
-                conditions.push(format!(
-                    "(urgency, deadline, requested_at, id) > (?{}, ?{}, ?{}, ?{})",
-                    n + 1,
-                    n + 2,
-                    n + 3,
-                    n + 4
-                ));
-                arguments.extend([Value::Int(*urgency), Value::Int(*deadline), Value::Int(*requested_at)]);
-                arguments.push(Value::Text(id.as_str().into()));
-            }
-            (Some(Cursor::Newest { requested_at, id }), false) => {
-                let n = arguments.len();
-                conditions.push(format!("(requested_at, id) < (?{}, ?{})", n + 1, n + 2));
-                arguments.extend([Value::Int(*requested_at), Value::Text(id.as_str().into())]);
-            }
-            (Some(_), _) => {
-                return Err(Refusal::invalid("cursor", "belongs to a list with another status; start again"));
-            }
-        }
-        let conditions = if conditions.is_empty() { "1 = 1".to_owned() } else { conditions.join(" AND ") };
-        let order = if inbox { "urgency, deadline, requested_at, id" } else { "requested_at DESC, id DESC" };
-        // An argument, so that there are few statements: each is kept prepared, and callers choose the number.
-        arguments.push(Value::Int(i64::from(self.limit) + 1));
-        let n = arguments.len();
-        let sql = format!("{} WHERE {conditions} ORDER BY {order} LIMIT ?{n}", rows::select_gates());
-        Ok((sql, arguments))
+        .sql()
     }
 
     /// Cuts what [`GateQuery::sql`] found to a page.
-    pub(crate) fn page(&self, mut items: Vec<GateView>) -> Page<GateView> {
-        let whole = items.len() <= self.limit as usize;
-        items.truncate(self.limit as usize);
-        let next = if whole { None } else { items.last().map(|last| self.cursor(&last.gate)) };
-        Page { items, next }
-    }
-
-    fn cursor(&self, gate: &Gate) -> Cursor {
-        let (requested_at, id) = (gate.requested_at.as_micros(), gate.id.clone());
-        if self.status != Some(Status::Pending) {
-            return Cursor::Newest { requested_at, id };
-        }
-        Cursor::Inbox {
-            urgency: rows::urgency(gate.content.risk),
-            deadline: gate.deadline.as_micros(),
-            requested_at,
-            id,
-        }
+    pub(crate) fn page(&self, items: Vec<GateView>) -> Page<GateView> {
+        let inbox = self.status == Some(Status::Pending);
+        cut(items, self.limit, |GateView { gate, .. }| Cursor {
+            inbox: inbox.then(|| (rows::urgency(gate.content.risk), gate.deadline.as_micros())),
+            at: gate.requested_at.as_micros(),
+            id: gate.id.to_string(),
+        })
     }
 }
 
-/// The next gates by id, of those that have a row and of those that only the log knows.
+impl QuestionQuery {
+    /// The statement and its arguments, one more row than the page holds.
+    pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
+        Listing {
+            select: rows::select_questions(),
+            deadline: "due",
+            at: "asked_at",
+            equals: [
+                ("agent_id", self.agent.as_ref().map(Name::as_str)),
+                ("session_id", self.session.as_ref().map(SessionId::as_str)),
+                ("asked_by", self.asker.as_ref().map(Name::as_str)),
+            ],
+            status: self.status.map(question::Status::word),
+            after: self.after.as_ref(),
+            limit: self.limit,
+        }
+        .sql()
+    }
+
+    /// Cuts what [`QuestionQuery::sql`] found to a page.
+    pub(crate) fn page(&self, items: Vec<QuestionView>) -> Page<QuestionView> {
+        let inbox = self.status == Some(question::Status::Pending);
+        cut(items, self.limit, |QuestionView { question, .. }| Cursor {
+            inbox: inbox.then(|| (rows::question_urgency(question.priority), question.due.as_micros())),
+            at: question.asked_at.as_micros(),
+            id: question.id.to_string(),
+        })
+    }
+}
+
+/// What gates and questions have in common as lists.
+struct Listing<'a> {
+    select: &'static str,
+    deadline: &'static str,
+    at: &'static str,
+    equals: [(&'static str, Option<&'a str>); 3],
+    status: Option<&'static str>,
+    after: Option<&'a Cursor>,
+    limit: u32,
+}
+
+impl<'a> Listing<'a> {
+    fn sql(&self) -> Result<(String, Vec<Value<'a>>), Refusal> {
+        let (deadline, at) = (self.deadline, self.at);
+        let mut arguments = Vec::new();
+        let mut conditions = Vec::new();
+        for (column, text) in self.equals.into_iter().filter_map(|(column, text)| Some((column, text?))) {
+            arguments.push(Value::Text(text.into()));
+            conditions.push(format!("{column} = ?{}", arguments.len()));
+        }
+        // The word itself, not an argument: a partial index is only used where the planner sees it.
+        conditions.extend(self.status.map(|status| format!("status = '{status}'")));
+        let inbox = self.status == Some(Status::Pending.word());
+        let order = match inbox {
+            true => format!("urgency, {deadline}, {at}, id"),
+            false => format!("{at} DESC, id DESC"),
+        };
+        if let Some(Cursor { inbox: place, at: moment, id }) = self.after {
+            if place.is_some() != inbox {
+                return Err(Refusal::invalid("cursor", "belongs to a list with another status; start again"));
+            }
+            let n = arguments.len();
+            conditions.push(match place {
+                Some(_) => format!("({order}) > (?{}, ?{}, ?{}, ?{})", n + 1, n + 2, n + 3, n + 4),
+                None => format!("({at}, id) < (?{}, ?{})", n + 1, n + 2),
+            });
+            arguments.extend(place.iter().flat_map(|(urgency, due)| [Value::Int(*urgency), Value::Int(*due)]));
+            arguments.extend([Value::Int(*moment), Value::Text(id.as_str().into())]);
+        }
+        let conditions = if conditions.is_empty() { "1 = 1".to_owned() } else { conditions.join(" AND ") };
+        // An argument, so that there are few statements: each is kept prepared, and callers choose the number.
+        arguments.push(Value::Int(i64::from(self.limit) + 1));
+        let n = arguments.len();
+        Ok((format!("{} WHERE {conditions} ORDER BY {order} LIMIT ?{n}", self.select), arguments))
+    }
+}
+
+/// A page of what was found, which is one more than it holds where there is another page.
+fn cut<T>(mut items: Vec<T>, limit: u32, cursor: impl Fn(&T) -> Cursor) -> Page<T> {
+    let whole = items.len() <= limit as usize;
+    items.truncate(limit as usize);
+    let next = if whole { None } else { items.last().map(cursor) };
+    Page { items, next }
+}
+
+/// The next streams by id, of those that have a row and of those that only the log knows.
 pub(crate) const STREAMS: &str = "SELECT id FROM (
-    SELECT id FROM (SELECT id FROM gates WHERE id > ?1 ORDER BY id LIMIT ?2) AS with_row
+    SELECT id FROM (SELECT id FROM gates WHERE id > ?1 ORDER BY id LIMIT ?2) AS gates_with_row
+    UNION SELECT id FROM (SELECT id FROM questions WHERE id > ?1 ORDER BY id LIMIT ?2) AS questions_with_row
+    UNION SELECT id FROM (SELECT id FROM halts WHERE id > ?1 ORDER BY id LIMIT ?2) AS halts_with_row
     UNION
     SELECT stream FROM (
-      SELECT stream FROM events WHERE stream > ?1 AND stream_seq = 1 AND type = 'gate.opened' ORDER BY stream LIMIT ?2
+      SELECT stream FROM events WHERE stream > ?1 AND stream_seq = 1
+      AND type IN ('gate.opened', 'question.asked', 'halt.raised', 'halt.refused') ORDER BY stream LIMIT ?2
     ) AS with_log
   ) AS known ORDER BY id LIMIT ?2";
+
+/// Questions that hold somebody.
+pub(crate) const HOLDING: &str = "holds IS NOT NULL";
+/// Halts that nobody has lifted.
+pub(crate) const STANDING: &str = "lifted_at IS NULL";

@@ -6,15 +6,18 @@ use std::{
 };
 
 use folkmoot_core::{
-    Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Name, Outcome, Principal, Timeout, Timer,
-    Timestamp,
+    Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Scope,
+    Subject, Timeout, Timer, Timestamp,
+    audit::Record,
     gate::{Content, Risk, State},
+    halt::Lifting,
+    question::{self, Priority},
     run::Run,
     token::Token,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, GateView};
+use crate::{Error, GateView, QuestionView};
 
 /// One column of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,8 +131,69 @@ pub(crate) const RUNS: Table = Table {
     columns: &[("id", Text), ("kind", Text), ("session_id", Text), ("initiator", Text), ("started_at", Int)],
 };
 
-pub(crate) const TIMERS: Table =
-    Table { name: "timers", conflict: Conflict::Replaces { but: &[] }, columns: &[("gate_id", Text), ("due", Int)] };
+pub(crate) const QUESTIONS: Table = Table {
+    name: "questions",
+    conflict: Conflict::Replaces {
+        but: &[
+            "agent_id",
+            "session_id",
+            "type",
+            "text_digest",
+            "options",
+            "default_answer",
+            "halts",
+            "priority",
+            "urgency",
+            "asked_by",
+            "asked_at",
+            "timeout_ms",
+        ],
+    },
+    columns: &[
+        ("id", Text),
+        ("agent_id", Text),
+        ("session_id", Text),
+        ("type", Text),
+        ("text_digest", Text),
+        ("options", Text),
+        ("default_answer", Text),
+        ("halts", Text),
+        ("holds", Text),
+        ("priority", Text),
+        ("urgency", Int),
+        ("asked_by", Text),
+        ("asked_at", Int),
+        ("timeout_ms", Int),
+        ("due", Int),
+        ("reminders", Int),
+        ("seq", Int),
+        ("status", Text),
+        ("closure", Text),
+    ],
+};
+
+pub(crate) const HALTS: Table = Table {
+    name: "halts",
+    conflict: Conflict::Replaces { but: &["scope", "agent_id", "session_id", "reason", "raised_by", "raised_at"] },
+    columns: &[
+        ("id", Text),
+        ("scope", Text),
+        ("agent_id", Text),
+        ("session_id", Text),
+        ("reason", Text),
+        ("raised_by", Text),
+        ("raised_at", Int),
+        ("seq", Int),
+        ("lifted_by", Text),
+        ("lifted_at", Int),
+    ],
+};
+
+pub(crate) const TIMERS: Table = Table {
+    name: "timers",
+    conflict: Conflict::Replaces { but: &["kind"] },
+    columns: &[("subject", Text), ("kind", Text), ("due", Int)],
+};
 
 pub(crate) const OUTBOX: Table = Table {
     name: "outbox",
@@ -151,6 +215,7 @@ pub(crate) const TOKENS: Table = Table {
         ("created_by", Text),
         ("revoked_at", Int),
         ("hash", Text),
+        ("capabilities", Text),
     ],
 };
 
@@ -168,8 +233,18 @@ pub(crate) const IDEMPOTENCY: Table = Table {
 };
 
 /// Every table that commands write.
-pub(crate) const WRITTEN: [Table; 10] =
-    [GATES, EVENTS, ARTIFACTS, SESSIONS, RUNS, TIMERS, OUTBOX, PRINCIPALS, TOKENS, IDEMPOTENCY];
+pub(crate) const WRITTEN: [Table; 12] =
+    [GATES, EVENTS, ARTIFACTS, SESSIONS, RUNS, QUESTIONS, HALTS, TIMERS, OUTBOX, PRINCIPALS, TOKENS, IDEMPOTENCY];
+
+/// How a row that is the fold of a stream is read.
+type ReadRecord = fn(&dyn Columns) -> Result<Record, Error>;
+
+/// Every table of which each row is the fold of a stream.
+pub(crate) const RECORDS: [(&Table, ReadRecord); 3] = [
+    (&GATES, |row| Ok(Record::Gate(Box::new(read_gate(row)?)))),
+    (&QUESTIONS, |row| Ok(Record::Question(Box::new(read_question(row)?)))),
+    (&HALTS, |row| Ok(Record::Halt(Box::new(read_halt(row)?)))),
+];
 
 impl Table {
     /// The columns by name, separated by commas.
@@ -212,6 +287,16 @@ pub(crate) fn urgency(risk: Risk) -> i64 {
         Risk::High => 1,
         Risk::Medium => 2,
         Risk::Low => 3,
+    }
+}
+
+/// How urgent a question is: 0 is looked at first.
+pub(crate) fn question_urgency(priority: Priority) -> i64 {
+    match priority {
+        Priority::Critical => 0,
+        Priority::High => 1,
+        Priority::Medium => 2,
+        Priority::Low => 3,
     }
 }
 
@@ -317,9 +402,11 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
 }
 
 pub(crate) fn read_view(row: &dyn Columns) -> Result<GateView, Error> {
-    let summary = row.maybe_bytes(GATES.columns.len())?;
-    let summary = summary.map(String::from_utf8).transpose().map_err(|error| Error::Unreadable(error.to_string()))?;
-    Ok(GateView { gate: read_gate(row)?, summary })
+    Ok(GateView { gate: read_gate(row)?, summary: read_text(row.maybe_bytes(GATES.columns.len())?)? })
+}
+
+fn read_text(bytes: Option<Vec<u8>>) -> Result<Option<String>, Error> {
+    bytes.map(String::from_utf8).transpose().map_err(|error| Error::Unreadable(error.to_string()))
 }
 
 pub(crate) fn event(event: &Event) -> Vec<Value<'_>> {
@@ -385,16 +472,129 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
     })
 }
 
+/// Questions with what they ask, as [`read_question_view`] reads them.
+pub(crate) fn select_questions() -> &'static str {
+    static SQL: OnceLock<String> = OnceLock::new();
+    SQL.get_or_init(|| {
+        let names = QUESTIONS.names();
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = text_digest) FROM questions")
+    })
+}
+
+pub(crate) fn question(question: &Question) -> Vec<Value<'_>> {
+    vec![
+        text(question.id.as_str()),
+        text(question.agent_id.as_str()),
+        maybe(question.session_id.as_ref().map(|id| id.as_str())),
+        text(question.question_type.word()),
+        Value::Text(question.text.to_string().into()),
+        json(&question.options),
+        Value::MaybeText(question.default.as_ref().map(|default| json_text(default).into())),
+        maybe(question.halts.map(Scope::word)),
+        maybe(question.hold().map(|hold| hold.scope.word())),
+        text(question.priority.word()),
+        Value::Int(question_urgency(question.priority)),
+        text(question.asked_by.as_str()),
+        Value::Int(question.asked_at.as_micros()),
+        Value::Int(timeout_ms(question.timeout)),
+        Value::Int(question.due.as_micros()),
+        Value::Int(question.reminders.into()),
+        Value::Int(int(question.seq)),
+        text(question.status().word()),
+        Value::MaybeText(question.closure().map(|closure| json_text(closure).into())),
+    ]
+}
+
+pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
+    let question = Question {
+        id: parse(&row.text(0)?)?,
+        agent_id: parse(&row.text(1)?)?,
+        session_id: parse_maybe(row.maybe_text(2)?)?,
+        question_type: parse(&row.text(3)?)?,
+        text: parse(&row.text(4)?)?,
+        options: from_json(&row.text(5)?)?,
+        default: row.maybe_text(6)?.map(|text| from_json(&text)).transpose()?,
+        halts: parse_maybe(row.maybe_text(7)?)?,
+        priority: parse(&row.text(9)?)?,
+        asked_by: parse(&row.text(11)?)?,
+        asked_at: Timestamp::from_micros(row.int(12)?),
+        timeout: read_timeout(row.int(13)?),
+        due: Deadline::from_micros(row.int(14)?),
+        reminders: small(row.int(15)?)?,
+        seq: position(row.int(16)?)?,
+        state: match row.maybe_text(18)? {
+            Some(closure) => question::State::Closed(from_json(&closure)?),
+            None => question::State::Pending,
+        },
+    };
+    // Three columns repeat what others say, for the indexes. A row in which they differ was not written by us.
+    let holds = question.hold().map(|hold| hold.scope.word());
+    let agrees = row.text(17)? == question.status().word()
+        && row.maybe_text(8)?.as_deref() == holds
+        && row.int(10)? == question_urgency(question.priority);
+    if !agrees {
+        return Err(Error::Unreadable(format!("question {}: status, holds or urgency contradicts", question.id)));
+    }
+    Ok(question)
+}
+
+pub(crate) fn read_question_view(row: &dyn Columns) -> Result<QuestionView, Error> {
+    Ok(QuestionView { question: read_question(row)?, text: read_text(row.maybe_bytes(QUESTIONS.columns.len())?)? })
+}
+
+pub(crate) fn halt(halt: &Halt) -> Vec<Value<'_>> {
+    vec![
+        text(halt.id.as_str()),
+        text(halt.scope.word()),
+        maybe(halt.agent_id.as_ref().map(Name::as_str)),
+        maybe(halt.session_id.as_ref().map(|id| id.as_str())),
+        text(&halt.reason),
+        text(halt.raised_by.as_str()),
+        Value::Int(halt.raised_at.as_micros()),
+        Value::Int(int(halt.seq)),
+        maybe(halt.lifted.as_ref().map(|lifting| lifting.by.as_str())),
+        Value::MaybeInt(halt.lifted.as_ref().map(|lifting| lifting.at.as_micros())),
+    ]
+}
+
+pub(crate) fn read_halt(row: &dyn Columns) -> Result<Halt, Error> {
+    let lifted = match (row.maybe_text(8)?, row.maybe_int(9)?) {
+        (Some(by), Some(at)) => Some(Lifting { by: parse(&by)?, at: Timestamp::from_micros(at) }),
+        (None, None) => None,
+        _ => return Err(Error::Unreadable("a halt was lifted by nobody, or at no time".to_owned())),
+    };
+    Ok(Halt {
+        id: parse(&row.text(0)?)?,
+        scope: parse(&row.text(1)?)?,
+        agent_id: parse_maybe(row.maybe_text(2)?)?,
+        session_id: parse_maybe(row.maybe_text(3)?)?,
+        reason: row.text(4)?,
+        raised_by: parse(&row.text(5)?)?,
+        raised_at: Timestamp::from_micros(row.int(6)?),
+        seq: position(row.int(7)?)?,
+        lifted,
+    })
+}
+
 pub(crate) fn session(id: &folkmoot_core::SessionId, at: Timestamp) -> Vec<Value<'_>> {
     vec![text(id.as_str()), Value::Int(at.as_micros())]
 }
 
 pub(crate) fn timer(timer: &Timer) -> Vec<Value<'_>> {
-    vec![text(timer.gate.as_str()), Value::Int(timer.due.as_micros())]
+    let kind = match &timer.subject {
+        Subject::Gate(_) => "gate",
+        Subject::Question(_) => "question",
+    };
+    vec![text(timer.subject.as_str()), text(kind), Value::Int(timer.due.as_micros())]
 }
 
 pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
-    Ok(Timer { gate: parse(&row.text(0)?)?, due: Timestamp::from_micros(row.int(1)?) })
+    let subject = match row.text(1)?.as_str() {
+        "gate" => Subject::Gate(parse(&row.text(0)?)?),
+        "question" => Subject::Question(parse(&row.text(0)?)?),
+        other => return Err(Error::Unreadable(format!("{other:?} has no timers"))),
+    };
+    Ok(Timer { subject, due: Timestamp::from_micros(row.int(2)?) })
 }
 
 /// The position of the event that a delivery tells of, among those of its commit.
@@ -419,7 +619,7 @@ pub(crate) fn principal(principal: &Principal) -> Vec<Value<'_>> {
 }
 
 pub(crate) fn read_principal(row: &dyn Columns) -> Result<Principal, Error> {
-    Ok(Principal { name: parse(&row.text(0)?)?, role: parse(&row.text(1)?)? })
+    Ok(Principal::new(parse(&row.text(0)?)?, parse(&row.text(1)?)?))
 }
 
 pub(crate) fn token<'a>(token: &'a Token, hash: &[u8; 32]) -> Vec<Value<'a>> {
@@ -431,13 +631,18 @@ pub(crate) fn token<'a>(token: &'a Token, hash: &[u8; 32]) -> Vec<Value<'a>> {
         text(token.created_by.as_str()),
         Value::MaybeInt(token.revoked_at.map(Timestamp::as_micros)),
         Value::Text(Digest::from(*hash).hex().into()),
+        json(&token.principal.capabilities),
     ]
 }
 
 pub(crate) fn read_token(row: &dyn Columns) -> Result<Token, Error> {
     Ok(Token {
         id: parse(&row.text(0)?)?,
-        principal: Principal { name: parse(&row.text(1)?)?, role: parse(&row.text(2)?)? },
+        principal: Principal {
+            name: parse(&row.text(1)?)?,
+            role: parse(&row.text(2)?)?,
+            capabilities: from_json(&row.text(7)?)?,
+        },
         created_at: Timestamp::from_micros(row.int(3)?),
         created_by: parse(&row.text(4)?)?,
         revoked_at: row.maybe_int(5)?.map(Timestamp::from_micros),

@@ -14,13 +14,13 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Command, Digest, Event, GateId, Head, Outcome, Timer, Timestamp, token::Token};
+use folkmoot_core::{Command, Digest, Event, GateId, Head, Hold, QuestionId, Timer, Timestamp, token::Token};
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{readers::Readers, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, Page, Store, migrate,
+    Clock, Error, GateQuery, GateView, History, Page, QuestionQuery, QuestionView, Store, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -112,7 +112,12 @@ impl Store for Sqlite {
         self.clock.now()
     }
 
-    async fn execute(&self, command: Command) -> Result<Outcome, Error> {
+    fn silence(&self) -> Duration {
+        // The file is this process's own: whatever was written, this node wrote.
+        if self.stopped.borrow().is_some() { Duration::MAX } else { Duration::ZERO }
+    }
+
+    async fn write(&self, command: Command) -> Result<Written, Error> {
         self.submit(|reply| Job::Execute(Box::new(command), reply)).await
     }
 
@@ -155,6 +160,29 @@ impl Store for Sqlite {
             .await
     }
 
+    async fn question(&self, id: &QuestionId) -> Result<Option<QuestionView>, Error> {
+        let id = id.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{} WHERE id = ?1", rows::select_questions());
+                Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_question_view)?.pop())
+            })
+            .await
+    }
+
+    async fn questions(&self, query: QuestionQuery) -> Result<Page<QuestionView>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql()?;
+                Ok(query.page(all(connection, &sql, &arguments, rows::read_question_view)?))
+            })
+            .await
+    }
+
+    async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {
+        self.readers.read(holds).await
+    }
+
     async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
         self.readers
             .read(move |connection| {
@@ -176,7 +204,7 @@ impl Store for Sqlite {
 
     async fn due(&self, until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error> {
         let arguments = vec![Value::Int(until.as_micros()), Value::Int(limit.into())];
-        let sql = "SELECT gate_id, due FROM timers WHERE due <= ?1 ORDER BY due LIMIT ?2";
+        let sql = "SELECT subject, kind, due FROM timers WHERE due <= ?1 ORDER BY due LIMIT ?2";
         self.readers.read(move |connection| all(connection, sql, &arguments, rows::read_timer)).await
     }
 
@@ -264,20 +292,33 @@ fn head(connection: &Connection) -> Result<Head, Error> {
     all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
 }
 
+fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {
+    // One snapshot: what is committed between the statements would be missed, or taken twice.
+    let snapshot = connection.unchecked_transaction().map_err(failed)?;
+    let position = head(&snapshot)?.position;
+    let sql = format!("SELECT {} FROM questions WHERE {}", rows::QUESTIONS.names(), query::HOLDING);
+    let mut holds = all(&snapshot, &sql, &[], |row| Ok(rows::read_question(row)?.hold()))?;
+    let sql = format!("SELECT {} FROM halts WHERE {}", rows::HALTS.names(), query::STANDING);
+    holds.extend(all(&snapshot, &sql, &[], |row| Ok(rows::read_halt(row)?.hold()))?);
+    Ok((position, holds.into_iter().flatten().collect()))
+}
+
 fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<History>, Error> {
     // One snapshot for the three statements: a commit between them would look like a row that disagrees.
     let snapshot = connection.unchecked_transaction().map_err(failed)?;
     let arguments = [Value::Text(after.into()), Value::Int(limit.into())];
-    let streams = all(&snapshot, crate::query::STREAMS, &arguments, |row| row.text(0))?;
+    let streams = all(&snapshot, query::STREAMS, &arguments, |row| row.text(0))?;
     streams
         .into_iter()
         .map(|stream| {
             let id = [Value::Text(stream.as_str().into())];
             let sql = format!("SELECT {} FROM events WHERE stream = ?1 ORDER BY stream_seq", rows::EVENTS.names());
             let events = all(&snapshot, &sql, &id, rows::read_event)?;
-            let sql = format!("SELECT {} FROM gates WHERE id = ?1", rows::GATES.names());
-            let row =
-                all(&snapshot, &sql, &id, |row| Ok(rows::read_gate(row).map_err(|error| error.to_string())))?.pop();
+            let mut row = None;
+            for (table, read) in rows::RECORDS {
+                let sql = format!("SELECT {} FROM {} WHERE id = ?1", table.names(), table.name);
+                row = row.or(all(&snapshot, &sql, &id, |row| Ok(read(row).map_err(|e| e.to_string())))?.pop());
+            }
             Ok(History { stream, row, events })
         })
         .collect()

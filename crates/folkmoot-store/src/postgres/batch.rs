@@ -7,26 +7,31 @@
 //! other lock is needed, and no two nodes can wait for each other.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use folkmoot_core::{
-    Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Head, Judgement, Loaded, Name, Outcome,
-    Principal, Row, RunId, SessionId, TimerChange, Timestamp, TokenId, chain, judge, run::Run, token::Token,
+    Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Judgement, Loaded,
+    Name, Outcome, Principal, Question, QuestionId, Row, RunId, SessionId, Subject, TimerChange, Timestamp, TokenId,
+    chain,
+    clearance::{Others, Target},
+    judge,
+    run::Run,
+    token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
 use tokio_postgres::{Client, Statement, types::ToSql};
 
 use super::{CLOCK, Time, dollars, failed};
 use crate::{
-    Error,
+    Error, Written,
     rows::{self, Columns, Table, Type, Value},
 };
 
 /// What a batch came to.
 pub(super) struct Done {
-    pub(super) answers: Vec<Result<Outcome, Error>>,
+    pub(super) answers: Vec<Result<Written, Error>>,
     pub(super) events: Vec<Arc<Event>>,
 }
 
@@ -56,7 +61,7 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
         }
     };
     let now = time.of_batch(micros);
-    let answers: Vec<_> = commands.iter().map(|command| work.judge(command, now)).collect();
+    let answers: Vec<_> = commands.iter().map(|command| work.written(command, now)).collect();
     if work.is_untouched() {
         client.batch_execute("ROLLBACK").await.map_err(failed)?;
     } else {
@@ -71,6 +76,11 @@ struct Work {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
     twins: HashMap<(Name, String), GateId>,
+    questions: HashMap<QuestionId, Question>,
+    halts: HashMap<HaltId, Halt>,
+    /// What holds each agent, session and everyone that a command asks about. Of very many, more than this batch can
+    /// end; so one that is left here is left indeed.
+    held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     runs: HashMap<RunId, Run>,
     principals: HashMap<Name, Principal>,
@@ -79,18 +89,25 @@ struct Work {
 
     events: Vec<Arc<Event>>,
     new_gates: Vec<GateId>,
+    new_questions: BTreeSet<QuestionId>,
+    new_halts: BTreeSet<HaltId>,
     new_artifacts: Vec<Artifact>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: Vec<Run>,
     new_tokens: Vec<(Token, [u8; 32])>,
     revoked: Vec<Token>,
-    timers: BTreeMap<GateId, TimerChange>,
+    timers: BTreeMap<Subject, TimerChange>,
     outbox: Vec<(Delivery, u64)>,
     wakes: Vec<RunId>,
     new_keys: Vec<Vec<Value<'static>>>,
 }
 
 impl Work {
+    fn written(&mut self, command: &Command, now: Timestamp) -> Result<Written, Error> {
+        let outcome = self.judge(command, now)?;
+        Ok(Written { outcome, position: self.head.expect("the head was read first").position })
+    }
+
     fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {
         let key = command.idempotency.as_ref().map(|known| (command.by.name(), known.route.clone(), known.key.clone()));
         if let Some((fingerprint, outcome)) = key.as_ref().and_then(|key| self.known_keys.get(key)) {
@@ -120,7 +137,19 @@ impl Work {
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let text = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.texts.get(&gate.content.summary));
         let twin = needs.twin.and_then(|(name, key)| self.twins.get(&(name.clone(), key.to_owned())));
+        let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
+        let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
+        let others = match (&question, &halt) {
+            (Some(question), _) => {
+                self.others(question.id.as_str(), Some(&question.agent_id), question.session_id.as_ref())
+            }
+            (None, Some(halt)) => self.others(halt.id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref()),
+            (None, None) => Others::default(),
+        };
         Loaded {
+            question,
+            halt,
+            others,
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
             run: needs.run.and_then(|id| self.runs.get(id)).cloned(),
@@ -130,10 +159,42 @@ impl Work {
         }
     }
 
+    /// Whether anything but `id` holds the agent, the session, or everyone.
+    fn others(&self, id: &str, agent: Option<&Name>, session: Option<&SessionId>) -> Others {
+        let held = |target: &Target| self.held.get(target).is_some_and(|ids| ids.iter().any(|other| other != id));
+        Others {
+            agent: agent.is_some_and(|agent| held(&Target::Agent(agent.clone()))),
+            session: session.is_some_and(|session| held(&Target::Session(session.clone()))),
+            system: held(&Target::System),
+        }
+    }
+
+    /// Takes note of what something held before, and holds now.
+    fn hold(&mut self, before: Option<Hold>, after: Option<Hold>) {
+        for (target, hold) in before.iter().flat_map(|hold| hold.targets().map(move |target| (target, hold))) {
+            self.held.entry(target).or_default().remove(hold.id.as_str());
+        }
+        for (target, hold) in after.iter().flat_map(|hold| hold.targets().map(move |target| (target, hold))) {
+            self.held.entry(target).or_default().insert(hold.id.as_str().to_owned());
+        }
+    }
+
     fn absorb(&mut self, commit: Commit, now: Timestamp) {
         for row in commit.rows {
             match row {
                 Row::Gate(gate) => self.put_gate(*gate),
+                Row::Question(question) => {
+                    let before = self.questions.get(&question.id).and_then(Question::hold);
+                    self.hold(before, question.hold());
+                    self.new_questions.insert(question.id.clone());
+                    self.questions.insert(question.id.clone(), *question);
+                }
+                Row::Halt(halt) => {
+                    let before = self.halts.get(&halt.id).and_then(Halt::hold);
+                    self.hold(before, halt.hold());
+                    self.new_halts.insert(halt.id.clone());
+                    self.halts.insert(halt.id.clone(), *halt);
+                }
                 Row::Artifact(artifact) => {
                     self.texts.insert(artifact.digest, artifact.content.clone());
                     self.new_artifacts.push(artifact);
@@ -159,7 +220,7 @@ impl Work {
         let before = self.events.len();
         self.events.extend(commit.events.into_iter().map(|fact| Arc::new(chain::append(head, fact))));
         for change in commit.timers {
-            self.timers.insert(change.gate().clone(), change);
+            self.timers.insert(change.subject().clone(), change);
         }
         for delivery in commit.outbox {
             let position = rows::told(&delivery, &self.events[before..]);
@@ -191,7 +252,7 @@ impl Work {
     async fn write(&self, client: &Client, sql: &Statements) -> Result<(), Failure> {
         let set = |change: &TimerChange| matches!(change, TimerChange::Set(_));
         let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
-        let cleared: Vec<&str> = cleared.iter().map(|change| change.gate().as_str()).collect();
+        let cleared: Vec<&str> = cleared.iter().map(|change| change.subject().as_str()).collect();
         let set = set.iter().filter_map(|change| change.timer()).map(rows::timer).collect();
         let wakes: Vec<&str> = self.wakes.iter().map(RunId::as_str).collect();
         let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
@@ -206,6 +267,11 @@ impl Work {
             Columnar::new(&rows::ARTIFACTS, self.new_artifacts.iter().map(rows::artifact).collect()),
             Columnar::new(&rows::SESSIONS, self.new_sessions.iter().map(|(id, at)| rows::session(id, *at)).collect()),
             Columnar::new(&rows::RUNS, self.new_runs.iter().map(rows::run).collect()),
+            Columnar::new(
+                &rows::QUESTIONS,
+                self.new_questions.iter().map(|id| rows::question(&self.questions[id])).collect(),
+            ),
+            Columnar::new(&rows::HALTS, self.new_halts.iter().map(|id| rows::halt(&self.halts[id])).collect()),
             Columnar::new(&rows::TIMERS, set),
             Columnar::new(
                 &rows::OUTBOX,
@@ -258,6 +324,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
     let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
+    let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
@@ -265,6 +332,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         let needs = command.needs();
         gates.extend(needs.gate.map(GateId::as_str));
         amended.extend(needs.gate.filter(|_| needs.summary).map(GateId::as_str));
+        questions.extend(needs.question.map(QuestionId::as_str));
+        halts.extend(needs.halt.map(HaltId::as_str));
         runs.extend(needs.run.map(RunId::as_str));
         principals.extend(needs.principal.map(Name::as_str));
         tokens.extend(needs.token.map(TokenId::as_str));
@@ -280,15 +349,21 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     }
     let gates: Vec<&str> = gates.into_iter().collect();
     let amended: Vec<&str> = amended.into_iter().collect();
+    let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
+    // At most each of them ends, so of one more at least one is left.
+    let enough = (questions.len() + halts.len() + 1) as i64;
     let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 9] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 12] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
         (!twin_keys.is_empty(), &sql.load_twins, vec![&twin_names, &twin_keys]),
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
+        (!questions.is_empty(), &sql.load_questions, vec![&questions]),
+        (!halts.is_empty(), &sql.load_halts, vec![&halts]),
+        (enough > 1, &sql.load_held, vec![&questions, &halts, &enough]),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),
         (!tokens.is_empty(), &sql.load_tokens, vec![&tokens]),
@@ -300,8 +375,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (begun, found) = tokio::join!(biased; client.batch_execute("BEGIN"), try_join_all(asked));
     begun.map_err(failed)?;
     let found = found.map_err(failed)?;
-    let [head, clock, gates, twins, summaries, runs, principals, tokens, keys] =
-        <[_; 9]>::try_from(found).expect("nine were asked");
+    let [head, clock, gates, twins, summaries, questions, halts, held, runs, principals, tokens, keys] =
+        <[_; 12]>::try_from(found).expect("twelve were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -317,6 +392,22 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         if let Some(text) = row.maybe_bytes(1)? {
             work.texts.insert(rows::parse(&row.text(0)?)?, text);
         }
+    }
+    for row in &questions {
+        let question = rows::read_question(row)?;
+        work.questions.insert(question.id.clone(), question);
+    }
+    for row in &halts {
+        let halt = rows::read_halt(row)?;
+        work.halts.insert(halt.id.clone(), halt);
+    }
+    for row in &held {
+        let target = match (row.maybe_text(0)?, row.maybe_text(1)?) {
+            (Some(agent), _) => Target::Agent(rows::parse(&agent)?),
+            (None, Some(session)) => Target::Session(rows::parse(&session)?),
+            (None, None) => Target::System,
+        };
+        work.held.entry(target).or_default().insert(row.text(2)?);
     }
     for row in &runs {
         let run = rows::read_run(row)?;
@@ -395,6 +486,9 @@ pub(super) struct Statements {
     load_gates: Statement,
     load_twins: Statement,
     load_summaries: Statement,
+    load_questions: Statement,
+    load_halts: Statement,
+    load_held: Statement,
     load_runs: Statement,
     load_principals: Statement,
     load_tokens: Statement,
@@ -430,6 +524,9 @@ impl Statements {
                 "SELECT digest, content FROM artifacts WHERE digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
             )
             .await?,
+            load_questions: prepare(&by_id(&rows::QUESTIONS, "id")).await?,
+            load_halts: prepare(&by_id(&rows::HALTS, "id")).await?,
+            load_held: prepare(LOAD_HELD).await?,
             load_runs: prepare(&by_id(&rows::RUNS, "id")).await?,
             load_principals: prepare(&by_id(&rows::PRINCIPALS, "name")).await?,
             load_tokens: prepare(&by_id(&rows::TOKENS, "id")).await?,
@@ -439,7 +536,7 @@ impl Statements {
             )
             .await?,
             move_head: prepare("UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'").await?,
-            clear_timers: prepare("DELETE FROM timers WHERE gate_id = ANY(?1)").await?,
+            clear_timers: prepare("DELETE FROM timers WHERE subject = ANY(?1)").await?,
             wake: prepare(
                 "UPDATE runs SET wakes = wakes + woken.times
                  FROM (SELECT id, count(*) AS times FROM unnest(?1::text[]) AS id GROUP BY id) AS woken
@@ -455,6 +552,26 @@ impl Statements {
         })
     }
 }
+
+/// What holds the agents and sessions of the questions `?1` and the halts `?2`, and everyone; at most `?3` of each.
+const LOAD_HELD: &str = "WITH touched AS (
+    SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
+    UNION SELECT agent_id, session_id FROM halts WHERE id = ANY(?2::text[]))
+  SELECT touched_agent.agent_id, NULL::text, held.id
+  FROM (SELECT DISTINCT agent_id FROM touched WHERE agent_id IS NOT NULL) AS touched_agent CROSS JOIN LATERAL (
+    (SELECT id FROM questions WHERE agent_id = touched_agent.agent_id AND holds IS NOT NULL LIMIT ?3)
+    UNION ALL (SELECT id FROM halts
+      WHERE scope = 'agent' AND agent_id = touched_agent.agent_id AND lifted_at IS NULL LIMIT ?3)) AS held
+  UNION ALL
+  SELECT NULL::text, touched_session.session_id, held.id
+  FROM (SELECT DISTINCT session_id FROM touched WHERE session_id IS NOT NULL) AS touched_session CROSS JOIN LATERAL (
+    (SELECT id FROM questions WHERE session_id = touched_session.session_id AND holds IN ('session', 'all') LIMIT ?3)
+    UNION ALL (SELECT id FROM halts
+      WHERE scope = 'session' AND session_id = touched_session.session_id AND lifted_at IS NULL LIMIT ?3)) AS held
+  UNION ALL
+  SELECT NULL::text, NULL::text, held.id FROM (
+    (SELECT id FROM questions WHERE holds = 'all' LIMIT ?3)
+    UNION ALL (SELECT id FROM halts WHERE scope = 'all' AND lifted_at IS NULL LIMIT ?3)) AS held";
 
 fn insert_many(table: &Table) -> String {
     let array = |(n, (_, kind)): (usize, &(&str, Type))| match kind {

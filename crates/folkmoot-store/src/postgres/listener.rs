@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
-use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, select_events, silent, tls::Tls};
+use super::{CATCH_UP, CLOCK, Heard, PATIENCE, Time, dollars, failed, select_events, silent, tls::Tls};
 use crate::{
     Error,
     recent::Recent,
@@ -26,6 +26,7 @@ pub(super) struct Listener {
     pub(super) tls: Tls,
     pub(super) recent: Arc<Recent>,
     pub(super) time: Arc<Time>,
+    pub(super) heard: Arc<Heard>,
     /// This node has written something.
     pub(super) hint: Arc<Notify>,
     /// This node has written something after what it does not know yet.
@@ -95,6 +96,7 @@ impl Listener {
 
     async fn rescan(&self, client: &Client, events: &Statement) -> Result<(), Error> {
         loop {
+            let asked_at = std::time::Instant::now();
             let (after, limit) = (rows::int(self.recent.last()), i64::from(CATCH_UP));
             let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
             let found =
@@ -103,6 +105,7 @@ impl Listener {
                 found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
             self.recent.offer(&events);
             if events.len() < CATCH_UP as usize {
+                self.heard.all_until(asked_at);
                 return Ok(());
             }
         }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_core::{Command, Outcome};
+use folkmoot_core::Command;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
@@ -19,7 +19,7 @@ use super::{
     failed,
     tls::Tls,
 };
-use crate::{Error, recent::Recent};
+use crate::{Error, Written, recent::Recent};
 
 /// The most commands in one transaction.
 const BATCH: usize = 128;
@@ -32,7 +32,7 @@ const RETRY: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) command: Command,
-    pub(super) reply: oneshot::Sender<Result<Outcome, Error>>,
+    pub(super) reply: oneshot::Sender<Result<Written, Error>>,
 }
 
 pub(super) struct Writer {
@@ -77,7 +77,7 @@ impl Writer {
         }
     }
 
-    async fn write(&mut self, commands: &[Command]) -> Vec<Result<Outcome, Error>> {
+    async fn write(&mut self, commands: &[Command]) -> Vec<Result<Written, Error>> {
         match self.attempt(commands).await {
             Ok(answers) => answers,
             // One of them broke a constraint, ran into another node, or needs a row that cannot be read: alone, each
@@ -94,12 +94,12 @@ impl Writer {
         }
     }
 
-    async fn alone(&mut self, command: &Command) -> Result<Outcome, Error> {
+    async fn alone(&mut self, command: &Command) -> Result<Written, Error> {
         let mut answers = self.attempt(std::slice::from_ref(command)).await?;
         answers.pop().unwrap_or(Err(Error::OutcomeUnknown))
     }
 
-    async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<Outcome, Error>>, Error> {
+    async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<Written, Error>>, Error> {
         let time = self.time.clone();
         let (client, statements) = self.connected().await?;
         let done = timeout(BATCH_PATIENCE, batch::run(client, statements, &time, commands)).await;

@@ -1,12 +1,16 @@
 //! The one writer: group commit without a timer.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI32, Ordering},
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
 };
 
 use folkmoot_core::{
-    Command, Commit, Event, Head, Judgement, Loaded, Outcome, Row, TimerChange, Timestamp, chain, judge,
+    Command, Commit, Event, Head, Judgement, Loaded, Name, Outcome, Row, SessionId, TimerChange, Timestamp, chain,
+    clearance::Others, judge,
 };
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,7 +21,7 @@ use super::{
     failed,
 };
 use crate::{
-    Clock, Error,
+    Clock, Error, Written,
     recent::Recent,
     rows::{self, Columns, Table, Value},
 };
@@ -25,10 +29,26 @@ use crate::{
 /// The most commands in one commit: more make the slowest wait longer than they save.
 const BATCH: usize = 128;
 
+/// Whether a question, or a halt, other than `?1` holds the agent `?2`.
+const HELD_AGENT: [&str; 2] = [
+    "SELECT EXISTS (SELECT 1 FROM questions WHERE agent_id = ?2 AND holds IS NOT NULL AND id <> ?1)",
+    "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'agent' AND agent_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
+];
+/// The same for the session `?2`.
+const HELD_SESSION: [&str; 2] = [
+    "SELECT EXISTS (SELECT 1 FROM questions WHERE session_id = ?2 AND holds IN ('session', 'all') AND id <> ?1)",
+    "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'session' AND session_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
+];
+/// The same for everyone; `?2` is nothing.
+const HELD_ALL: [&str; 2] = [
+    "SELECT EXISTS (SELECT 1 FROM questions WHERE holds = 'all' AND id <> ?1 AND ?2 IS NULL)",
+    "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' AND lifted_at IS NULL AND id <> ?1 AND ?2 IS NULL)",
+];
+
 /// What the writer is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
-    Execute(Box<Command>, oneshot::Sender<Result<Outcome, Error>>),
+    Execute(Box<Command>, oneshot::Sender<Result<Written, Error>>),
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
 }
 
@@ -48,6 +68,8 @@ pub(super) struct Writer {
 struct Statements {
     load_gate: String,
     load_twin: String,
+    load_question: String,
+    load_halt: String,
     load_run: String,
     load_token: String,
     insert: Vec<(&'static str, String)>,
@@ -68,7 +90,7 @@ impl Drop for Alarm {
 struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
-    answers: Vec<Result<Outcome, Error>>,
+    answers: Vec<Result<Written, Error>>,
 }
 
 impl Writer {
@@ -168,7 +190,8 @@ impl Writer {
                     Ok(Outcome::Nothing)
                 }
             };
-            batch.answers.push(answer);
+            let position = batch.head.position;
+            batch.answers.push(answer.map(|outcome| Written { outcome, position }));
         }
         if batch.head != self.head {
             let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];
@@ -214,6 +237,8 @@ impl Writer {
         for row in &commit.rows {
             match row {
                 Row::Gate(gate) => self.insert(&rows::GATES, &rows::gate(gate))?,
+                Row::Question(question) => self.insert(&rows::QUESTIONS, &rows::question(question))?,
+                Row::Halt(halt) => self.insert(&rows::HALTS, &rows::halt(halt))?,
                 Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact))?,
                 Row::Run(run) => {
                     self.insert(&rows::SESSIONS, &rows::session(&run.session_id, now))?;
@@ -242,8 +267,8 @@ impl Writer {
         for change in &commit.timers {
             match change {
                 TimerChange::Set(timer) => self.insert(&rows::TIMERS, &rows::timer(timer))?,
-                TimerChange::Clear(gate) => {
-                    self.execute("DELETE FROM timers WHERE gate_id = ?1", &[Value::Text(gate.as_str().into())])?;
+                TimerChange::Clear(subject) => {
+                    self.execute("DELETE FROM timers WHERE subject = ?1", &[Value::Text(subject.as_str().into())])?;
                 }
             }
         }
@@ -276,6 +301,22 @@ impl Writer {
             let arguments = [Value::Text(requester.as_str().into()), Value::Text(key.into())];
             loaded.twin = self.one(&self.sql.load_twin, &arguments, rows::read_gate)?;
         }
+        if let Some(id) = needs.question {
+            let question =
+                self.one(&self.sql.load_question, &[Value::Text(id.as_str().into())], rows::read_question)?;
+            if let Some(question) = &question {
+                let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
+                loaded.others = self.others(id.as_str(), agent, session)?;
+            }
+            loaded.question = question;
+        }
+        if let Some(id) = needs.halt {
+            let halt = self.one(&self.sql.load_halt, &[Value::Text(id.as_str().into())], rows::read_halt)?;
+            if let Some(halt) = &halt {
+                loaded.others = self.others(id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref())?;
+            }
+            loaded.halt = halt;
+        }
         if let Some(run) = needs.run {
             loaded.run = self.one(&self.sql.load_run, &[Value::Text(run.as_str().into())], rows::read_run)?;
         }
@@ -287,6 +328,20 @@ impl Writer {
             loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
         }
         Ok(loaded)
+    }
+
+    /// Whether anything but `id` holds the agent, the session, or everyone.
+    fn others(&self, id: &str, agent: Option<&Name>, session: Option<&SessionId>) -> Result<Others, Error> {
+        let exists = |sql: &str, key: Option<&str>| {
+            let arguments = [Value::Text(id.into()), Value::MaybeText(key.map(Cow::Borrowed))];
+            Ok::<_, Error>(self.one(sql, &arguments, |row| row.int(0))? == Some(1))
+        };
+        let held = |sql: &[&str; 2], key| Ok::<_, Error>(exists(sql[0], key)? || exists(sql[1], key)?);
+        Ok(Others {
+            agent: agent.map_or(Ok(false), |agent| held(&HELD_AGENT, Some(agent.as_str())))?,
+            session: session.map_or(Ok(false), |session| held(&HELD_SESSION, Some(session.as_str())))?,
+            system: held(&HELD_ALL, None)?,
+        })
     }
 
     fn replay(&self, command: &Command) -> Result<Option<Outcome>, Error> {
@@ -362,6 +417,8 @@ impl Statements {
             load_twin: format!(
                 "SELECT {gates} FROM gates WHERE requested_by = ?1 AND dedupe_key = ?2 AND status = 'pending'"
             ),
+            load_question: format!("SELECT {} FROM questions WHERE id = ?1", rows::QUESTIONS.names()),
+            load_halt: format!("SELECT {} FROM halts WHERE id = ?1", rows::HALTS.names()),
             load_run: format!("SELECT {} FROM runs WHERE id = ?1", rows::RUNS.names()),
             load_token: format!("SELECT {} FROM tokens WHERE id = ?1", rows::TOKENS.names()),
             insert: rows::WRITTEN.iter().map(insert).collect(),
@@ -370,7 +427,7 @@ impl Statements {
 }
 
 impl Job {
-    fn answer(self, answer: Result<Outcome, Error>) {
+    fn answer(self, answer: Result<Written, Error>) {
         // A caller that has gone away gets its answer by asking again with the same idempotency key.
         match self {
             Job::Execute(_, reply) => drop(reply.send(answer)),

@@ -1,0 +1,420 @@
+//! Who may work, in memory: an index of everything that holds anybody, and those who wait for it to go.
+//!
+//! The index is read from the store at the start and then moved on only by the log, in its order, whichever node wrote
+//! it. A waiter is registered under the same lock under which the index changes, and is released by whatever takes away
+//! the last thing that covers it. So none is released early, and none sleeps through its release.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use folkmoot_core::{
+    Event, Hold, HoldId, Name, Principal, QuestionId, Scope, SessionId,
+    clearance::{Holds, Reason, Target},
+    halt::HaltEvent,
+    question::{Closure, QuestionEvent, Status},
+};
+use folkmoot_store::{Error, QuestionQuery, Store};
+use tokio::sync::{oneshot, watch};
+
+use crate::Engine;
+
+/// A node that has not heard from the database for so long does not know what halts there are, and says no.
+const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// How often a waiter on such a node looks whether it has heard again.
+const LISTEN_AGAIN: Duration = Duration::from_millis(100);
+/// How many of an agent's questions are looked at for what cleared it last.
+const EARLIER: u32 = 20;
+
+/// An agent may work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    /// What became of the last thing that covered it.
+    pub reason: Reason,
+    /// Answers to the questions that covered it.
+    pub answers: Vec<Release>,
+}
+
+/// An agent may not work.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Uncleared {
+    /// The waiter's own time was over.
+    #[error("still halted after the time that was given; wait again, or see what holds it")]
+    Timeout {
+        /// What covers the agent, oldest first.
+        blocked_by: Vec<Arc<Hold>>,
+        /// What has gone meanwhile.
+        answers: Vec<Release>,
+    },
+    /// Somebody said no to what the agent asked.
+    #[error("denied: {}", .answers.iter().map(|answer| answer.reason_given.as_str()).collect::<Vec<_>>().join("; "))]
+    Denied {
+        /// The denials.
+        answers: Vec<Release>,
+    },
+    /// It cannot be known.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+/// Something that covered an agent, and went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// What it was.
+    pub id: HoldId,
+    /// What became of it.
+    pub reason: Reason,
+    /// What was answered.
+    pub answer: Option<serde_json::Value>,
+    /// Why, in the words of whoever closed it.
+    pub reason_given: String,
+}
+
+/// What is halted, and by what; everything oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct HaltStatus {
+    /// What stops everyone.
+    pub system: Vec<Arc<Hold>>,
+    /// Each session that is halted.
+    pub sessions: Vec<(SessionId, Vec<Arc<Hold>>)>,
+    /// Each agent that is halted for itself.
+    pub agents: Vec<(Name, Vec<Arc<Hold>>)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Clearance {
+    known: RwLock<Known>,
+    /// The position of the log up to which the index knows everything.
+    applied: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    holds: Holds,
+    waiting: HashMap<u64, Waiting>,
+    by_agent: HashMap<Name, BTreeSet<u64>>,
+    by_session: HashMap<SessionId, BTreeSet<u64>>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    agent: Name,
+    session: Option<SessionId>,
+    gone: Vec<Arc<Release>>,
+    /// `None` once it was released.
+    released: Option<oneshot::Sender<Ended>>,
+}
+
+/// How a registered wait ended, and what went while it waited.
+#[derive(Debug)]
+enum Ended {
+    Clear(Vec<Arc<Release>>),
+    Denied(Vec<Arc<Release>>),
+}
+
+/// What a waiter finds when it registers.
+enum Registered<'a> {
+    Clear,
+    Denied(Vec<QuestionId>),
+    Waiting(oneshot::Receiver<Ended>, Registration<'a>),
+}
+
+/// Dropping it ends the waiting, and no trace remains.
+struct Registration<'a> {
+    clearance: &'a Clearance,
+    number: u64,
+}
+
+impl Engine {
+    /// Whether nothing covers this agent, working in this session. Answers from memory.
+    pub fn can_proceed(&self, agent: &str, session: Option<&str>) -> bool {
+        self.in_touch() && self.0.clearance.read(|known| known.holds.can_proceed(agent, session))
+    }
+
+    /// Everything that covers this agent, oldest first.
+    pub fn blocked_by(&self, agent: &str, session: Option<&str>) -> Vec<Arc<Hold>> {
+        self.0.clearance.read(|known| known.holds.covering(agent, session))
+    }
+
+    /// Whether this node knows what halts there are.
+    pub fn in_touch(&self) -> bool {
+        self.0.store.silence() <= SILENCE_MAX
+    }
+
+    /// Waits until nothing covers the agent. Any number may wait, each with a time of its own; nobody's own time applies
+    /// a question's default. A denial ends the wait, and counts as fetched if `principal` is the one that asked.
+    pub async fn wait_for_clearance(
+        &self,
+        principal: &Principal,
+        agent: &Name,
+        session: Option<&SessionId>,
+        timeout: Duration,
+    ) -> Result<Cleared, Uncleared> {
+        let mut over = self.0.host.sleep(timeout);
+        while !self.in_touch() {
+            tokio::select! {
+                () = &mut over => return Err(self.timed_out(agent, session, Vec::new())),
+                () = self.0.host.sleep(LISTEN_AGAIN) => {}
+            }
+        }
+        let (waiting, registration) = match self.0.clearance.register(agent, session) {
+            Registered::Clear => return Ok(self.cleared_earlier(principal, agent).await?),
+            Registered::Denied(denials) => return Err(self.denied(principal, denials).await),
+            Registered::Waiting(waiting, registration) => (waiting, registration),
+        };
+        tokio::select! {
+            biased;
+            ended = waiting => match ended.expect("a waiter is released before it is forgotten") {
+                Ended::Clear(gone) => Ok(cleared(gone)),
+                Ended::Denied(gone) => {
+                    let denials = gone.iter().filter(|release| release.reason == Reason::Denied);
+                    let denials = denials.filter_map(|release| release.id.question()).cloned().collect();
+                    Err(self.denied(principal, denials).await)
+                }
+            },
+            () = &mut over => Err(self.timed_out(agent, session, registration.gone())),
+        }
+    }
+
+    /// What is halted, and by what, as far as `principal` may know.
+    pub fn halts(&self, principal: &Principal) -> HaltStatus {
+        let seen = |hold: &&Arc<Hold>| hold.may_be_seen_by(principal);
+        self.0.clearance.read(|known| {
+            let mut status = HaltStatus {
+                system: known.holds.system().filter(seen).cloned().collect(),
+                sessions: known
+                    .holds
+                    .sessions()
+                    .map(|(id, by)| (id.clone(), by.filter(seen).cloned().collect()))
+                    .collect(),
+                agents: known.holds.agents().map(|(id, by)| (id.clone(), by.filter(seen).cloned().collect())).collect(),
+            };
+            status.sessions.retain(|(_, by): &(_, Vec<_>)| !by.is_empty());
+            status.agents.retain(|(_, by): &(_, Vec<_>)| !by.is_empty());
+            status.sessions.sort_by(|a, b| a.0.cmp(&b.0));
+            status.agents.sort_by(|a, b| a.0.cmp(&b.0));
+            status
+        })
+    }
+
+    /// Waits until this node's index knows what is at this position of the log, so that whoever was told of a halt or a
+    /// release finds it here. A node that cannot know it in time is out of touch, and clears nobody.
+    pub(crate) async fn reached(&self, position: u64) {
+        let mut applied = self.0.clearance.applied.subscribe();
+        tokio::select! {
+            biased;
+            // An error means that the engine has ended.
+            _ = applied.wait_for(|applied| *applied >= position) => {}
+            () = self.0.host.sleep(SILENCE_MAX) => {}
+        }
+    }
+
+    fn timed_out(&self, agent: &Name, session: Option<&SessionId>, gone: Vec<Arc<Release>>) -> Uncleared {
+        let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
+        Uncleared::Timeout { blocked_by, answers: gone.into_iter().map(Arc::unwrap_or_clone).collect() }
+    }
+
+    /// What the agent is told that waits when nothing covers it (any more): the answers that cleared it last. They may
+    /// have come before it waited.
+    async fn cleared_earlier(&self, principal: &Principal, agent: &Name) -> Result<Cleared, Error> {
+        let query = QuestionQuery { agent: Some(agent.clone()), limit: EARLIER, ..QuestionQuery::default() };
+        let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
+        let halted = found.filter(|question| question.halts.is_some() && question.may_be_seen_by(principal));
+        let mut closed: Vec<_> = halted.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
+        closed.retain(|(closure, _)| closure.status != Status::Denied);
+        closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
+        // Those that were open at the same time as the last: answers to what was asked before then were for then.
+        let mut since = closed.first().map(|(_, question)| question.asked_at);
+        let mut gone = Vec::new();
+        for (closure, question) in closed {
+            if since.is_some_and(|since| closure.at < since) {
+                break;
+            }
+            since = since.min(Some(question.asked_at));
+            gone.push(Arc::new(release(&question.id, &closure)));
+        }
+        gone.reverse();
+        Ok(cleared(gone))
+    }
+
+    async fn denied(&self, principal: &Principal, denials: Vec<QuestionId>) -> Uncleared {
+        let mut answers = Vec::new();
+        for id in denials {
+            let found = match self.0.store.question(&id).await {
+                Ok(found) => found,
+                Err(error) => return error.into(),
+            };
+            let Some(question) = found.map(|view| view.question) else { continue };
+            answers.extend(question.closure().map(|closure| release(&id, closure)));
+            if let Err(error) = self.fetch(principal, &question).await {
+                return error.into();
+            }
+        }
+        Uncleared::Denied { answers }
+    }
+}
+
+impl Clearance {
+    /// With everything that holds anybody at this position of the log.
+    pub(crate) fn new(position: u64, holds: Vec<Hold>) -> Self {
+        let mut known = Known::default();
+        for hold in holds {
+            known.holds.replace(&hold.id.clone(), Some(hold));
+        }
+        Self { known: RwLock::new(known), applied: watch::Sender::new(position) }
+    }
+
+    /// Takes the next event of the log.
+    pub(crate) fn apply(&self, event: &Event) {
+        let stream: &str = &event.fact.stream;
+        let kind: &str = &event.fact.kind;
+        if kind.starts_with("question.") {
+            let Ok(id) = stream.parse().map(HoldId::Question) else { return };
+            match QuestionEvent::read(&event.fact) {
+                Ok(QuestionEvent::Asked(question)) => self.change(&id, |_| question.hold(), None),
+                Ok(QuestionEvent::Closed { closure, .. }) => {
+                    let release = id.question().map(|id| release(id, &closure));
+                    let denied =
+                        |old: &Hold| Hold { scope: Scope::Agent, session_id: None, denied: true, ..old.clone() };
+                    self.change(&id, |old| old.filter(|_| closure.status == Status::Denied).map(denied), release);
+                }
+                Ok(QuestionEvent::Fetched { .. }) => self.change(&id, |_| None, None),
+                Ok(QuestionEvent::Reminded { .. } | QuestionEvent::Refused(_) | QuestionEvent::Noticed(_)) => {}
+                Err(broken) => tracing::error!("event {} of the log cannot be read: {broken}", event.position),
+            }
+        } else if kind.starts_with("halt.") {
+            let Ok(id) = stream.parse().map(HoldId::Halt) else { return };
+            match HaltEvent::read(&event.fact) {
+                Ok(HaltEvent::Raised(halt)) => self.change(&id, |_| halt.hold(), None),
+                Ok(HaltEvent::Lifted { .. }) => {
+                    let (answer, reason_given) = (None, String::new());
+                    let release = Release { id: id.clone(), reason: Reason::Lifted, answer, reason_given };
+                    self.change(&id, |_| None, Some(release));
+                }
+                Ok(HaltEvent::Refused(_) | HaltEvent::Noticed(_)) => {}
+                Err(broken) => tracing::error!("event {} of the log cannot be read: {broken}", event.position),
+            }
+        }
+    }
+
+    /// Everything up to this position was applied.
+    pub(crate) fn applied(&self, position: u64) {
+        self.applied.send_replace(position);
+    }
+
+    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, release: Option<Release>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let new = new(known.holds.get(id).map(Arc::as_ref));
+        let Some(old) = known.holds.replace(id, new) else { return };
+        let release = release.map(Arc::new);
+        for number in known.covered_by(&old) {
+            known.tell(number, &old, release.as_ref());
+        }
+    }
+
+    fn register(&self, agent: &Name, session: Option<&SessionId>) -> Registered<'_> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let covering = known.holds.covering(agent.as_str(), session.map(SessionId::as_str));
+        if covering.is_empty() {
+            return Registered::Clear;
+        }
+        let denials = covering.iter().filter(|hold| hold.denied);
+        let denials: Vec<_> = denials.filter_map(|hold| hold.id.question()).cloned().collect();
+        if !denials.is_empty() {
+            return Registered::Denied(denials);
+        }
+        let (released, waiting) = oneshot::channel();
+        let number = known.next;
+        known.next += 1;
+        known.by_agent.entry(agent.clone()).or_default().insert(number);
+        if let Some(session) = session {
+            known.by_session.entry(session.clone()).or_default().insert(number);
+        }
+        let (agent, session) = (agent.clone(), session.cloned());
+        known.waiting.insert(number, Waiting { agent, session, gone: Vec::new(), released: Some(released) });
+        Registered::Waiting(waiting, Registration { clearance: self, number })
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Known {
+    /// The numbers of those who wait and were covered by this.
+    fn covered_by(&self, hold: &Hold) -> BTreeSet<u64> {
+        let mut numbers = BTreeSet::new();
+        for target in hold.targets() {
+            match target {
+                Target::Agent(agent) => numbers.extend(self.by_agent.get(&agent).into_iter().flatten()),
+                Target::Session(session) => numbers.extend(self.by_session.get(&session).into_iter().flatten()),
+                Target::System => return self.waiting.keys().copied().collect(),
+            }
+        }
+        numbers
+    }
+
+    /// Tells a waiter what became of something that covered it, and releases it if that was the last.
+    fn tell(&mut self, number: u64, hold: &Hold, release: Option<&Arc<Release>>) {
+        let Some(waiting) = self.waiting.get_mut(&number) else { return };
+        waiting.gone.extend(release.cloned());
+        let denied = release.is_some_and(|release| release.reason == Reason::Denied);
+        let asker = hold.agent_id.as_ref() == Some(&waiting.agent);
+        let session = waiting.session.as_ref().map(SessionId::as_str);
+        let ended = if denied && asker {
+            Ended::Denied
+        } else if self.holds.can_proceed(waiting.agent.as_str(), session) {
+            Ended::Clear
+        } else {
+            return;
+        };
+        if let Some(released) = waiting.released.take() {
+            // Whoever has stopped waiting is about to deregister.
+            let _ = released.send(ended(waiting.gone.clone()));
+        }
+    }
+}
+
+impl Registration<'_> {
+    fn gone(&self) -> Vec<Arc<Release>> {
+        self.clearance
+            .read(|known| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone()))
+            .unwrap_or_default()
+    }
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        let mut known = self.clearance.known.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(waiting) = known.waiting.remove(&self.number) else { return };
+        forget(&mut known.by_agent, &waiting.agent, self.number);
+        if let Some(session) = &waiting.session {
+            forget(&mut known.by_session, session, self.number);
+        }
+    }
+}
+
+fn forget<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, BTreeSet<u64>>, key: &K, number: u64) {
+    let Some(those) = numbers.get_mut(key) else { return };
+    those.remove(&number);
+    if those.is_empty() {
+        numbers.remove(key);
+    }
+}
+
+fn cleared(gone: Vec<Arc<Release>>) -> Cleared {
+    let reason = gone.last().map_or(Reason::Answered, |release| release.reason);
+    Cleared { reason, answers: gone.into_iter().map(Arc::unwrap_or_clone).collect() }
+}
+
+fn release(id: &QuestionId, closure: &Closure) -> Release {
+    Release {
+        id: HoldId::Question(id.clone()),
+        reason: Reason::from(closure),
+        answer: closure.answer.clone(),
+        reason_given: closure.reason.clone(),
+    }
+}
