@@ -3,6 +3,8 @@
 mod audit;
 mod feed;
 mod gates;
+mod halts;
+mod questions;
 mod tls;
 mod tokens;
 
@@ -140,5 +142,39 @@ impl Client {
 
     fn foreign(&self, reason: String) -> Error {
         Error::Foreign { url: self.url.clone(), reason }
+    }
+}
+
+/// How long one wait lasts before the next begins.
+const ROUND: Duration = Duration::from_secs(30);
+/// How long to pause before trying again a server that was not reached.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// Waits round after round until `wait` has something. `patience` is how long a server that cannot be reached is tried
+/// again.
+async fn patiently<T, F: Future<Output = Result<Option<T>, Error>>>(
+    patience: Duration,
+    mut wait: impl FnMut(Duration) -> F,
+) -> Result<T, Error> {
+    let mut unreached = Duration::ZERO;
+    loop {
+        match wait(ROUND).await {
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => unreached = Duration::ZERO,
+            Err(error) if is_passing(&error) && unreached < patience => {
+                unreached += RETRY;
+                tokio::time::sleep(RETRY).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether another try may help.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Unreachable { .. } => true,
+        Error::Problem(problem) => problem.status == 503,
+        Error::Foreign { .. } => false,
     }
 }

@@ -3,7 +3,9 @@
 mod audit;
 mod event;
 mod gate;
+mod halt;
 mod problem;
+mod question;
 mod schema;
 mod server;
 mod token;
@@ -14,6 +16,8 @@ pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
     WaitFor, WaitMany, Waited,
 };
+pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
 pub use problem::Problem;
+pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionQuery, WithReason};
 pub use server::ServerFile;
 pub use token::{NewToken, Token, TokenList};

@@ -1,8 +1,12 @@
 //! What can be configured: a file, and a few variables of the environment for automation.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
-use folkmoot_core::{Name, Principal, Role, gate::Policy};
+use folkmoot_core::{
+    Capability, Name, Principal, Role, Timeout,
+    gate::Policy,
+    question::{self, QuestionType},
+};
 use serde::Deserialize;
 
 use crate::DataFolder;
@@ -18,6 +22,8 @@ pub struct Config {
     pub database: Option<String>,
     /// What holds for gates that agents open.
     pub policy: Policy,
+    /// What questions do unless they say otherwise.
+    pub questions: question::Policy,
     /// How much anybody may ask for.
     pub limits: Limits,
     /// Tokens that must exist.
@@ -97,7 +103,16 @@ pub struct ConfigError(String);
 #[serde(default, deny_unknown_fields)]
 struct File {
     gates: Policy,
+    questions: BTreeMap<QuestionType, Usual>,
     limits: Limits,
+}
+
+/// `[questions.BLOCKING]` and so on. What is left out stays.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Usual {
+    timeout_ms: Option<Timeout>,
+    default: Option<serde_json::Value>,
 }
 
 impl Config {
@@ -108,6 +123,7 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 7400)),
             database: None,
             policy: Policy::default(),
+            questions: question::Policy::default(),
             limits: Limits::default(),
             bootstrap_tokens: Vec::new(),
         }
@@ -126,6 +142,14 @@ impl Config {
             toml::from_str(&text).map_err(|error| ConfigError(format!("{} is not right: {error}", path.display())))?;
         file.gates.check().map_err(|refusal| ConfigError(format!("[gates] in {}: {refusal}", path.display())))?;
         self.policy = file.gates;
+        for (question_type, Usual { timeout_ms, default }) in file.questions {
+            let usual = self.questions.usual(question_type);
+            let timeout = timeout_ms.unwrap_or(usual.timeout);
+            let usual = question::Usual { timeout, default: default.or(usual.default) };
+            self.questions.set(question_type, usual).map_err(|refusal| {
+                ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
+            })?;
+        }
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }
@@ -150,10 +174,15 @@ impl Config {
 
 /// The secret is not repeated in an error.
 fn parse_bootstrap(entry: &str) -> Result<BootstrapToken, ConfigError> {
-    let wrong = |why: String| ConfigError(format!("FOLKMOOT_BOOTSTRAP_TOKENS: {why}; write role:name=token,…"));
+    let wrong = |why: String| {
+        ConfigError(format!("FOLKMOOT_BOOTSTRAP_TOKENS: {why}; write role:name=token,… or role+halt:name=token"))
+    };
     let (who, secret) = entry.split_once('=').ok_or_else(|| wrong("an entry has no `=`".to_owned()))?;
     let (role, name) = who.split_once(':').ok_or_else(|| wrong(format!("{who:?} has no `:`")))?;
+    let (role, capabilities) = role.split_once('+').unwrap_or((role, ""));
     let role: Role = role.parse().map_err(|error| wrong(format!("{error}")))?;
+    let capabilities = capabilities.split('+').filter(|word| !word.is_empty()).map(str::parse::<Capability>);
+    let capabilities = capabilities.collect::<Result<_, _>>().map_err(|error| wrong(format!("{error}")))?;
     let name: Name = name.parse().map_err(|error| wrong(format!("{error}")))?;
-    Ok(BootstrapToken { principal: Principal { name, role }, secret: secret.to_owned() })
+    Ok(BootstrapToken { principal: Principal { name, role, capabilities }, secret: secret.to_owned() })
 }

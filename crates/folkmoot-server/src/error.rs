@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use folkmoot_api::wire::{Decision, Problem};
+use folkmoot_api::wire::{Closed, Decision, Problem};
 use folkmoot_core::{BadId, Refusal};
 use folkmoot_engine::Error;
 
@@ -28,6 +28,7 @@ impl ApiError {
             code: code.to_owned(),
             detail: detail.into(),
             decision: None,
+            closed: None,
             digest: None,
             gate: None,
         };
@@ -72,6 +73,7 @@ impl From<Refusal> for ApiError {
         let problem = &mut error.0.problem;
         match refusal {
             Refusal::Decided { decision } => problem.decision = Some(Decision::from(*decision)),
+            Refusal::QuestionClosed { closure, .. } => problem.closed = Some(Closed::from(*closure)),
             Refusal::StaleDigest { current, .. } | Refusal::DigestRequired { current } => {
                 problem.digest = Some(current.to_string());
             }
@@ -112,15 +114,23 @@ impl From<Error> for ApiError {
 
 fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::UnknownGate { .. } | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
+        Refusal::UnknownGate { .. }
+        | Refusal::UnknownQuestion { .. }
+        | Refusal::UnknownHalt { .. }
+        | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
+        | Refusal::QuestionClosed { .. }
+        | Refusal::QuestionExpired { .. }
+        | Refusal::HaltLifted { .. }
         | Refusal::StaleDigest { .. }
         | Refusal::AlreadyVoted { .. }
         | Refusal::DedupeConflict { .. }
         | Refusal::DeadlineNotLater { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
+        | Refusal::OwnQuestion { .. }
+        | Refusal::HaltsAsker { .. }
         | Refusal::SelfReview { .. }
         | Refusal::RoleMayNot { .. }
         | Refusal::NotYou { .. }
@@ -130,6 +140,8 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotYourRun { .. } => StatusCode::FORBIDDEN,
         Refusal::DigestRequired { .. }
         | Refusal::NotAllowed { .. }
+        | Refusal::OptionNotOffered { .. }
+        | Refusal::DefaultNotAllowed { .. }
         | Refusal::ReasonRequired { .. }
         | Refusal::FeedbackRequired
         | Refusal::IdempotencyMismatch

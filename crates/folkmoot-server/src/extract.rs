@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
 };
-use folkmoot_core::{Digest, GateId, Idempotency};
+use folkmoot_core::{Digest, GateId, Idempotency, text};
 use folkmoot_engine::Caller;
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
@@ -64,7 +64,8 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body must be a JSON object"));
     }
     // PostgreSQL cannot store U+0000. The escape is rare, so only a body that holds it is looked at twice.
-    if text.windows(NUL.len()).any(|window| window == NUL) && holds_nul(&serde_json::from_slice(text).map_err(refused)?)
+    if text.windows(NUL.len()).any(|window| window == NUL)
+        && text::holds_nul(&serde_json::from_slice(text).map_err(refused)?)
     {
         let detail = "the body holds the character U+0000, which cannot be stored; remove it";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail));
@@ -73,15 +74,6 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 }
 
 const NUL: &[u8] = b"u0000";
-
-fn holds_nul(value: &serde_json::Value) -> bool {
-    match value {
-        serde_json::Value::String(text) => text.contains('\0'),
-        serde_json::Value::Array(items) => items.iter().any(holds_nul),
-        serde_json::Value::Object(fields) => fields.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
-        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
-    }
-}
 
 const KEY_CHARS_MAX: usize = 255;
 

@@ -1,10 +1,13 @@
 //! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
 
 pub(crate) mod audit;
+pub(crate) mod clearance;
 pub(crate) mod events;
 pub(crate) mod gates;
+pub(crate) mod halts;
 pub(crate) mod health;
 pub(crate) mod metrics;
+pub(crate) mod questions;
 pub(crate) mod tokens;
 
 use axum::{Router, http::StatusCode, middleware};
@@ -38,6 +41,17 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(gates::decide::decide))
         .routes(routes!(gates::extend::extend))
         .routes(routes!(gates::cancel::cancel))
+        .routes(routes!(questions::ask::ask, questions::list::list))
+        .routes(routes!(questions::show::show))
+        .routes(routes!(questions::wait::wait))
+        .routes(routes!(questions::close::answer))
+        .routes(routes!(questions::close::deny))
+        .routes(routes!(questions::close::skip))
+        .routes(routes!(questions::close::cancel))
+        .routes(routes!(clearance::check))
+        .routes(routes!(clearance::wait))
+        .routes(routes!(halts::raise, halts::status))
+        .routes(routes!(halts::lift))
         .routes(routes!(events::events))
         .routes(routes!(audit::page))
         .routes(routes!(audit::verify))

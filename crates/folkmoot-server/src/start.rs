@@ -78,7 +78,7 @@ impl Server {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
         };
-        let engine = Engine::start(store, config.policy.clone(), Arc::new(TokioHost)).await?;
+        let engine = Engine::start(store, config.policy.clone(), config.questions.clone(), Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
             engine.ensure_token(token.principal.clone(), &token.secret).await?;
@@ -131,7 +131,7 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
         LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent) }
     });
     for LocalToken { name, role, token } in [&mut tokens.you, &mut tokens.agent] {
-        let principal = Principal { name: name.clone(), role: *role };
+        let principal = Principal::new(name.clone(), *role);
         if let Err(error) = engine.ensure_token(principal.clone(), token).await {
             // Revoked: whoever owns the folder gets another one, as they could make themselves.
             error.refusal().ok_or_else(|| error.clone())?;

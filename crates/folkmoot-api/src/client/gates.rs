@@ -6,13 +6,8 @@ use folkmoot_core::{GateId, gate::Choice};
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, header::ACCEPT};
 
-use super::{Client, Error, PATIENCE, feed};
+use super::{Client, Error, PATIENCE, feed, patiently};
 use crate::wire::{Amend, Cancel, Extend, Gate, GateList, GateQuery, OpenGate, Verdict, WaitFor, WaitMany, Waited};
-
-/// How long one wait lasts before the next begins.
-const ROUND: Duration = Duration::from_secs(30);
-/// How long to pause before trying again a server that was not reached.
-const RETRY: Duration = Duration::from_millis(250);
 
 impl Client {
     /// Opens a gate.
@@ -76,18 +71,11 @@ impl Client {
     /// Waits until the gate is decided, through restarts of the server. `patience` is how long a server that cannot be
     /// reached is tried again.
     pub async fn decided(&self, id: &GateId, patience: Duration) -> Result<Gate, Error> {
-        let mut unreached = Duration::ZERO;
-        loop {
-            match self.wait_gate(id, ROUND).await {
-                Ok(gate) if gate.decision.is_some() => return Ok(gate),
-                Ok(_) => unreached = Duration::ZERO,
-                Err(error) if is_passing(&error) && unreached < patience => {
-                    unreached += RETRY;
-                    tokio::time::sleep(RETRY).await;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        patiently(patience, |round| async move {
+            let gate = self.wait_gate(id, round).await?;
+            Ok(gate.decision.is_some().then_some(gate))
+        })
+        .await
     }
 
     /// Waits for many gates on one connection; answers at the first decision, or when all are decided.
@@ -115,14 +103,5 @@ impl Client {
             };
             std::future::ready(gate)
         }))
-    }
-}
-
-/// Whether another try may help.
-fn is_passing(error: &Error) -> bool {
-    match error {
-        Error::Unreachable { .. } => true,
-        Error::Problem(problem) => problem.status == 503,
-        Error::Foreign { .. } => false,
     }
 }

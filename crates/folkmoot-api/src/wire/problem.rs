@@ -23,6 +23,9 @@ pub struct Problem {
     /// The digest that is right, where another was sent or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// How the question was closed that cannot be closed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<super::Closed>,
     /// The gate that stands in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,

@@ -1,8 +1,10 @@
 //! How core's types look in the OpenAPI document.
 
 use folkmoot_core::{
-    Role, Status,
+    Capability, Role, Scope, Status,
+    clearance::Reason,
     gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
+    question::{self, Priority, QuestionType},
 };
 use utoipa::openapi::{
     Object, ObjectBuilder, RefOr, Schema,
@@ -29,6 +31,29 @@ words! {
     on_timeout: OnTimeout;
     risk: Risk;
     self_review: SelfReview;
+    question_type: QuestionType;
+    question_status: question::Status;
+    priority: Priority;
+    scope: Scope;
+    reason: Reason;
+    capability: Capability;
+}
+
+fn or_null(words: Object) -> RefOr<Schema> {
+    let null = ObjectBuilder::new().schema_type(Type::Null).build();
+    RefOr::T(Schema::OneOf(OneOfBuilder::new().item(Schema::Object(null)).item(Schema::Object(words)).build()))
+}
+
+pub(super) fn maybe_scope() -> RefOr<Schema> {
+    or_null(scope())
+}
+
+pub(super) fn maybe_question_type() -> RefOr<Schema> {
+    or_null(question_type())
+}
+
+pub(super) fn capabilities() -> RefOr<Schema> {
+    RefOr::T(Schema::Array(utoipa::openapi::ArrayBuilder::new().items(RefOr::T(Schema::Object(capability()))).build()))
 }
 
 pub(super) fn choices() -> RefOr<Schema> {

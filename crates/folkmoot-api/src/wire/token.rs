@@ -1,6 +1,6 @@
 //! Tokens on the wire.
 
-use folkmoot_core::{Name, Role, Timestamp, TokenId, token};
+use folkmoot_core::{Capability, Name, Role, Timestamp, TokenId, token};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,6 +16,10 @@ pub struct NewToken {
     /// What they may do.
     #[schema(schema_with = schema::role)]
     pub role: Role,
+    /// What this token allows beyond the role: `halt` lets a monitoring agent raise halts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(schema_with = schema::capabilities)]
+    pub capabilities: Vec<Capability>,
 }
 
 /// A token.
@@ -30,6 +34,10 @@ pub struct Token {
     /// What they may do.
     #[schema(schema_with = schema::role)]
     pub role: Role,
+    /// What it allows beyond the role.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(schema_with = schema::capabilities)]
+    pub capabilities: Vec<Capability>,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -58,6 +66,7 @@ impl Token {
             id: token.id,
             name: token.principal.name,
             role: token.principal.role,
+            capabilities: token.principal.capabilities,
             created_at: token.created_at,
             created_by: token.created_by,
             revoked_at: token.revoked_at,

@@ -17,7 +17,7 @@ pub struct Moot {
 }
 
 pub fn principal(name: &str, role: Role) -> Principal {
-    Principal { name: name.parse().unwrap(), role }
+    Principal::new(name.parse().unwrap(), role)
 }
 
 pub fn agent() -> Principal {
@@ -33,7 +33,14 @@ impl Moot {
         let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
         let store = Sqlite::open(&data.path().join("folkmoot.db"), clock.clone()).unwrap();
-        let engine = Engine::start(AnyStore::Sqlite(store), Policy::default(), Arc::new(TokioHost)).await.unwrap();
+        let engine = Engine::start(
+            AnyStore::Sqlite(store),
+            Policy::default(),
+            folkmoot_core::question::Policy::default(),
+            Arc::new(TokioHost),
+        )
+        .await
+        .unwrap();
         Self { engine, clock, _data: data }
     }
 

@@ -25,7 +25,10 @@ pub(crate) async fn create(
     State(app): State<App>,
     Call { caller, body }: Call<NewToken>,
 ) -> Result<Response, ApiError> {
-    let minted = app.engine.mint(caller, Principal { name: body.name, role: body.role }).await?;
+    let minted = app
+        .engine
+        .mint(caller, Principal { name: body.name, role: body.role, capabilities: body.capabilities })
+        .await?;
     Ok((StatusCode::CREATED, Json(Token::new(minted.token, minted.secret))).into_response())
 }
 

@@ -9,7 +9,11 @@ use folkmoot_api::{
     Client,
     wire::{Gate, OpenGate, Verdict},
 };
-use folkmoot_core::gate::{Choice, Policy};
+use folkmoot_core::{
+    Capability, Principal,
+    gate::{Choice, Policy},
+    question,
+};
 use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -31,6 +35,7 @@ pub struct Node {
 #[derive(Clone, Default)]
 pub struct Setting {
     pub policy: Policy,
+    pub questions: question::Policy,
     pub limits: Option<Limits>,
     pub database: Option<String>,
 }
@@ -123,13 +128,14 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.bootstrap_tokens = PEOPLE
         .iter()
         .map(|(role, name)| BootstrapToken {
-            principal: folkmoot_core::Principal {
-                name: name.parse().expect("a name"),
-                role: role.parse().expect("a role"),
-            },
+            principal: Principal::new(name.parse().expect("a name"), role.parse().expect("a role")),
             secret: token(name),
         })
         .collect();
+    let monitor = Principal { capabilities: vec![Capability::Halt], ..config.bootstrap_tokens[4].principal.clone() };
+    let monitor = Principal { name: "monitor".parse().expect("a name"), ..monitor };
+    config.bootstrap_tokens.push(BootstrapToken { principal: monitor, secret: token("monitor") });
+    config.questions = setting.questions;
     config
 }
 

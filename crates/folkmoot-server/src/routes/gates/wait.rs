@@ -115,6 +115,6 @@ fn decisions(app: App, waiter: Waiter) -> impl Stream<Item = Result<sse::Event, 
     })
 }
 
-fn patience(timeout_ms: Option<u64>) -> Duration {
+pub(crate) fn patience(timeout_ms: Option<u64>) -> Duration {
     Duration::from_millis(timeout_ms.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MS_MAX))
 }

@@ -40,9 +40,9 @@ pub(crate) async fn an_escalation_waits_once_more(world: &World<impl Place>) {
 }
 
 pub(crate) async fn a_timer_of_a_gate_that_is_gone_is_cleared(world: &World<impl Place>) {
-    world.place.sql("INSERT INTO timers (gate_id, due) VALUES ('gate-gone', 1)").await;
+    world.place.sql("INSERT INTO timers (subject, kind, due) VALUES ('gate-gone', 'gate', 1)").await;
     let timers = world.store.due(noon(), 10).await.unwrap();
     assert_eq!(timers.len(), 1);
-    assert_eq!(world.store.execute(expire(&timers[0].gate)).await, Ok(Outcome::Nothing));
+    assert_eq!(world.store.execute(expire(&id("gate-gone"))).await, Ok(Outcome::Nothing));
     assert_eq!(world.store.due(noon(), 10).await, Ok(Vec::new()));
 }

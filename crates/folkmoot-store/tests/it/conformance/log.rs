@@ -62,10 +62,10 @@ pub(crate) async fn every_row_is_the_fold_of_its_events_after_a_storm(world: &Wo
     let pending = world.place.sql("SELECT count(*) FROM gates WHERE status = 'pending'").await;
     assert_eq!(pending[0][0], world.store.pending().await.unwrap().to_string());
     // Exactly the pending gates have a timer, and the timer is their deadline.
-    let astray = "SELECT count(*) FROM gates LEFT JOIN timers ON gate_id = id
-                  WHERE (status = 'pending') <> (gate_id IS NOT NULL) OR due <> deadline";
+    let astray = "SELECT count(*) FROM gates LEFT JOIN timers ON subject = id
+                  WHERE (status = 'pending') <> (subject IS NOT NULL) OR due <> deadline";
     assert_eq!(world.place.sql(astray).await, [["0"]]);
-    let lost = "SELECT count(*) FROM timers WHERE gate_id NOT IN (SELECT id FROM gates)";
+    let lost = "SELECT count(*) FROM timers WHERE subject NOT IN (SELECT id FROM gates)";
     assert_eq!(world.place.sql(lost).await, [["0"]]);
 }
 

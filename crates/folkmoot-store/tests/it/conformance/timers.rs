@@ -1,4 +1,4 @@
-use folkmoot_core::{Gate, Timeout, Timer, gate::Opening};
+use folkmoot_core::{Gate, Subject, Timeout, Timer, gate::Opening};
 use folkmoot_store::Store;
 
 use crate::support::*;
@@ -8,7 +8,7 @@ async fn waiting(store: &impl Store, for_minutes: u64) -> Gate {
 }
 
 fn timer(gate: &Gate, due_minutes: u64) -> Timer {
-    Timer { gate: gate.id.clone(), due: noon().plus(minutes(due_minutes)) }
+    Timer { subject: Subject::Gate(gate.id.clone()), due: noon().plus(minutes(due_minutes)) }
 }
 
 pub(crate) async fn timers_come_the_oldest_first(store: &impl Store) {

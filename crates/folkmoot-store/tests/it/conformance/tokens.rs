@@ -8,7 +8,7 @@ pub(crate) async fn a_minted_token_is_listed_with_its_hash(store: &impl Store) {
     let second = token_of(store.execute(mint("token-1", "alice", Role::Reviewer, "s2")).await);
     let expected = Token {
         id: "token-2".parse().unwrap(),
-        principal: Principal { name: name("alice"), role: Role::Reviewer },
+        principal: Principal::new(name("alice"), Role::Reviewer),
         created_at: noon(),
         created_by: name("root"),
         revoked_at: None,

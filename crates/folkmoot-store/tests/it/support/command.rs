@@ -31,7 +31,7 @@ pub(crate) fn id(text: &str) -> GateId {
 }
 
 fn principal(text: &str, role: Role) -> Actor {
-    Actor::Principal(Principal { name: name(text), role })
+    Actor::Principal(Principal::new(name(text), role))
 }
 
 pub(crate) fn agent(text: &str) -> Actor {
@@ -157,7 +157,7 @@ pub(crate) fn expire(gate: &GateId) -> Command {
 }
 
 pub(crate) fn mint(token: &str, holder: &str, role: Role, secret: &str) -> Command {
-    let principal = Principal { name: name(holder), role };
+    let principal = Principal::new(name(holder), role);
     let hash = *Digest::of(secret.as_bytes()).as_bytes();
     command(admin("root"), Action::Mint(Minting { id: token.parse().unwrap(), principal, hash }))
 }

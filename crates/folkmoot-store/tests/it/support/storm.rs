@@ -39,6 +39,8 @@ pub(crate) async fn storm<S: Store + 'static>(
                             word
                         }
                         Ok(Outcome::Existing(_)) => "existing".to_owned(),
+                        Ok(Outcome::Question(question)) => question.status().to_string(),
+                        Ok(Outcome::Halt(_)) => "halt".to_owned(),
                         Ok(Outcome::Token(_)) => "token".to_owned(),
                         Ok(Outcome::Nothing) => "nothing".to_owned(),
                         Err(Error::Refused(refusal)) => refusal.code().to_owned(),

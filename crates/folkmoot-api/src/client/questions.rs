@@ -1,0 +1,83 @@
+//! Questions.
+
+use std::time::Duration;
+
+use folkmoot_core::QuestionId;
+use reqwest::Method;
+
+use super::{Client, Error, PATIENCE, patiently};
+use crate::wire::{Answer, Ask, Question, QuestionList, QuestionQuery, WaitFor, WithReason};
+
+impl Client {
+    /// Asks.
+    pub async fn ask(&self, question: &Ask, idempotency_key: Option<&str>) -> Result<Question, Error> {
+        self.call(Method::POST, "/v1/questions", question, idempotency_key).await
+    }
+
+    /// One question. Its asker has then fetched a denial.
+    pub async fn question(&self, id: &QuestionId) -> Result<Question, Error> {
+        self.get(&format!("/v1/questions/{id}"), &()).await
+    }
+
+    /// A page of questions.
+    pub async fn questions(&self, query: &QuestionQuery) -> Result<QuestionList, Error> {
+        self.get("/v1/questions", query).await
+    }
+
+    /// Answers a question.
+    pub async fn answer(
+        &self,
+        id: &QuestionId,
+        answer: &Answer,
+        idempotency_key: Option<&str>,
+    ) -> Result<Question, Error> {
+        self.call(Method::POST, &format!("/v1/questions/{id}/answer"), answer, idempotency_key).await
+    }
+
+    /// Says no to a question.
+    pub async fn deny(
+        &self,
+        id: &QuestionId,
+        why: &WithReason,
+        idempotency_key: Option<&str>,
+    ) -> Result<Question, Error> {
+        self.call(Method::POST, &format!("/v1/questions/{id}/deny"), why, idempotency_key).await
+    }
+
+    /// Closes a question without an answer.
+    pub async fn skip(
+        &self,
+        id: &QuestionId,
+        why: &WithReason,
+        idempotency_key: Option<&str>,
+    ) -> Result<Question, Error> {
+        self.call(Method::POST, &format!("/v1/questions/{id}/skip"), why, idempotency_key).await
+    }
+
+    /// Withdraws a question.
+    pub async fn cancel_question(
+        &self,
+        id: &QuestionId,
+        why: &WithReason,
+        idempotency_key: Option<&str>,
+    ) -> Result<Question, Error> {
+        self.call(Method::POST, &format!("/v1/questions/{id}/cancel"), why, idempotency_key).await
+    }
+
+    /// Waits for an answer at most `timeout` (the server allows a minute); the question comes back either way.
+    pub async fn wait_question(&self, id: &QuestionId, timeout: Duration) -> Result<Question, Error> {
+        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
+        let request = self.request(Method::GET, &format!("/v1/questions/{id}/wait")).query(&wait);
+        self.json(request.timeout(timeout + PATIENCE)).await
+    }
+
+    /// Waits until the question is closed, through restarts of the server. `patience` is how long a server that cannot
+    /// be reached is tried again.
+    pub async fn closed(&self, id: &QuestionId, patience: Duration) -> Result<Question, Error> {
+        patiently(patience, |round| async move {
+            let question = self.wait_question(id, round).await?;
+            Ok(question.closed.is_some().then_some(question))
+        })
+        .await
+    }
+}

@@ -1,0 +1,236 @@
+//! Questions on the wire.
+
+use folkmoot_core::{
+    Deadline, Name, QuestionId, Scope, SessionId, Timeout, Timestamp,
+    question::{self, AtTimeout, Closure, Priority, QuestionType, Status},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::schema;
+
+/// Asks. `type` and `text` are needed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// The agent that asks; your own name unless you speak for another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub agent_id: Option<Name>,
+    /// The session it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub session_id: Option<SessionId>,
+    /// What sort of question. BLOCKING and ESCALATION halt the agent, APPROVAL its session too, EMERGENCY everyone.
+    #[serde(rename = "type")]
+    #[schema(schema_with = schema::question_type)]
+    pub question_type: QuestionType,
+    /// What is asked.
+    pub text: String,
+    /// What can be answered; anything unless it is given. An APPROVAL takes only `approve` or `deny`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// What its timeout answers. Not for APPROVAL and EMERGENCY.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub default: Option<Value>,
+    /// How long until it expires with its default, or reminds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::timeout)]
+    pub timeout_ms: Option<Timeout>,
+    /// Widens what the type halts; never narrows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::scope)]
+    pub halts: Option<Scope>,
+    /// What is looked at first; by its type unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::priority)]
+    pub priority: Option<Priority>,
+}
+
+impl Ask {
+    /// A question with nothing but its type and text.
+    pub fn new(question_type: QuestionType, text: impl Into<String>) -> Self {
+        Self {
+            agent_id: None,
+            session_id: None,
+            question_type,
+            text: text.into(),
+            options: Vec::new(),
+            default: None,
+            timeout_ms: None,
+            halts: None,
+            priority: None,
+        }
+    }
+}
+
+/// Answers a question.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// One of its options, or anything where it has none.
+    #[schema(value_type = Value)]
+    pub answer: Value,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Denies, skips or cancels a question.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WithReason {
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Question {
+    /// Unique across everything.
+    #[schema(value_type = String)]
+    pub id: QuestionId,
+    /// Where it is in its life.
+    #[schema(schema_with = schema::question_status)]
+    pub status: Status,
+    /// The agent that asks.
+    #[schema(value_type = String)]
+    pub agent_id: Name,
+    /// The session it works in.
+    #[schema(value_type = Option<String>)]
+    pub session_id: Option<SessionId>,
+    /// What sort of question.
+    #[serde(rename = "type")]
+    #[schema(schema_with = schema::question_type)]
+    pub question_type: QuestionType,
+    /// What is asked; `null` if it was erased.
+    pub text: Option<String>,
+    /// What can be answered; anything where this is empty.
+    pub options: Vec<String>,
+    /// What its timeout answers.
+    #[schema(value_type = Option<Value>)]
+    pub default: Option<Value>,
+    /// How far it halts work while it is open.
+    #[schema(schema_with = schema::maybe_scope)]
+    pub halts: Option<Scope>,
+    /// What is looked at first.
+    #[schema(schema_with = schema::priority)]
+    pub priority: Priority,
+    /// Whose token asked.
+    #[schema(value_type = String)]
+    pub asked_by: Name,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub asked_at: Timestamp,
+    /// How long until it expires, or reminds.
+    #[schema(schema_with = schema::timeout)]
+    pub timeout_ms: Timeout,
+    /// The first moment too late for an answer; `null` where it waits for ever.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub deadline: Deadline,
+    /// When it reminds next, where it does.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub remind_at: Option<Timestamp>,
+    /// How often it has reminded.
+    pub reminders: u32,
+    /// What was answered; its default where it expired with one.
+    #[schema(value_type = Option<Value>)]
+    pub answer: Option<Value>,
+    /// Who closed it, when and why.
+    pub closed: Option<Closed>,
+}
+
+/// How a question was closed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Closed {
+    /// The word.
+    #[schema(schema_with = schema::question_status)]
+    pub status: Status,
+    /// What was answered.
+    #[schema(value_type = Option<Value>)]
+    pub answer: Option<Value>,
+    /// Who; `timeout` where it was the clock.
+    #[schema(value_type = String)]
+    pub by: Name,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+    /// When the asker fetched a denial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub fetched_at: Option<Timestamp>,
+}
+
+impl From<Closure> for Closed {
+    fn from(closure: Closure) -> Self {
+        let Closure { status, answer, by, at, reason, fetched_at } = closure;
+        Self { status, answer, by, at, reason, fetched_at }
+    }
+}
+
+impl Question {
+    /// A question, and what it asks.
+    pub fn new(question: question::Question, text: Option<String>) -> Self {
+        let closed = question.closure().cloned();
+        let reminds = closed.is_none() && question.at_timeout() == AtTimeout::Remind;
+        Self {
+            status: question.status(),
+            deadline: question.deadline(),
+            remind_at: question.due.moment().filter(|_| reminds),
+            id: question.id,
+            agent_id: question.agent_id,
+            session_id: question.session_id,
+            question_type: question.question_type,
+            text,
+            options: question.options,
+            default: question.default,
+            halts: question.halts,
+            priority: question.priority,
+            asked_by: question.asked_by,
+            asked_at: question.asked_at,
+            timeout_ms: question.timeout,
+            reminders: question.reminders,
+            answer: closed.as_ref().and_then(|closure| closure.answer.clone()),
+            closed: closed.map(Closed::from),
+        }
+    }
+}
+
+/// Which questions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct QuestionQuery {
+    /// Only these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::question_status)]
+    pub status: Option<Status>,
+    /// Only of this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub agent: Option<Name>,
+    /// Only of this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub session: Option<SessionId>,
+    /// Where the last page ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// At most so many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// A page of questions.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct QuestionList {
+    /// In order.
+    pub questions: Vec<Question>,
+    /// Where the next page begins.
+    pub next: Option<String>,
+}

@@ -1,0 +1,81 @@
+//! `GET /v1/clearance` and `GET /v1/clearance/wait`: what an agent asks before each piece of work.
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Problem};
+use folkmoot_core::{Hold, Name, clearance::Reason};
+use folkmoot_engine::{Cleared, Release, Uncleared};
+
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query, routes::gates::wait::patience};
+
+/// May this agent work?
+///
+/// Answered from memory. It may when no open halting question and no operator's halt covers it.
+#[utoipa::path(get, path = "/v1/clearance", tag = "clearance", params(ClearanceFor),
+    responses((status = 200, body = Clearance), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn check(
+    State(app): State<App>,
+    who: Authenticated,
+    Query(query): Query<ClearanceFor>,
+) -> Result<Json<Clearance>, ApiError> {
+    let agent = agent(&query, &who);
+    let session = query.session_id.as_ref().map(|session| session.as_str());
+    if app.engine.can_proceed(agent.as_str(), session) {
+        return Ok(Json(Clearance { can_proceed: true, blocked_by: Vec::new(), out_of_touch: false }));
+    }
+    let blocked_by = blocked(&app.engine.blocked_by(agent.as_str(), session));
+    let out_of_touch = !app.engine.in_touch();
+    // What covered it may have gone since the first look.
+    Ok(Json(Clearance { can_proceed: blocked_by.is_empty() && !out_of_touch, blocked_by, out_of_touch }))
+}
+
+/// Waits until an agent may work
+///
+/// Answers when nothing covers it any more, with the answers that cleared it; when what it asked was denied; or at the
+/// timeout. A waiter's own timeout applies no default.
+#[utoipa::path(get, path = "/v1/clearance/wait", tag = "clearance", params(ClearanceFor),
+    responses((status = 200, body = ClearanceWaited), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn wait(
+    State(app): State<App>,
+    who: Authenticated,
+    Query(query): Query<ClearanceFor>,
+) -> Result<Json<ClearanceWaited>, ApiError> {
+    let agent = agent(&query, &who);
+    let session = query.session_id.as_ref();
+    let timeout = patience(query.timeout_ms);
+    let ended = tokio::select! {
+        ended = app.engine.wait_for_clearance(&who.principal, &agent, session, timeout) => ended,
+        () = app.closing.cancelled() => {
+            let blocked_by = app.engine.blocked_by(agent.as_str(), session.map(|session| session.as_str()));
+            Err(Uncleared::Timeout { blocked_by, answers: Vec::new() })
+        }
+    };
+    Ok(Json(match ended {
+        Ok(Cleared { reason, answers }) => {
+            ClearanceWaited { cleared: true, reason, answers: given(answers), blocked_by: Vec::new() }
+        }
+        Err(Uncleared::Denied { answers }) => {
+            let answers = given(answers);
+            ClearanceWaited { cleared: false, reason: Reason::Denied, answers, blocked_by: Vec::new() }
+        }
+        Err(Uncleared::Timeout { blocked_by, answers }) => ClearanceWaited {
+            cleared: false,
+            reason: Reason::Timeout,
+            answers: given(answers),
+            blocked_by: blocked(&blocked_by),
+        },
+        Err(Uncleared::Failed(error)) => return Err(error.into()),
+    }))
+}
+
+fn agent(query: &ClearanceFor, who: &Authenticated) -> Name {
+    query.agent_id.clone().unwrap_or_else(|| who.principal.name.clone())
+}
+
+pub(super) fn blocked(holds: &[std::sync::Arc<Hold>]) -> Vec<BlockedBy> {
+    holds.iter().map(|hold| BlockedBy::from(hold.as_ref())).collect()
+}
+
+fn given(releases: Vec<Release>) -> Vec<AnswerGiven> {
+    let given = |release: Release| AnswerGiven::new(&release.id, release.answer, release.reason, release.reason_given);
+    releases.into_iter().filter_map(given).collect()
+}

@@ -1,0 +1,39 @@
+//! `POST /v1/questions`
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{self, Ask, Problem};
+use folkmoot_core::question::Asking;
+
+use crate::{app::App, error::ApiError, extract::Call};
+
+/// Asks
+///
+/// A halting question stops whom it covers until it is closed: BLOCKING and ESCALATION the agent, APPROVAL its session
+/// too, EMERGENCY everyone; `halts` widens that.
+#[utoipa::path(post, path = "/v1/questions", tag = "questions", request_body = Ask,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    responses((status = 201, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn ask(State(app): State<App>, Call { caller, body }: Call<Ask>) -> Result<Response, ApiError> {
+    let text = body.text.clone();
+    let asking = Asking {
+        id: app.engine.new_question_id(),
+        agent_id: body.agent_id,
+        session_id: body.session_id,
+        question_type: body.question_type,
+        text: body.text,
+        options: body.options,
+        default: body.default,
+        timeout: body.timeout_ms,
+        halts: body.halts,
+        priority: body.priority,
+    };
+    let question = app.engine.ask(caller, asking).await?;
+    let location = format!("/v1/questions/{}", question.id);
+    let shown = Json(wire::Question::new(question, Some(text)));
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], shown).into_response())
+}

@@ -1,0 +1,70 @@
+//! `POST /v1/questions/{id}/answer`, `deny`, `skip` and `cancel`.
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Answer, Problem, WithReason};
+use folkmoot_core::question::{Close, Closing};
+use folkmoot_engine::Caller;
+
+use super::parse_id;
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, PathText},
+};
+
+/// Answers a question
+///
+/// Reviewers and admins can, but not who asked. The first answer stands; later ones get 409 and are told who was first.
+#[utoipa::path(post, path = "/v1/questions/{id}/answer", tag = "questions", params(("id" = String, Path)),
+    request_body = Answer,
+    responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn answer(
+    State(app): State<App>,
+    PathText(id): PathText,
+    Call { caller, body }: Call<Answer>,
+) -> Result<Json<wire::Question>, ApiError> {
+    close(&app, caller, &id, Close::Answer(body.answer), body.reason).await
+}
+
+macro_rules! verbs {
+    ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $close:ident;)+) => {
+        $($(#[doc = $doc])+
+        #[utoipa::path(post, path = $path, tag = "questions", params(("id" = String, Path)), request_body = WithReason,
+            responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+        pub(crate) async fn $verb(
+            State(app): State<App>,
+            PathText(id): PathText,
+            Call { caller, body }: Call<WithReason>,
+        ) -> Result<Json<wire::Question>, ApiError> {
+            close(&app, caller, &id, Close::$close, body.reason).await
+        })+
+    };
+}
+
+verbs! {
+    /// Denies a question
+    ///
+    /// A denial authorises nothing: it goes on covering its asker until the asker has fetched it.
+    deny, "/v1/questions/{id}/deny", Deny;
+    /// Skips a question
+    ///
+    /// It is closed without an answer. A halting one only by a reviewer.
+    skip, "/v1/questions/{id}/skip", Skip;
+    /// Cancels a question
+    ///
+    /// It need not be answered any more. A halting one only by a reviewer.
+    cancel, "/v1/questions/{id}/cancel", Cancel;
+}
+
+async fn close(
+    app: &App,
+    caller: Caller,
+    id: &str,
+    close: Close,
+    reason: Option<String>,
+) -> Result<Json<wire::Question>, ApiError> {
+    let closing = Closing { question: parse_id(id)?, close, reason: reason.unwrap_or_default() };
+    let question = app.engine.close_question(caller, closing).await?;
+    let text = app.engine.text_of(&question).await?;
+    Ok(Json(wire::Question::new(question, text)))
+}

@@ -1,0 +1,33 @@
+//! `GET /v1/questions`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Problem, QuestionList};
+use folkmoot_store::QuestionQuery;
+
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+
+const LIMIT: u32 = 50;
+const LIMIT_MAX: u32 = 500;
+
+/// Lists questions
+///
+/// Pending ones by priority, then timeout, then age; others newest first. Agents see what they asked.
+#[utoipa::path(get, path = "/v1/questions", tag = "questions", params(wire::QuestionQuery),
+    responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Authenticated,
+    Query(query): Query<wire::QuestionQuery>,
+) -> Result<Json<QuestionList>, ApiError> {
+    let query = QuestionQuery {
+        status: query.status,
+        agent: query.agent,
+        session: query.session,
+        asker: None,
+        after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
+        limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
+    };
+    let page = app.engine.questions(&who.principal, query).await?;
+    let questions = page.items.into_iter().map(|view| wire::Question::new(view.question, view.text)).collect();
+    Ok(Json(QuestionList { questions, next: page.next.map(|next| next.to_string()) }))
+}

@@ -1,0 +1,32 @@
+//! `GET /v1/questions/{id}/wait`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Problem, WaitFor};
+
+use super::{parse_id, shown};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{PathText, Query},
+    routes::gates::wait::patience,
+};
+
+/// Waits for an answer
+///
+/// Answers when the question is closed, or at the timeout with the question as it is. An answer that came first counts.
+#[utoipa::path(get, path = "/v1/questions/{id}/wait", tag = "questions", params(("id" = String, Path), WaitFor),
+    responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn wait(
+    State(app): State<App>,
+    who: Authenticated,
+    PathText(id): PathText,
+    Query(wait): Query<WaitFor>,
+) -> Result<Json<wire::Question>, ApiError> {
+    let id = parse_id(&id)?;
+    let found = tokio::select! {
+        found = app.engine.wait_for_answer(&who.principal, &id, patience(wait.timeout_ms)) => found?,
+        () = app.closing.cancelled() => app.engine.question(&who.principal, &id).await?,
+    };
+    Ok(Json(shown(&app.engine, &who.principal, found).await?))
+}
