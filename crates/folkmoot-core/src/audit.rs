@@ -105,13 +105,12 @@ pub enum Record {
 
 impl Record {
     /// The row that a stream makes; none where somebody only tried something.
-    pub fn fold(events: &[Event]) -> Result<Option<Record>, Broken> {
-        let facts = || events.iter().map(|event| &event.fact);
-        let first = events.first().map_or("", |first| first.fact.kind.as_ref());
-        match first.split('.').next() {
-            Some("question") => Ok(Some(Record::Question(Box::new(Question::fold(facts())?)))),
-            Some("halt") => Ok(Halt::fold(facts())?.map(|halt| Record::Halt(Box::new(halt)))),
-            _ => Ok(Some(Record::Gate(Box::new(Gate::fold(facts())?)))),
+    fn fold(noun: &str, events: &[Event]) -> Result<Option<Record>, Broken> {
+        let facts = events.iter().map(|event| &event.fact);
+        match noun {
+            "question" => Ok(Some(Record::Question(Box::new(Question::fold(facts)?)))),
+            "halt" => Ok(Halt::fold(facts)?.map(|halt| Record::Halt(Box::new(halt)))),
+            _ => Ok(Some(Record::Gate(Box::new(Gate::fold(facts)?)))),
         }
     }
 
@@ -139,9 +138,11 @@ impl Record {
 
 /// Compares a row with what its events make of it.
 pub fn check_row(stream: &str, row: Option<&Record>, events: &[Event]) -> Option<Problem> {
-    let problem = match (row, Record::fold(events)) {
-        (_, Err(broken)) => format!("its events do not make a row: {broken}"),
-        (None, Ok(Some(folded))) => format!("the log has this {}, but its row is gone", folded.noun()),
+    let first = events.first().and_then(|first| first.fact.kind.split('.').next());
+    let noun = row.map(Record::noun).or(first).unwrap_or("gate");
+    let problem = match (row, Record::fold(noun, events)) {
+        (_, Err(broken)) => format!("its events do not make a {noun}: {broken}"),
+        (None, Ok(Some(_))) => format!("the log has this {noun}, but its row is gone"),
         (Some(row), Ok(None)) => format!("its row ({row}) is of something that never came to be"),
         (Some(row), Ok(Some(folded))) if *row != folded => {
             format!("its row ({row}) disagrees with the log ({folded})")

@@ -13,6 +13,7 @@ mod list;
 mod log;
 mod open;
 mod outbox;
+mod questions;
 mod reopen;
 mod timers;
 mod tokens;
@@ -38,6 +39,17 @@ macro_rules! conformance {
 }
 
 conformance! {
+    questions {
+        an_asked_question_reads_back_with_its_text(store),
+        the_first_answer_stands_and_the_second_is_told_who_was_first(store),
+        what_holds_is_what_the_rows_hold(store),
+        only_the_last_release_is_announced_within_a_batch_too(store),
+        a_question_that_reminds_is_due_again(world),
+        a_question_expires_with_its_default(world),
+        lists_put_what_is_urgent_first_and_page_without_a_gap(store),
+        a_forged_release_is_found(world),
+        holds_survive_a_restart(owned),
+    }
     open {
         an_opened_gate_reads_back_with_its_summary(store),
         an_unknown_gate_is_nothing(store),

@@ -26,7 +26,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
     // Asked once: a second token, whose secret nobody has seen, would be worse than an error.
-    let token = connection.client(As::You)?.create_token(&NewToken { name: args.name, role: args.role }).await?;
+    let token = connection
+        .client(As::You)?
+        .create_token(&NewToken { name: args.name, role: args.role, capabilities: Vec::new() })
+        .await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;
         return Ok(Exit::Done);
