@@ -1,5 +1,7 @@
 //! Whether an agent may work, as transcripts. The numbers are those of the bugs in TRAPS D3 that each one rules out.
 
+mod properties;
+
 use crate::{
     HoldId,
     clearance::Holds,

@@ -126,3 +126,25 @@ fn an_answer_to_deny_is_a_denial_only_where_it_was_asked_for_approval() {
         "#,
     );
 }
+
+#[test]
+fn an_agent_sees_the_questions_that_are_its_own() {
+    let world = crate::transcript::play(
+        "
+        09:00 bot asks q1 ALERT
+        09:00 elf asks q2 ALERT
+        09:00 mon asks q3 ALERT agent=bot
+        09:00 bot asks q4 ALERT agent=elf
+        ",
+    );
+    let seen = |who| {
+        let by = crate::transcript::principal(who);
+        let seen = world.questions.values().filter(|question| question.may_be_seen_by(&by));
+        seen.map(|question| question.id.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(seen("bot"), ["q1", "q3", "q4"]);
+    assert_eq!(seen("elf"), ["q2", "q4"]);
+    assert_eq!(seen("mon"), ["q3"]);
+    assert_eq!(seen("vera"), ["q1", "q2", "q3", "q4"]);
+    assert_eq!(seen("alice"), ["q1", "q2", "q3", "q4"]);
+}
