@@ -192,3 +192,12 @@ fn events_that_cannot_have_happened_are_found() {
     let wanted = "gate.vote has a payload that does not parse: missing field `requested_by` at line 1 column 2";
     assert_eq!(nonsense, broken(wanted));
 }
+
+#[test]
+fn what_a_question_asks_is_checked_and_a_halt_keeps_nothing_elsewhere() {
+    let world = play("09:00 bot asks q1 BLOCKING \"Which branch?\"\n09:01 ada halts h1 scope=all \"why\"");
+    let folded = |stream| Record::fold(&world.stream(stream)).unwrap().unwrap();
+    assert_eq!(folded("q1").contents(), [Digest::of(b"Which branch?")]);
+    assert_eq!(folded("h1").contents(), []);
+    assert_eq!(world.artifacts[&folded("q1").contents()[0]], b"Which branch?");
+}

@@ -1,9 +1,9 @@
 //! The rules of an operator's halts, as transcripts. `crate::transcript` says how to read one.
 
 use crate::{
-    Halt,
+    Fact, Halt,
     audit::{Record, check_row},
-    transcript::{check, play},
+    transcript::{check, play, principal},
 };
 
 #[test]
@@ -143,7 +143,7 @@ fn an_agent_sees_the_halts_that_are_its_own_or_everyones() {
         "#,
     );
     let seen = |who| {
-        let seen = world.halts.values().filter(|halt| halt.may_be_seen_by(&crate::transcript::principal(who)));
+        let seen = world.halts.values().filter(|halt| halt.may_be_seen_by(&principal(who)));
         seen.map(|halt| halt.id.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(seen("bot"), ["h1", "h4"]);
@@ -193,7 +193,7 @@ fn events_that_cannot_have_happened_are_found() {
     let events = play("09:00 ada halts h1 scope=all \"why\"\n09:01 ada lifts h1\n09:02 bot lifts h1").stream("h1");
     let facts: Vec<_> = events.into_iter().map(|event| event.fact).collect();
     let fold = |order: &[usize]| {
-        let renumbered = order.iter().zip(1..).map(|(n, seq)| crate::Fact { stream_seq: seq, ..facts[*n].clone() });
+        let renumbered = order.iter().zip(1..).map(|(n, seq)| Fact { stream_seq: seq, ..facts[*n].clone() });
         let folded = Halt::fold(&renumbered.collect::<Vec<_>>());
         folded.map(|halt| halt.map(|halt| halt.seq)).map_err(|broken| broken.0)
     };

@@ -6,5 +6,4 @@ mod cancel;
 mod deny;
 mod lapse;
 mod log;
-
 mod texts;

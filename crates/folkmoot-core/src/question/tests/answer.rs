@@ -1,4 +1,4 @@
-use crate::transcript::check;
+use crate::transcript::{check, play, principal};
 
 #[test]
 fn people_who_decide_answer_and_nobody_else_does() {
@@ -129,7 +129,7 @@ fn an_answer_to_deny_is_a_denial_only_where_it_was_asked_for_approval() {
 
 #[test]
 fn an_agent_sees_the_questions_that_are_its_own() {
-    let world = crate::transcript::play(
+    let world = play(
         "
         09:00 bot asks q1 ALERT
         09:00 elf asks q2 ALERT
@@ -138,7 +138,7 @@ fn an_agent_sees_the_questions_that_are_its_own() {
         ",
     );
     let seen = |who| {
-        let by = crate::transcript::principal(who);
+        let by = principal(who);
         let seen = world.questions.values().filter(|question| question.may_be_seen_by(&by));
         seen.map(|question| question.id.as_str()).collect::<Vec<_>>()
     };

@@ -1,4 +1,8 @@
-use crate::transcript::check;
+use crate::{
+    Action, Actor, Outcome,
+    question::{Asking, AtTimeout, Policy, QuestionType, Usual},
+    transcript::{World, check, play, principal, time},
+};
 
 #[test]
 fn each_type_halts_as_far_as_the_seeds_table_says() {
@@ -158,11 +162,6 @@ fn silence_never_answers_an_approval_or_an_emergency() {
 /// A caller that resolves the configuration wrongly must not turn silence into consent.
 #[test]
 fn silence_never_answers_an_approval_whatever_the_caller_says_is_usual() {
-    use crate::{
-        Action, Actor, Outcome,
-        question::{Asking, AtTimeout, Policy, QuestionType, Usual},
-        transcript::{World, principal, time},
-    };
     for question_type in [QuestionType::Approval, QuestionType::Emergency] {
         let asking = Asking {
             id: "q1".parse().unwrap(),
@@ -186,8 +185,7 @@ fn silence_never_answers_an_approval_whatever_the_caller_says_is_usual() {
 
 #[test]
 fn each_type_has_a_priority_unless_the_asker_says_another() {
-    use crate::question::QuestionType;
-    let world = crate::transcript::play(
+    let world = play(
         "
         09:00 bot asks q1 BLOCKING
         09:00 bot asks q2 CLARIFYING
@@ -209,7 +207,6 @@ fn each_type_has_a_priority_unless_the_asker_says_another() {
 
 #[test]
 fn answers_in_bulk_leave_out_what_a_person_must_look_at() {
-    use crate::question::QuestionType;
     let all = QuestionType::WORDS.iter().map(|word| word.parse::<QuestionType>().unwrap());
     let left_out: Vec<_> = all.filter(|one| !one.is_answered_in_bulk()).map(QuestionType::word).collect();
     assert_eq!(left_out, ["ESCALATION", "APPROVAL", "DECISION", "EMERGENCY"]);
