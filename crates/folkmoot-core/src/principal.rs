@@ -1,5 +1,8 @@
 //! Who a token names, and what that role may do.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Name, Refusal};

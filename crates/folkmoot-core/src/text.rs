@@ -11,11 +11,20 @@ pub const REASON_BYTES_MAX: usize = 16 * 1024;
 
 /// The longest answer, in bytes of its JSON.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024;
+/// How deep the lists and objects of an answer can be in each other. JSON readers give up at 128, and rows and outcomes
+/// put an answer some levels deeper than it came.
+pub const JSON_DEPTH_MAX: usize = 64;
 
-/// Refuses a value that is nothing, is too long, or holds U+0000.
+/// Refuses a value that is nothing, is too long, is nested too deep, or holds U+0000.
 pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), Refusal> {
     if value.is_null() {
         return Err(Refusal::invalid(field, "is null; say something"));
+    }
+    if is_deeper(value, JSON_DEPTH_MAX) {
+        return Err(Refusal::invalid(
+            field,
+            format!("is nested too deep; at most {JSON_DEPTH_MAX} levels are allowed"),
+        ));
     }
     if holds_nul(value) {
         return Err(Refusal::invalid(field, "holds the character U+0000, which cannot be stored; remove it"));
@@ -24,6 +33,18 @@ pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), 
         Some(text) => check_filled(field, text, ANSWER_BYTES_MAX),
         None => check(field, &value.to_string(), ANSWER_BYTES_MAX),
     }
+}
+
+fn is_deeper(value: &serde_json::Value, levels: usize) -> bool {
+    let mut inner: Box<dyn Iterator<Item = &serde_json::Value>> = match value {
+        serde_json::Value::Array(items) => Box::new(items.iter()),
+        serde_json::Value::Object(fields) => Box::new(fields.values()),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => return false,
+    };
+    levels == 0 || inner.any(|value| is_deeper(value, levels - 1))
 }
 
 /// Whether U+0000, which PostgreSQL cannot store, is anywhere in a value.

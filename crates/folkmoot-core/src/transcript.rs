@@ -6,11 +6,21 @@
 //! 09:05 alice approves                                  → pending, alice approve
 //! 09:06 bob rejects "not tested"                        → rejected by bob, stop
 //! log                                                   → opened, vote, decided
+//!
+//! usual BLOCKING timeout=1h default=x                   what configuration says about questions of this type
+//! 09:00 bot asks q1 APPROVAL session=s1 "May I?"        → pending, halts session
+//! 09:01 ada halts h1 scope=agent agent=elf "budget"     → stands
+//! clear elf session=s1                                  → q1, h1
+//! 09:02 alice answers q1 "approve"                      → answered "approve" by alice
+//! 09:03 ada lifts h1                                    → lifted by ada
+//! log of=q1                                             → asked, agent.halted, session.halted, …
+//! event 1 of=h1                                         → halt.raised {…}
 //! ```
 //!
-//! The cast: reviewers alice, bob, carol and dave; admins ada and max; agents bot and elf; vera, who only reads; and
-//! the system. Quoted text is the summary of an opening or amendment, else a reason. `on=` names another gate than the
-//! one opened last. In values `{nul}` is U+0000, `{nl}` a new line, `{cr}` a carriage return, `{300}` three hundred x.
+//! The cast: reviewers alice, bob, carol and dave; admins ada and max; agents bot and elf; mon, an agent whose token can
+//! halt; vera, who only reads; and the system. Quoted text is the summary of an opening or amendment, what is asked or
+//! answered, else a reason. `on=` names another gate than the one opened last, `json=` an answer that is no text. In
+//! values `{nul}` is U+0000, `{nl}` a new line, `{cr}` a carriage return, `{300}` three hundred x.
 
 mod world;
 
@@ -18,9 +28,14 @@ use std::{collections::BTreeMap, fmt::Write as _, str::FromStr, time::Duration};
 
 pub(crate) use world::World;
 
+use serde_json::Value;
+
 use crate::{
-    Action, Actor, Digest, Gate, GateId, Outcome, Principal, Refusal, Role, Timeout, Timestamp,
+    Action, Actor, Capability, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal, Question, QuestionId,
+    Refusal, Role, SessionId, Subject, Timeout, Timestamp,
     gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
+    halt::Raising,
+    question::{self, Asking, Close, Closing, Usual},
     token::Minting,
 };
 
@@ -49,11 +64,12 @@ pub(crate) fn principal(name: &str) -> Principal {
     let role = match name {
         "alice" | "bob" | "carol" | "dave" => Role::Reviewer,
         "ada" | "max" => Role::Admin,
-        "bot" | "elf" => Role::Agent,
+        "bot" | "elf" | "mon" => Role::Agent,
         "vera" => Role::Viewer,
         _ => panic!("{name} is not in the cast"),
     };
-    Principal::new(parse(name), role)
+    let capabilities = if name == "mon" { vec![Capability::Halt] } else { Vec::new() };
+    Principal { capabilities, ..Principal::new(parse(name), role) }
 }
 
 /// A moment of the day on which every transcript plays.
@@ -72,7 +88,9 @@ struct Stage {
     world: World,
     policy: Policy,
     now: Option<Timestamp>,
+    usual: question::Policy,
     gate: Option<GateId>,
+    question: Option<QuestionId>,
     digests: BTreeMap<(GateId, u32), Digest>,
 }
 
@@ -84,7 +102,16 @@ impl Stage {
         }
         let answer = match words.next().as_str() {
             "policy" => self.set_policy(&mut words),
+            "usual" => self.set_usual(&mut words),
             "log" => self.log(&mut words),
+            "event" => self.event(&mut words),
+            "clear" => {
+                let (agent, session): (Name, Option<SessionId>) = (parse(&words.next()), words.get("session"));
+                let covering = self.world.covering(&agent, session.as_ref());
+                let ids = |holds: &[Hold]| list(holds.iter().map(|hold| hold.id.as_str()));
+                if covering.is_empty() { "yes".to_owned() } else { ids(&covering) }
+            }
+            "closure" => json(&self.world.questions[&self.asked(&mut words)].closure()),
             "timer" => self.timer(&mut words),
             "wakes" => list(&self.world.wakes),
             "runs" => list(
@@ -114,6 +141,9 @@ impl Stage {
         if let Ok(Outcome::Gate(gate) | Outcome::Existing(gate)) = &result {
             self.gate = Some(gate.id.clone());
             self.digests.insert((gate.id.clone(), gate.revision), gate.digest);
+        }
+        if let Ok(Outcome::Question(question)) = &result {
+            self.question = Some(question.id.clone());
         }
         match result {
             Ok(outcome) if self.world.log.len() == logged => format!("unchanged: {}", describe(&outcome)),
@@ -152,9 +182,30 @@ impl Stage {
             }),
             "cancels" => Action::Cancel { gate: self.named(words), reason: words.quoted.take().unwrap_or_default() },
             "expires" => Action::Expire { gate: self.named(words) },
+            "asks" => self.asks(words),
+            "answers" => {
+                let answer = words.json("json").or_else(|| words.quoted.take().map(Value::from)).unwrap();
+                self.closes(Close::Answer(answer), words)
+            }
+            "denies" => self.closes(Close::Deny, words),
+            "skips" => self.closes(Close::Skip, words),
+            "cancels-question" => self.closes(Close::Cancel, words),
+            "fetches" => Action::Fetch { question: self.asked(words) },
+            "lapses" => Action::Lapse { question: self.asked(words) },
+            "halts" => Action::Raise(Raising {
+                id: parse(&words.next()),
+                scope: words.get("scope").unwrap(),
+                agent_id: words.get("agent"),
+                session_id: words.get("session"),
+                reason: words.quoted.take().unwrap_or_default(),
+            }),
+            "lifts" => Action::Lift { halt: parse(&words.next()) },
             "mints" => Action::Mint(Minting {
                 id: words.get("id").unwrap(),
-                principal: Principal::new(words.get("name").unwrap(), words.get("role").unwrap()),
+                principal: Principal {
+                    capabilities: words.list("can").unwrap_or_default(),
+                    ..Principal::new(words.get("name").unwrap(), words.get("role").unwrap())
+                },
                 hash: [7; 32],
             }),
             "revokes" => Action::Revoke { token: words.get("id").unwrap() },
@@ -207,6 +258,39 @@ impl Stage {
         })
     }
 
+    fn asks(&self, words: &mut Words) -> Action {
+        let asking = Asking {
+            id: parse(&words.next()),
+            question_type: parse(&words.next()),
+            agent_id: words.get("agent"),
+            session_id: words.get("session"),
+            text: words.quoted.take().unwrap_or_else(|| "May I?".to_owned()),
+            options: words.list("options").unwrap_or_default(),
+            default: words.text("default").map(Value::from).or_else(|| words.json("json")),
+            timeout: words.text("timeout").map(|text| timeout(&text)),
+            halts: words.get("halts"),
+            priority: words.get("priority"),
+        };
+        let usual = self.usual.usual(asking.question_type);
+        Action::Ask { asking: Box::new(asking), usual }
+    }
+
+    fn closes(&self, close: Close, words: &mut Words) -> Action {
+        let said = words.text("reason").or_else(|| words.quoted.take());
+        Action::Close(Closing { question: self.asked(words), close, reason: said.unwrap_or_default() })
+    }
+
+    fn set_usual(&mut self, words: &mut Words) -> String {
+        let question_type = parse(&words.next());
+        let usual = self.usual.usual(question_type);
+        let usual = Usual {
+            timeout: words.text("timeout").map_or(usual.timeout, |text| timeout(&text)),
+            default: words.text("default").map(Value::from).or_else(|| words.json("json")).or(usual.default),
+        };
+        let refused = self.usual.set(question_type, usual).err();
+        refused.map_or_else(String::new, |refusal| format!("refused: {}", why(&refusal)))
+    }
+
     fn set_policy(&mut self, words: &mut Words) -> String {
         let usual = Policy::default();
         self.policy = Policy {
@@ -223,17 +307,37 @@ impl Stage {
 
     fn log(&self, words: &mut Words) -> String {
         let stream = words.text("of").unwrap_or_else(|| self.named(words).to_string());
-        let events = self.world.log.iter().filter(|event| *event.fact.stream == *stream);
-        list(events.map(|event| event.fact.kind.rsplit('.').next().unwrap().to_owned()))
+        list(self.world.stream(&stream).iter().map(|event| {
+            let (noun, verb) = event.fact.kind.split_once('.').unwrap();
+            let is_notice = ["agent", "session", "system"].contains(&noun);
+            if is_notice { event.fact.kind.to_string() } else { verb.to_owned() }
+        }))
+    }
+
+    /// One event of a stream: who, what, and what exactly.
+    fn event(&self, words: &mut Words) -> String {
+        let n: usize = parse(&words.next());
+        let fact = &self.world.stream(&words.text("of").unwrap())[n - 1].fact;
+        let speaks = fact.on_behalf_of.as_ref().map_or_else(String::new, |agent| format!(" for {agent}"));
+        short(&format!("{}{speaks}: {} {}", fact.actor, fact.kind, fact.payload))
     }
 
     fn timer(&self, words: &mut Words) -> String {
-        let due = self.world.timers.get(&self.named(words));
+        let subject = match words.text("of") {
+            Some(question) => Subject::Question(parse(&question)),
+            None => Subject::Gate(self.named(words)),
+        };
+        let due = self.world.timers.get(&subject);
         due.map_or("none".to_owned(), |due| due.to_string()[11..].trim_end_matches(".000000Z").to_owned())
     }
 
     fn named(&self, words: &mut Words) -> GateId {
         words.get("on").unwrap_or_else(|| self.gate.clone().expect("a gate was opened"))
+    }
+
+    fn asked(&self, words: &mut Words) -> QuestionId {
+        let named = words.bare.pop_front().map(|id| parse(&id));
+        named.unwrap_or_else(|| self.question.clone().expect("a question was asked"))
     }
 }
 
@@ -242,11 +346,42 @@ fn describe(outcome: &Outcome) -> String {
         Outcome::Nothing => "nothing".to_owned(),
         Outcome::Gate(gate) => state(gate),
         Outcome::Existing(gate) => format!("existing {}, {}", gate.id, state(gate)),
+        Outcome::Question(question) => question_state(question),
+        Outcome::Halt(halt) => halt_state(halt),
         Outcome::Token(token) => {
+            let can = token.principal.capabilities.iter().map(|capability| format!(", can {capability}"));
             let revoked = token.revoked_at.map_or("", |_| ", revoked");
-            format!("token of {}, {}{revoked}", token.principal.name, token.principal.role)
+            format!("token of {}, {}{}{revoked}", token.principal.name, token.principal.role, can.collect::<String>())
         }
     }
+}
+
+fn question_state(question: &Question) -> String {
+    let mut text = question.status().to_string();
+    match question.closure() {
+        None => {
+            if let Some(scope) = question.halts {
+                write!(text, ", halts {scope}").unwrap();
+            }
+            if question.reminders > 0 {
+                write!(text, ", reminded {}", question.reminders).unwrap();
+            }
+        }
+        Some(closure) => {
+            if let Some(answer) = &closure.answer {
+                write!(text, " {answer}").unwrap();
+            }
+            write!(text, " by {}", closure.by).unwrap();
+            if closure.fetched_at.is_some() {
+                text.push_str(", fetched");
+            }
+        }
+    }
+    text
+}
+
+fn halt_state(halt: &Halt) -> String {
+    halt.lifted.as_ref().map_or("stands".to_owned(), |lifting| format!("lifted by {}", lifting.by))
 }
 
 fn state(gate: &Gate) -> String {
@@ -275,6 +410,9 @@ fn why(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Invalid { field, .. } | Refusal::WeakensPolicy { field, .. } => format!("{code} {field}"),
         Refusal::Decided { decision } => format!("{code} by {}", decision.reviewer),
+        Refusal::QuestionClosed { closure, .. } => format!("{code} {} by {}", closure.status, closure.by),
+        Refusal::HaltLifted { lifting, .. } => format!("{code} by {}", lifting.by),
+        Refusal::HaltsAsker { verb, .. } => format!("{code} {verb}"),
         Refusal::DedupeConflict { gate } => format!("{code} {gate}"),
         Refusal::RoleMayNot { verb, .. } | Refusal::NotRequester { verb, .. } => format!("{code} {verb}"),
         _ => code.to_owned(),
@@ -373,6 +511,10 @@ impl Words {
 
     fn get<T: FromStr>(&mut self, key: &str) -> Option<T> {
         self.text(key).map(|text| parse(&text))
+    }
+
+    fn json(&mut self, key: &str) -> Option<Value> {
+        self.text(key).map(|text| serde_json::from_str(&text).unwrap())
     }
 
     fn list<T: FromStr>(&mut self, key: &str) -> Option<Vec<T>> {

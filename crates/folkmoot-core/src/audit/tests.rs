@@ -1,4 +1,4 @@
-use super::{Problem, Walk, check_row};
+use super::{Problem, Record, Walk, check_row};
 use crate::{
     Digest, Event, Gate, GateId, Head, chain,
     gate::State,
@@ -119,8 +119,9 @@ fn a_missing_tail_is_found_by_the_head() {
 fn row_problem(trick: impl FnOnce(&mut Option<Gate>, &mut Vec<Event>)) -> Option<(String, String)> {
     let world = world();
     let id: GateId = "a".parse().unwrap();
-    let (mut row, mut events) = (world.gates.get(&id).cloned(), world.stream(&id));
+    let (mut row, mut events) = (world.gates.get(&id).cloned(), world.stream(id.as_str()));
     trick(&mut row, &mut events);
+    let row = row.map(|gate| Record::Gate(Box::new(gate)));
     check_row("a", row.as_ref(), &events).map(|Problem { at, problem }| (at, problem))
 }
 
@@ -163,13 +164,13 @@ fn a_row_that_is_gone_is_found() {
 
 #[test]
 fn a_row_that_the_log_does_not_know_is_found() {
-    assert_eq!(row_problem(|_, events| events.clear()), at_a("its events do not make a gate: there are no events"));
+    assert_eq!(row_problem(|_, events| events.clear()), at_a("its events do not make a row: there are no events"));
 }
 
 #[test]
 fn events_that_cannot_have_happened_are_found() {
     let say = |trick: fn(&mut Vec<Event>)| row_problem(|_, events| trick(events));
-    let broken = |problem: &str| at_a(&format!("its events do not make a gate: {problem}"));
+    let broken = |problem: &str| at_a(&format!("its events do not make a row: {problem}"));
     assert_eq!(say(|log| drop(log.remove(0))), broken("begins with gate.vote instead of gate.opened"));
     assert_eq!(say(|log| drop(log.remove(1))), broken("event 3 of the stream follows event 1"));
     assert_eq!(say(|log| log.truncate(1)).map(|(_, problem)| problem.contains("disagrees")), Some(true));
@@ -190,4 +191,13 @@ fn events_that_cannot_have_happened_are_found() {
     let nonsense = say(|log| log[1].fact.payload = "{}".to_owned());
     let wanted = "gate.vote has a payload that does not parse: missing field `requested_by` at line 1 column 2";
     assert_eq!(nonsense, broken(wanted));
+}
+
+#[test]
+fn what_a_question_asks_is_checked_and_a_halt_keeps_nothing_elsewhere() {
+    let world = play("09:00 bot asks q1 BLOCKING \"Which branch?\"\n09:01 ada halts h1 scope=all \"why\"");
+    let folded = |stream| Record::fold(&world.stream(stream)).unwrap().unwrap();
+    assert_eq!(folded("q1").contents(), [Digest::of(b"Which branch?")]);
+    assert_eq!(folded("h1").contents(), []);
+    assert_eq!(world.artifacts[&folded("q1").contents()[0]], b"Which branch?");
 }

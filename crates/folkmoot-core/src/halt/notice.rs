@@ -49,19 +49,15 @@ pub struct Notice {
 
 vocabulary! {
     /// The three things that can be halted.
+    #[derive(Default)]
     pub enum Level {
         /// One agent.
+        #[default]
         Agent = "agent",
         /// A session.
         Session = "session",
         /// Everyone.
         System = "system",
-    }
-}
-
-impl Default for Level {
-    fn default() -> Self {
-        Level::Agent
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Case, No};
 use crate::{
-    Commit, Fact, Halt, HaltId, Loaded, Outcome, Refusal, Row,
+    Commit, Fact, Halt, HaltId, Loaded, Name, Outcome, Refusal, Row,
     clearance::Others,
     halt::{self, HaltEvent, Raising, notices},
     question::RefusedAttempt,
@@ -14,7 +14,7 @@ impl Case<'_> {
         let event = match halt::raise(raising, by, self.now) {
             Ok(event) => event,
             Err(refusal @ Refusal::RoleMayNot { .. }) => {
-                let event = self.attempt("raise", &refusal);
+                let event = attempt("raise", &by.name, &refusal);
                 // A stream of its own, which never becomes a halt.
                 let fact =
                     self.fact(raising.id.as_str(), 1, event.kind(), event.payload(), raising.session_id.as_ref());
@@ -44,7 +44,7 @@ impl Case<'_> {
                 Ok(Commit { rows, events, outcome: Outcome::Halt(Box::new(halt)), ..Commit::default() })
             }
             Err(refusal) => {
-                let event = self.attempt("lift", &refusal);
+                let event = attempt("lift", &halt.raised_by, &refusal);
                 halt.apply(&event).expect("a refusal changes nothing but the count");
                 let events = vec![self.on(&halt, &event)];
                 let rows = vec![Row::Halt(Box::new(halt))];
@@ -64,17 +64,17 @@ impl Case<'_> {
         notices(held.as_ref(), holds.as_ref(), others, None).into_iter().map(&mut tell).collect()
     }
 
-    fn attempt(&self, attempted: &'static str, refusal: &Refusal) -> HaltEvent {
-        HaltEvent::Refused(RefusedAttempt {
-            asked_by: self.command.by.name(),
-            attempted: attempted.into(),
-            code: refusal.code().to_owned(),
-            refusal: refusal.to_string(),
-        })
-    }
-
     /// An event of the halt's stream, of which it is now the last.
     fn on(&self, halt: &Halt, event: &HaltEvent) -> Fact {
         self.fact(halt.id.as_str(), halt.seq, event.kind(), event.payload(), halt.session_id.as_ref())
     }
+}
+
+fn attempt(attempted: &'static str, raised_by: &Name, refusal: &Refusal) -> HaltEvent {
+    HaltEvent::Refused(RefusedAttempt {
+        asked_by: raised_by.clone(),
+        attempted: attempted.into(),
+        code: refusal.code().to_owned(),
+        refusal: refusal.to_string(),
+    })
 }

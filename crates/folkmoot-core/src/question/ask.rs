@@ -52,8 +52,9 @@ pub(crate) fn ask(asking: &Asking, by: &Principal, usual: &Usual, now: Timestamp
     let options = options(asking)?;
     let timeout = asking.timeout.unwrap_or(usual.timeout);
     check_timeout(timeout)?;
-    // A configured default that this question does not offer is none.
-    let configured = usual.default.clone().filter(|default| is_offered(&options, default));
+    // A configured default that this question does not offer, or that its type cannot have, is none.
+    let can_be = |default: &Value| question_type.may_have_default() && is_offered(&options, default);
+    let configured = usual.default.clone().filter(can_be);
     let default = match &asking.default {
         Some(default) => {
             check_default(question_type, default)?;

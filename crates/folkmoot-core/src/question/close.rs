@@ -84,7 +84,7 @@ fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), R
         _ if withdraws && question.halts.is_none() => Ok(()),
         _ if withdraws => Err(Refusal::HaltsAsker { question: question.id.clone(), verb }),
         Role::Agent => Err(Refusal::RoleMayNot { role: by.role, verb }),
-        Role::Admin | Role::Reviewer if question.asked_by == by.name => {
+        Role::Admin | Role::Reviewer if question.is_asked_by(by) => {
             Err(Refusal::OwnQuestion { question: question.id.clone() })
         }
         Role::Admin | Role::Reviewer => Ok(()),

@@ -8,7 +8,7 @@ use super::QuestionType;
 use crate::{Refusal, Timeout, text};
 
 /// What each type of question does unless it says otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy(BTreeMap<QuestionType, Usual>);
 
 /// What a type of question does unless it says otherwise.
@@ -34,12 +34,6 @@ impl Policy {
         }
         self.0.insert(question_type, usual);
         Ok(())
-    }
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self(BTreeMap::new())
     }
 }
 

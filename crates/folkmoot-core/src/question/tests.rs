@@ -1,1 +1,9 @@
-//! Tests.
+//! The rules of questions, as transcripts. `crate::transcript` says how to read one.
+
+mod answer;
+mod ask;
+mod cancel;
+mod deny;
+mod lapse;
+mod log;
+mod texts;
