@@ -105,7 +105,7 @@ pub enum Record {
 
 impl Record {
     /// The row that a stream makes; none where somebody only tried something.
-    fn fold(noun: &str, events: &[Event]) -> Result<Option<Record>, Broken> {
+    pub(crate) fn fold(noun: &str, events: &[Event]) -> Result<Option<Record>, Broken> {
         let facts = events.iter().map(|event| &event.fact);
         match noun {
             "question" => Ok(Some(Record::Question(Box::new(Question::fold(facts)?)))),

@@ -187,6 +187,16 @@ impl Holds {
         all.into_values().cloned().collect()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether nobody is held.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// The hold of this id, if it stands.
     pub fn get(&self, id: &HoldId) -> Option<&Arc<Hold>> {
         self.known.get(id)

@@ -200,6 +200,16 @@ impl Engine {
         })
     }
 
+    /// How many open questions, denials and halts hold somebody.
+    pub fn holds(&self) -> usize {
+        self.0.clearance.read(|known| known.holds.len())
+    }
+
+    /// How many wait for clearance on this node.
+    pub fn waiting_for_clearance(&self) -> usize {
+        self.0.clearance.read(|known| known.waiting.len())
+    }
+
     /// Waits until this node's index knows what is at this position of the log, so that whoever was told of a halt or a
     /// release finds it here. A node that cannot know it in time is out of touch, and clears nobody.
     pub(crate) async fn reached(&self, position: u64) {

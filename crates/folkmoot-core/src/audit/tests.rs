@@ -164,13 +164,13 @@ fn a_row_that_is_gone_is_found() {
 
 #[test]
 fn a_row_that_the_log_does_not_know_is_found() {
-    assert_eq!(row_problem(|_, events| events.clear()), at_a("its events do not make a row: there are no events"));
+    assert_eq!(row_problem(|_, events| events.clear()), at_a("its events do not make a gate: there are no events"));
 }
 
 #[test]
 fn events_that_cannot_have_happened_are_found() {
     let say = |trick: fn(&mut Vec<Event>)| row_problem(|_, events| trick(events));
-    let broken = |problem: &str| at_a(&format!("its events do not make a row: {problem}"));
+    let broken = |problem: &str| at_a(&format!("its events do not make a gate: {problem}"));
     assert_eq!(say(|log| drop(log.remove(0))), broken("begins with gate.vote instead of gate.opened"));
     assert_eq!(say(|log| drop(log.remove(1))), broken("event 3 of the stream follows event 1"));
     assert_eq!(say(|log| log.truncate(1)).map(|(_, problem)| problem.contains("disagrees")), Some(true));
@@ -196,8 +196,8 @@ fn events_that_cannot_have_happened_are_found() {
 #[test]
 fn what_a_question_asks_is_checked_and_a_halt_keeps_nothing_elsewhere() {
     let world = play("09:00 bot asks q1 BLOCKING \"Which branch?\"\n09:01 ada halts h1 scope=all \"why\"");
-    let folded = |stream| Record::fold(&world.stream(stream)).unwrap().unwrap();
-    assert_eq!(folded("q1").contents(), [Digest::of(b"Which branch?")]);
-    assert_eq!(folded("h1").contents(), []);
-    assert_eq!(world.artifacts[&folded("q1").contents()[0]], b"Which branch?");
+    let folded = |noun, stream| Record::fold(noun, &world.stream(stream)).unwrap().unwrap();
+    assert_eq!(folded("question", "q1").contents(), [Digest::of(b"Which branch?")]);
+    assert_eq!(folded("halt", "h1").contents(), []);
+    assert_eq!(world.artifacts[&folded("question", "q1").contents()[0]], b"Which branch?");
 }

@@ -143,8 +143,8 @@ fn an_agent_sees_the_halts_that_are_its_own_or_everyones() {
         "#,
     );
     let seen = |who| {
-        let seen = world.halts.values().filter(|halt| halt.may_be_seen_by(&principal(who)));
-        seen.map(|halt| halt.id.as_str()).collect::<Vec<_>>()
+        let seen = world.halts.values().filter_map(Halt::hold).filter(|hold| hold.may_be_seen_by(&principal(who)));
+        seen.map(|hold| hold.id.as_str().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(seen("bot"), ["h1", "h4"]);
     assert_eq!(seen("mon"), ["h3", "h4"]);
@@ -155,7 +155,7 @@ fn an_agent_sees_the_halts_that_are_its_own_or_everyones() {
 fn what_somebody_only_tried_to_raise_never_came_to_be() {
     let world = play("09:00 bot halts h1 scope=all \"why\"");
     let events = world.stream("h1");
-    assert_eq!(Record::fold(&events), Ok(None));
+    assert_eq!(Record::fold("halt", &events), Ok(None));
     assert_eq!(check_row("h1", None, &events), None);
     assert!(world.halts.is_empty());
 

@@ -52,9 +52,11 @@ pub(crate) fn ask(asking: &Asking, by: &Principal, usual: &Usual, now: Timestamp
     let options = options(asking)?;
     let timeout = asking.timeout.unwrap_or(usual.timeout);
     check_timeout(timeout)?;
-    // A configured default that this question does not offer, or that its type cannot have, is none.
-    let can_be = |default: &Value| question_type.may_have_default() && is_offered(&options, default);
-    let configured = usual.default.clone().filter(can_be);
+    // A configured default that this question does not offer, or that its type cannot have, is none. Nor is it one
+    // where the question halts more than its type does: there silence answers only if that was asked for.
+    let widened = asking.halts > question_type.halts();
+    let is_usual = |default: &Value| question_type.may_have_default() && !widened && is_offered(&options, default);
+    let configured = usual.default.clone().filter(is_usual);
     let default = match &asking.default {
         Some(default) => {
             check_default(question_type, default)?;

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests run on the real host")]
 
 mod check;
+mod clearance;
 mod deadlines;
 mod moot;
 mod wait;

@@ -1,19 +1,26 @@
 //! An engine to test.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use folkmoot_core::{
     Principal, Role, Timeout, Timestamp,
     gate::{Choice, Gate, Kind, Opening, Policy, Risk, Verdict},
+    question,
 };
 use folkmoot_engine::{Engine, Error, Request, TokioHost};
-use folkmoot_store::{AnyStore, ManualClock, Sqlite};
+use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite};
 use tempfile::TempDir;
 
 pub struct Moot {
     pub engine: Engine,
     pub clock: Arc<ManualClock>,
-    _data: TempDir,
+    data: TempDir,
 }
 
 pub fn principal(name: &str, role: Role) -> Principal {
@@ -28,20 +35,42 @@ pub fn alice() -> Principal {
     principal("alice", Role::Reviewer)
 }
 
+async fn engine(store: AnyStore) -> Engine {
+    Engine::start(store, Policy::default(), question::Policy::default(), Arc::new(TokioHost)).await.unwrap()
+}
+
+/// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
+pub async fn two_nodes() -> Option<[Engine; 2]> {
+    static SCHEMAS: AtomicU64 = AtomicU64::new(1);
+    let Ok(url) = std::env::var("FOLKMOOT_TEST_POSTGRES") else {
+        eprintln!("skipped a test that needs a PostgreSQL: `cargo xtask test` starts one");
+        return None;
+    };
+    let schema = format!("engine_{}_{}", std::process::id(), SCHEMAS.fetch_add(1, Ordering::Relaxed));
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.unwrap();
+    let database = format!("{url} options='-c search_path={schema}'");
+    let node = async || engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap())).await;
+    Some([node().await, node().await])
+}
+
 impl Moot {
     pub async fn start() -> Self {
-        let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+        Self::on(tempfile::tempdir().unwrap(), clock).await
+    }
+
+    /// The same data under another engine.
+    pub async fn restart(self) -> Self {
+        self.engine.close().await;
+        Self::on(self.data, self.clock).await
+    }
+
+    async fn on(data: TempDir, clock: Arc<ManualClock>) -> Self {
         let store = Sqlite::open(&data.path().join("folkmoot.db"), clock.clone()).unwrap();
-        let engine = Engine::start(
-            AnyStore::Sqlite(store),
-            Policy::default(),
-            folkmoot_core::question::Policy::default(),
-            Arc::new(TokioHost),
-        )
-        .await
-        .unwrap();
-        Self { engine, clock, _data: data }
+        let engine = engine(AnyStore::Sqlite(store)).await;
+        Self { engine, clock, data }
     }
 
     pub fn request(&self, phase: &str, timeout: Option<Duration>) -> Request {

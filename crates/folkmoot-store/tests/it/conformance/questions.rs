@@ -4,7 +4,7 @@ use folkmoot_core::{
     Refusal, Scope, Subject, Timeout,
     question::{Asking, Close, QuestionType, Status},
 };
-use folkmoot_store::{QuestionQuery, Store};
+use folkmoot_store::{Clock, QuestionQuery, Store};
 use futures_util::future::join_all;
 
 use crate::support::*;
@@ -95,7 +95,7 @@ pub(crate) async fn only_the_last_release_is_announced_within_a_batch_too(store:
 }
 
 pub(crate) async fn a_question_that_reminds_is_due_again(world: &World<impl Place>) {
-    let store = &world.store;
+    let store = &*world.store;
     let question = asked(store, asking(QuestionType::Escalation)).await;
     assert_eq!(store.next_due().await.unwrap(), question.due.moment());
     world.clock.advance(minutes(60));
@@ -110,7 +110,7 @@ pub(crate) async fn a_question_that_reminds_is_due_again(world: &World<impl Plac
 }
 
 pub(crate) async fn a_question_expires_with_its_default(world: &World<impl Place>) {
-    let store = &world.store;
+    let store = &*world.store;
     let question = asked(store, Asking { default: Some("go".into()), ..asking(QuestionType::Blocking) }).await;
     world.clock.advance(minutes(15));
     let late = store.execute(answer(&question.id, "stop")).await.unwrap_err();
@@ -149,23 +149,23 @@ pub(crate) async fn lists_put_what_is_urgent_first_and_page_without_a_gap(store:
 }
 
 pub(crate) async fn a_forged_release_is_found(world: &World<impl Place>) {
-    let question = asked(&world.store, asking(QuestionType::Emergency)).await;
+    let question = asked(&*world.store, asking(QuestionType::Emergency)).await;
     world.place.sql(&format!("UPDATE questions SET holds = NULL WHERE id = '{}'", question.id)).await;
-    let found = problems(&world.store).await;
+    let found = problems(&*world.store).await;
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].problem.contains("holds"), "{found:?}");
     let halt = halt_of(world.store.execute(raise(Scope::All)).await);
     world.place.sql(&format!("UPDATE halts SET lifted_by = 'bot', lifted_at = 7 WHERE id = '{}'", halt.id)).await;
     world.place.sql(&format!("DELETE FROM questions WHERE id = '{}'", question.id)).await;
-    let found: Vec<_> = problems(&world.store).await.into_iter().map(|problem| problem.problem).collect();
+    let found: Vec<_> = problems(&*world.store).await.into_iter().map(|problem| problem.problem).collect();
     assert!(found.iter().any(|problem| problem.contains("disagrees with the log")), "{found:?}");
     assert!(found.iter().any(|problem| problem.contains("its row is gone")), "{found:?}");
 }
 
 pub(crate) async fn holds_survive_a_restart(world: World<impl Place>) {
     let World { store, clock, place } = world;
-    asked(&store, asking(QuestionType::Approval)).await;
-    let released = asked(&store, asking(QuestionType::Blocking)).await;
+    asked(&*store, asking(QuestionType::Approval)).await;
+    let released = asked(&*store, asking(QuestionType::Blocking)).await;
     store.execute(answer(&released.id, "go")).await.unwrap();
     halt_of(store.execute(raise(Scope::Agent)).await);
     let before = store.holds().await.unwrap();
