@@ -127,6 +127,7 @@ async fn eventually(holds: impl Fn() -> bool) {
 async fn no_release_is_lost_however_waiting_and_answering_interleave() {
     let moot = Arc::new(Moot::start().await);
     for round in 0..300 {
+        moot.clock.advance(Duration::from_millis(1));
         let question = ask(&moot.engine, QuestionType::Blocking, "a1", None).await;
         let other = moot.clone();
         let waiting = tokio::spawn(async move { wait(&other.engine, "a1", None, LONG).await });
