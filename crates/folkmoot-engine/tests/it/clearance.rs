@@ -232,6 +232,7 @@ async fn a_halting_question_without_a_default_reminds_and_never_expires() {
 async fn what_is_halted_says_by_what() {
     let moot = Moot::start().await;
     let first = ask(&moot.engine, QuestionType::Blocking, "a1", Some("s1")).await;
+    moot.clock.advance(Duration::from_millis(1));
     let second = ask(&moot.engine, QuestionType::Approval, "a1", Some("s1")).await;
     let halt = halt_session(&moot.engine, "s1").await;
     let status = moot.engine.halts(&alice());
