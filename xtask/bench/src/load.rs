@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::children;
 
 mod bare;
+mod clearance;
 mod cycles;
 mod open;
 mod postgres;
+mod questions;
 mod sqlite;
 mod tally;
 mod wake;
@@ -30,7 +32,11 @@ pub(crate) enum Job {
     Bare { address: SocketAddr, clients: usize, window: Window },
     /// Open a gate, wait on it, decide it, be woken.
     Cycles { target: Target, clients: usize, window: Window },
-    /// The same, one at a time, timed from the decision to the waiter's answer.
+    /// Ask, wait for clearance, answer, be cleared.
+    Questions { target: Target, clients: usize, window: Window },
+    /// Ask whether an agent may work.
+    Clearance { target: Target, clients: usize, window: Window },
+    /// Gate cycles, one at a time, timed from the decision to the waiter's answer.
     Wake { target: Target, times: usize },
     /// Open gates, and leave them.
     Open { target: Target, clients: usize, times: usize },
@@ -105,6 +111,8 @@ async fn ask(job: Job) -> Result<Found> {
     match job {
         Job::Bare { address, clients, window } => bare::run(address, clients, window).await,
         Job::Cycles { target, clients, window } => cycles::run(target, clients, window).await,
+        Job::Questions { target, clients, window } => questions::run(target, clients, window).await,
+        Job::Clearance { target, clients, window } => clearance::run(target, clients, window).await,
         Job::Wake { target, times } => wake::run(&target, times).await,
         Job::Open { target, clients, times } => open::run(target, clients, times).await,
         Job::Postgres { connection, clients, window } => postgres::run(connection, clients, window).await,

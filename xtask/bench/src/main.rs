@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 
 mod allocations;
 mod bare;
+mod can_proceed;
 mod children;
 mod gate_check;
 mod http;

@@ -21,16 +21,19 @@ pub(crate) enum Measure {
     Limits,
     Cycles,
     Wake,
+    /// Asking, answering, and "may I work?".
+    Questions,
     ColdStart,
     Memory,
 }
 
 impl Measure {
-    const NAMES: [(&'static str, Self); 6] = [
+    const NAMES: [(&'static str, Self); 7] = [
         ("gate-check", Self::GateCheck),
         ("limits", Self::Limits),
         ("cycles", Self::Cycles),
         ("wake", Self::Wake),
+        ("questions", Self::Questions),
         ("cold-start", Self::ColdStart),
         ("memory", Self::Memory),
     ];
@@ -46,11 +49,11 @@ impl Measure {
 }
 
 impl Options {
-    /// Cycles and wakes are nothing without the limits beside them.
+    /// Cycles, wakes and questions are nothing without the limits beside them.
     pub(crate) fn wants(&self, measure: Measure) -> bool {
         match self.only {
             None => true,
-            Some(Measure::Cycles | Measure::Wake) if measure == Measure::Limits => true,
+            Some(Measure::Cycles | Measure::Wake | Measure::Questions) if measure == Measure::Limits => true,
             Some(only) => only == measure,
         }
     }

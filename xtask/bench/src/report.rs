@@ -273,6 +273,20 @@ fn lines(million: bool) -> Vec<Line> {
             ));
         }
     }
+    lines.push(line("open questions in one process", "open questions, count", None, Must::Nothing));
+    lines.push(line("can_proceed with them, ns", "can_proceed, ns", None, Must::StayWithin(1_000.0)));
+    for (backend, raw) in [("SQLite", RAW_SQLITE), ("PostgreSQL", RAW_POSTGRES)] {
+        let questions = |clients| format!("{backend} question cycles at {clients}, per s");
+        for clients in [1, 64] {
+            let what = format!("{backend} question cycles/s, {clients} clients, to raw commits");
+            lines.push(line(&what, &questions(clients), Some(raw), Must::Nothing));
+        }
+        let what = format!("{backend} question cycles/s, 64 clients, to gate cycles");
+        let gates = format!("{backend} gate cycles beside them at 64, per s");
+        lines.push(line(&what, &questions(64), Some(&gates), Must::Reach(1.0)));
+        let what = format!("{backend} GET /v1/clearance/s, 64 clients, to bare HTTP");
+        lines.push(line(&what, &format!("{backend} clearance at 64, per s"), Some(BARE), Must::Nothing));
+    }
     lines.extend([
         line("cold start to ready, ms", "cold start, ms", None, Must::StayWithin(50.0)),
         line("pending gates", PENDING, None, Must::Nothing),

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::{
-    children, gate_check,
+    can_proceed, children, gate_check,
     load::{self, Job, Window},
     options::{Measure, Options},
     report::{Report, Round},
@@ -32,6 +32,7 @@ struct Scale {
     wakes: usize,
     starts: usize,
     gates: usize,
+    questions: usize,
 }
 
 impl Scale {
@@ -44,6 +45,7 @@ impl Scale {
                 wakes: 200,
                 starts: 3,
                 gates: 10_000,
+                questions: 10_000,
             }
         } else {
             Self {
@@ -53,6 +55,7 @@ impl Scale {
                 wakes: 1_000,
                 starts: 5,
                 gates: 100_000,
+                questions: 100_000,
             }
         }
     }
@@ -122,6 +125,24 @@ impl Bench<'_> {
                 bench.cycles_and_wakes("PostgreSQL", &data, Some(&database.connection))
             });
         }
+        if wants(Measure::Questions) {
+            self.on("can_proceed", |bench| {
+                let data = bench.folder("can-proceed")?;
+                let nanoseconds = can_proceed::measure(&data, bench.scale.questions)?;
+                bench.round.put("open questions, count", Ok(bench.scale.questions as f64));
+                bench.round.put("can_proceed, ns", Ok(nanoseconds));
+                Ok(())
+            });
+            self.on("SQLite questions", |bench| {
+                let data = bench.folder("questions-sqlite")?;
+                bench.questions("SQLite", &data, None)
+            });
+            self.on("PostgreSQL questions", |bench| {
+                let data = bench.folder("questions-postgres")?;
+                let database = database::create(&format!("questions_{}", bench.number))?;
+                bench.questions("PostgreSQL", &data, Some(&database.connection))
+            });
+        }
         if wants(Measure::Memory) {
             let measured = self.memory();
             self.round.note("memory", measured);
@@ -186,6 +207,21 @@ impl Bench<'_> {
                 self.round.put_rate(&name, &clients.to_string(), found);
             }
         }
+        server.stop()
+    }
+
+    /// Question cycles beside gate cycles of the same minute, and the clearance route.
+    fn questions(&mut self, backend: &str, data: &Path, database: Option<&str>) -> Result<()> {
+        let server = Server::start(data, database)?;
+        let (clients, window) = (64, self.scale.cycles);
+        let found = load::spawn(&Job::Questions { target: server.target(), clients: 1, window });
+        self.round.put_rate(&format!("{backend} question cycles"), "1", found);
+        let found = load::spawn(&Job::Questions { target: server.target(), clients, window });
+        self.round.put_rate(&format!("{backend} question cycles"), "64", found);
+        let found = load::spawn(&Job::Cycles { target: server.target(), clients, window });
+        self.round.put_rate(&format!("{backend} gate cycles beside them"), "64", found);
+        let found = load::spawn(&Job::Clearance { target: server.target(), clients, window });
+        self.round.put_rate(&format!("{backend} clearance"), "64", found);
         server.stop()
     }
 
