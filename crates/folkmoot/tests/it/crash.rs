@@ -4,6 +4,7 @@
 mod acknowledged_means_durable;
 mod disk;
 mod full_disk;
+mod halts;
 mod it_halts_rather_than_lies;
 mod ledger;
 mod load;

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::server::{ALICE, ROBOT};
 use folkmoot_api::{
-    core::{Status, gate::Choice},
-    wire::{GateQuery, OpenGate, Verdict},
+    core::{Status, gate::Choice, question::QuestionType},
+    wire::{Answer, Ask, ClearanceFor, GateQuery, OpenGate, Verdict},
 };
 
 /// What becomes of connections to the database.
@@ -141,6 +141,51 @@ async fn a_database_lost_after_the_commit_leaves_no_false_denial() {
     proxy.way.send_replace(Way::Open);
     let repeated = eventually(async || approve(&far).await.ok()).await;
     assert_eq!(repeated.decision, decided.decision);
+}
+
+/// What it does not know may be a halt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_has_not_heard_from_the_database_for_two_seconds_clears_nobody() {
+    let Some(database) = postgres::schema().await else { return };
+    let (near, proxy) = (Home::on(&database).start().await, Proxy::before(&database));
+    let far = Home::on(&proxy.database(&database)).start().await;
+    let agent = ClearanceFor { agent_id: Some("a1".parse().expect("a name")), ..ClearanceFor::default() };
+    let (near_robot, far_robot) = (near.client(ROBOT), far.client(ROBOT));
+    assert!(far_robot.clearance(&agent).await.expect("an answer").can_proceed);
+    proxy.way.send_replace(Way::Silent);
+    let silent = Instant::now();
+    let emergency = near_robot.ask(&Ask::new(QuestionType::Emergency, "Stop?"), None).await.expect("it asks");
+    let waiting = {
+        let (robot, agent) = (far_robot.clone(), agent.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(2500)).await;
+            robot.wait_clearance(&agent, Duration::from_secs(30)).await.expect("an answer")
+        })
+    };
+    let mut refused = 0;
+    while silent.elapsed() < Duration::from_secs(6) {
+        let asked = silent.elapsed();
+        let found = far_robot.clearance(&agent).await.expect("it answers, whatever it knows");
+        if asked > Duration::from_millis(2100) {
+            assert!(!found.can_proceed && found.out_of_touch, "it guesses after {asked:?}: {found:?}");
+            refused += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(refused > 20, "only {refused} answers: this proves nothing");
+    proxy.way.send_replace(Way::Open);
+    let known = eventually(async || {
+        let found = far_robot.clearance(&agent).await.expect("an answer");
+        (!found.out_of_touch).then_some(found)
+    });
+    let known = known.await;
+    let by: Vec<_> = known.blocked_by.iter().map(|by| by.id.as_str()).collect();
+    assert_eq!((known.can_proceed, by), (false, vec![emergency.id.as_str()]), "back in touch, it knows");
+    assert!(!waiting.is_finished(), "whoever began to wait meanwhile still waits");
+    let answer = Answer { answer: "go on".into(), reason: None };
+    near.client(ALICE).answer(&emergency.id, &answer, None).await.expect("it is answered");
+    let waited = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("no hang").expect("no panic");
+    assert!(waited.cleared, "{waited:?}");
 }
 
 /// Asks until there is an answer.
