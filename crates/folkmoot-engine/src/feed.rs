@@ -63,6 +63,7 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             engine.0.newest.apply(event);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
+            tell_operator(event);
             metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
         }
         engine.0.clearance.applied(last);
@@ -72,6 +73,22 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             tracing::warn!("tokens cannot be read just now: {error}");
             engine.0.host.sleep(RETRY).await;
         }
+    }
+}
+
+/// What somebody who watches the server's output should see. Everything is in the log; what is said of single agents is too
+/// much for here under load.
+fn tell_operator(event: &Event) {
+    let (kind, by) = (&event.fact.kind, &event.fact.stream);
+    match kind.as_ref() {
+        "system.halted" => tracing::warn!(stream = %by, "everyone is halted by {by}"),
+        "system.resumed" => tracing::warn!(stream = %by, "everyone is resumed: {by} was the last that held them"),
+        "session.halted" | "session.resumed" => {
+            let session = event.fact.session.as_ref().map_or("?", |session| session.as_str());
+            tracing::info!(stream = %by, session, "{kind} {session} by {by}");
+        }
+        "agent.halted" | "agent.resumed" => tracing::debug!(stream = %by, "{kind} by {by}: {}", event.fact.payload),
+        _ => {}
     }
 }
 
