@@ -3,6 +3,7 @@
 mod bad_input;
 mod feed;
 mod races;
+mod replay;
 mod roles;
 mod shapes;
 mod template_bugs;
