@@ -5,6 +5,7 @@ mod a_gate_holds;
 mod agents_do_not_decide;
 mod early_answers_count;
 mod it_can_be_checked;
+mod no_agent_works_past_an_open_question;
 mod nothing_is_announced_before_it_is_committed;
 mod one_decision_wins;
 mod silence_is_not_consent;

@@ -1,0 +1,231 @@
+//! Many at once.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{sync::Barrier, task::JoinSet};
+
+use super::replay::{Held, replay};
+use crate::{
+    halting::{id, ids},
+    node::{Node, everywhere},
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_32_answers_at_once_one_counts_and_the_others_are_told_whose() {
+    for nodes in everywhere().await {
+        let nodes = Arc::new(nodes);
+        let mut winners = BTreeSet::new();
+        for round in 0..10 {
+            let question = nodes[round % nodes.len()].asks("a1", "s1", "APPROVAL").await;
+            let start = Arc::new(Barrier::new(32));
+            let mut racing = JoinSet::new();
+            for n in 0..32 {
+                let (nodes, start, question) = (nodes.clone(), start.clone(), question.clone());
+                racing.spawn(async move {
+                    let who = ["alice", "bob", "carol", "root-of-all"][n % 4];
+                    let node = &nodes[(n / 4) % nodes.len()];
+                    start.wait().await;
+                    let (verb, body) = [
+                        ("answer", json!({"answer": "approve"})),
+                        ("answer", json!({"answer": "deny"})),
+                        ("deny", json!({})),
+                        ("skip", json!({})),
+                        ("cancel", json!({})),
+                    ][n % 5]
+                        .clone();
+                    (who, node.closes(who, &question, verb, body).await)
+                });
+            }
+            let answers = racing.join_all().await;
+            let won: Vec<_> = answers.iter().filter(|(_, answer)| answer.status == 200).collect();
+            assert_eq!(won.len(), 1, "{won:?}");
+            let (winner, closed) = (won[0].0, won[0].1.json());
+            winners.insert(winner);
+            for (who, answer) in answers.iter().filter(|(_, answer)| answer.status != 200) {
+                assert_eq!((answer.status, answer.code().as_str()), (409, "question_closed"), "{who}");
+                let told = &answer.json()["closed"];
+                assert_eq!((&told["by"], &told["status"]), (&json!(winner), &closed["status"]));
+            }
+            for node in nodes.iter() {
+                let shown = node.question("vera", &question).await;
+                assert_eq!((&shown["status"], &shown["closed"]["by"]), (&closed["status"], &json!(winner)));
+            }
+            nodes[0].question("agent-a", &question).await;
+        }
+        assert!(replay(&nodes[0].log("vera").await).0.is_empty());
+        nodes[0].verifies().await;
+    }
+}
+
+const AGENTS: [&str; 5] = ["w0", "w1", "w2", "w3", "w4"];
+const SESSIONS: [&str; 4] = ["", "s1", "s2", "s3"];
+
+/// Sixteen that ask, answer, deny, skip, cancel, fetch, wait, halt and lift at random on every node; after which every
+/// node says of everyone what the lists and the log say.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_storm_every_node_clears_exactly_whom_nothing_covers() {
+    let seed = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
+    eprintln!("seed {seed}");
+    for nodes in everywhere().await {
+        let nodes = Arc::new(nodes);
+        let known: Arc<Mutex<(Vec<String>, Vec<String>)>> = Arc::default();
+        let mut storm = JoinSet::new();
+        for task in 0..16_u64 {
+            let (nodes, known) = (nodes.clone(), known.clone());
+            let random = Random(u64::from(seed) + task * 7919 + 1);
+            storm.spawn(async move { blow(&nodes, &known, random).await });
+        }
+        while let Some(done) = storm.join_next().await {
+            done.unwrap();
+        }
+        // The last defaults fall due.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        let log = nodes[0].log("vera").await;
+        let held = replay(&log);
+        assert_eq!(listed(&nodes[0]).await, of_questions(&held), "the rows disagree with the log");
+        for node in nodes.iter() {
+            for agent in AGENTS.into_iter().chain(["bystander"]) {
+                for session in SESSIONS {
+                    let blockers: BTreeSet<_> = node.blockers(agent, session).await.into_iter().collect();
+                    assert_eq!(blockers, held.covering(agent, session), "{agent} in {session:?}, seed {seed}");
+                }
+            }
+            let status = node.halt_status("vera").await;
+            let mut by_status = BTreeSet::from_iter(ids(&status["held_by"]["system"]));
+            for place in ["sessions", "agents"] {
+                for by in status["held_by"][place].as_object().unwrap().values() {
+                    by_status.extend(ids(by));
+                }
+            }
+            assert_eq!(by_status, held.0.keys().cloned().collect(), "seed {seed}");
+        }
+        eprintln!("{} events, {} holds are left", log.len(), held.0.len());
+        nodes[0].verifies().await;
+        calm(&nodes).await;
+    }
+}
+
+/// Everything is closed, lifted and fetched; then everyone is free on every node.
+async fn calm(nodes: &[Node]) {
+    for id in replay(&nodes[0].log("vera").await).0.keys() {
+        if id.starts_with("halt-") {
+            nodes[0].lifts(id).await;
+        } else if nodes[0].question("vera", id).await["status"] == "denied" {
+            nodes.last().unwrap().question("agent-a", id).await;
+        } else {
+            nodes[0].answers(id, "approve").await;
+        }
+    }
+    for agent in AGENTS {
+        for session in SESSIONS {
+            crate::halting::settles(nodes, agent, session, true).await;
+        }
+    }
+    assert_eq!(replay(&nodes[0].log("vera").await), Held::default());
+    nodes[0].verifies().await;
+}
+
+/// The ids of all questions that hold somebody, by their rows.
+async fn listed(node: &Node) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut cursor = String::new();
+    loop {
+        let page = node.get("vera", &format!("/v1/questions?limit=500{cursor}")).await.json();
+        let holds = |q: &&Value| {
+            let unheard = q["status"] == "denied" && q["closed"]["fetched_at"].is_null();
+            !q["halts"].is_null() && (q["status"] == "pending" || unheard)
+        };
+        found.extend(page["questions"].as_array().unwrap().iter().filter(holds).map(id));
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return found,
+        }
+    }
+}
+
+fn of_questions(held: &Held) -> BTreeSet<String> {
+    held.0.keys().filter(|id| id.starts_with("question-")).cloned().collect()
+}
+
+async fn blow(nodes: &[Node], known: &Mutex<(Vec<String>, Vec<String>)>, mut random: Random) {
+    for _ in 0..40 {
+        let node = &nodes[random.below(nodes.len())];
+        let (agent, session) = (*random.one(&AGENTS), *random.one(&SESSIONS));
+        let question = random.of(&known.lock().unwrap().0);
+        let halt = random.of(&known.lock().unwrap().1);
+        match random.below(20) {
+            0..=5 => {
+                let question_type =
+                    *random.one(&["BLOCKING", "ESCALATION", "APPROVAL", "EMERGENCY", "CLARIFYING", "DECISION"]);
+                let mut body = json!({"agent_id": agent, "type": question_type, "text": "?"});
+                if !session.is_empty() {
+                    body["session_id"] = json!(session);
+                    body["halts"] = json!(random.one(&[None, Some("agent"), Some("session"), Some("all")]));
+                }
+                if !["APPROVAL", "EMERGENCY"].contains(&question_type) && random.below(3) == 0 {
+                    body["default"] = json!("approve");
+                    body["timeout_ms"] = json!(20 + random.below(300));
+                }
+                let asked = id(&node.asked(body).await);
+                known.lock().unwrap().0.push(asked);
+            }
+            6..=13 => {
+                let Some(question) = question else { continue };
+                let verb = *random.one(&["answer", "answer", "answer", "deny", "skip", "cancel"]);
+                let body = if verb == "answer" { json!({"answer": "approve"}) } else { json!({}) };
+                let who = *random.one(&["alice", "bob", "carol"]);
+                let answer = node.closes(who, &question, verb, body).await;
+                if answer.status != 200 {
+                    assert_eq!(answer.status, 409, "{answer:?}");
+                    assert!(["question_closed", "question_expired"].contains(&answer.code().as_str()), "{answer:?}");
+                }
+            }
+            14 => {
+                let Some(question) = question else { continue };
+                assert_eq!(node.get("agent-a", &format!("/v1/questions/{question}")).await.status, 200);
+            }
+            15 => drop(node.waited(agent, session, 30).await),
+            16 => {
+                let body = match random.below(3) {
+                    1 if !session.is_empty() => json!({"scope": "session", "session_id": session}),
+                    2 => json!({"scope": "all"}),
+                    _ => json!({"scope": "agent", "agent_id": agent}),
+                };
+                let raised = node.halts(body).await;
+                known.lock().unwrap().1.push(raised);
+            }
+            _ => {
+                let Some(halt) = halt else { continue };
+                let answer = node.delete("root-of-all", &format!("/v1/halts/{halt}")).await;
+                if answer.status != 200 {
+                    assert_eq!((answer.status, answer.code().as_str()), (409, "halt_lifted"));
+                }
+            }
+        }
+    }
+}
+
+/// Xorshift: the same seed, the same storm, but for who is first.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end as u64).unwrap()
+    }
+
+    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    fn of(&mut self, of: &[String]) -> Option<String> {
+        if of.is_empty() { None } else { Some(self.one(of).clone()) }
+    }
+}
