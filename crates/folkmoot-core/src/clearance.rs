@@ -179,6 +179,11 @@ impl Holds {
             && session.is_none_or(|session| !self.sessions.contains_key(session))
     }
 
+    /// Whether something holds this agent for itself.
+    pub fn holds_agent(&self, agent: &str) -> bool {
+        self.agents.contains_key(agent)
+    }
+
     /// All that covers this agent, oldest first.
     pub fn covering(&self, agent: &str, session: Option<&str>) -> Vec<Arc<Hold>> {
         let session = session.and_then(|session| self.sessions.get(session));

@@ -23,7 +23,7 @@ pub(crate) use notice::notices;
 pub use raise::Raising;
 pub(crate) use raise::raise;
 
-use crate::{HaltId, Hold, HoldId, Name, Scope, SessionId, Timestamp};
+use crate::{HaltId, Hold, HoldId, Name, Principal, Scope, SessionId, Timestamp};
 
 /// A halt as its row holds it: nothing but the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,12 @@ pub struct Lifting {
 }
 
 impl Halt {
+    /// Whether this principal may know of it: agents see their own, and what stops everyone.
+    pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
+        // Who may know of it does not change when it is lifted.
+        Halt { lifted: None, ..self.clone() }.hold().is_some_and(|hold| hold.may_be_seen_by(principal))
+    }
+
     /// What it holds, while it stands.
     pub fn hold(&self) -> Option<Hold> {
         if self.lifted.is_some() {

@@ -11,10 +11,10 @@ use std::{
 };
 
 use folkmoot_core::{
-    Event, Hold, HoldId, Name, Principal, QuestionId, Scope, SessionId,
+    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Scope, SessionId,
     clearance::{Holds, Reason, Target},
     halt::HaltEvent,
-    question::{Closure, QuestionEvent, Status},
+    question::{QuestionEvent, State, Status},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
 use tokio::sync::{oneshot, watch};
@@ -70,6 +70,16 @@ pub struct Release {
     pub answer: Option<serde_json::Value>,
     /// Why, in the words of whoever closed it.
     pub reason_given: String,
+    /// What it held.
+    hold: Arc<Hold>,
+}
+
+impl Release {
+    /// Whether this principal may be told: whoever may know of the question, and everyone whom it halted beside its
+    /// asker.
+    fn may_be_told(&self, principal: &Principal) -> bool {
+        self.hold.scope > Scope::Agent || self.hold.may_be_seen_by(principal)
+    }
 }
 
 /// What is halted, and by what; everything oldest first.
@@ -96,6 +106,8 @@ struct Known {
     waiting: HashMap<u64, Waiting>,
     by_agent: HashMap<Name, BTreeSet<u64>>,
     by_session: HashMap<SessionId, BTreeSet<u64>>,
+    /// Of each agent that is still held for itself: what of its own has gone since it was held.
+    gone: HashMap<Name, Vec<Arc<Release>>>,
     next: u64,
 }
 
@@ -168,14 +180,17 @@ impl Engine {
         tokio::select! {
             biased;
             ended = waiting => match ended.expect("a waiter is released before it is forgotten") {
-                Ended::Clear(gone) => Ok(cleared(gone)),
+                Ended::Clear(gone) => Ok(cleared(principal, gone)),
                 Ended::Denied(gone) => {
                     let denials = gone.iter().filter(|release| release.reason == Reason::Denied);
                     let denials = denials.filter_map(|release| release.id.question()).cloned().collect();
                     Err(self.denied(principal, denials).await)
                 }
             },
-            () = &mut over => Err(self.timed_out(agent, session, registration.gone())),
+            () = &mut over => {
+                let gone = registration.gone();
+                Err(self.timed_out(agent, session, told(principal, gone)))
+            }
         }
     }
 
@@ -222,18 +237,18 @@ impl Engine {
         }
     }
 
-    fn timed_out(&self, agent: &Name, session: Option<&SessionId>, gone: Vec<Arc<Release>>) -> Uncleared {
+    fn timed_out(&self, agent: &Name, session: Option<&SessionId>, answers: Vec<Release>) -> Uncleared {
         let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
-        Uncleared::Timeout { blocked_by, answers: gone.into_iter().map(Arc::unwrap_or_clone).collect() }
+        Uncleared::Timeout { blocked_by, answers }
     }
 
     /// What the agent is told that waits when nothing covers it (any more): the answers that cleared it last. They may
     /// have come before it waited.
     async fn cleared_earlier(&self, principal: &Principal, agent: &Name) -> Result<Cleared, Error> {
-        let query = QuestionQuery { agent: Some(agent.clone()), limit: EARLIER, ..QuestionQuery::default() };
+        let query =
+            QuestionQuery { agent: Some(agent.clone()), halting: true, limit: EARLIER, ..QuestionQuery::default() };
         let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
-        let halted = found.filter(|question| question.halts.is_some() && question.may_be_seen_by(principal));
-        let mut closed: Vec<_> = halted.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
+        let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
         closed.retain(|(closure, _)| closure.status != Status::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
         // Those that were open at the same time as the last: answers to what was asked before then were for then.
@@ -244,10 +259,10 @@ impl Engine {
                 break;
             }
             since = since.min(Some(question.asked_at));
-            gone.push(Arc::new(release(&question.id, &closure)));
+            gone.extend(release_of(&question).map(Arc::new));
         }
         gone.reverse();
-        Ok(cleared(gone))
+        Ok(cleared(principal, gone))
     }
 
     async fn denied(&self, principal: &Principal, denials: Vec<QuestionId>) -> Uncleared {
@@ -258,7 +273,7 @@ impl Engine {
                 Err(error) => return error.into(),
             };
             let Some(question) = found.map(|view| view.question) else { continue };
-            answers.extend(question.closure().map(|closure| release(&id, closure)));
+            answers.extend(release_of(&question).filter(|release| release.may_be_told(principal)));
             if let Err(error) = self.fetch(principal, &question).await {
                 return error.into();
             }
@@ -286,10 +301,10 @@ impl Clearance {
             match QuestionEvent::read(&event.fact) {
                 Ok(QuestionEvent::Asked(question)) => self.change(&id, |_| question.hold(), None),
                 Ok(QuestionEvent::Closed { closure, .. }) => {
-                    let release = id.question().map(|id| release(id, &closure));
                     let denied =
                         |old: &Hold| Hold { scope: Scope::Agent, session_id: None, denied: true, ..old.clone() };
-                    self.change(&id, |old| old.filter(|_| closure.status == Status::Denied).map(denied), release);
+                    let hold = |old: Option<&Hold>| old.filter(|_| closure.status == Status::Denied).map(denied);
+                    self.change(&id, hold, Some((Reason::from(&*closure), closure.answer, closure.reason)));
                 }
                 Ok(QuestionEvent::Fetched { .. }) => self.change(&id, |_| None, None),
                 Ok(QuestionEvent::Reminded { .. } | QuestionEvent::Refused(_) | QuestionEvent::Noticed(_)) => {}
@@ -300,9 +315,7 @@ impl Clearance {
             match HaltEvent::read(&event.fact) {
                 Ok(HaltEvent::Raised(halt)) => self.change(&id, |_| halt.hold(), None),
                 Ok(HaltEvent::Lifted { .. }) => {
-                    let (answer, reason_given) = (None, String::new());
-                    let release = Release { id: id.clone(), reason: Reason::Lifted, answer, reason_given };
-                    self.change(&id, |_| None, Some(release));
+                    self.change(&id, |_| None, Some((Reason::Lifted, None, String::new())));
                 }
                 Ok(HaltEvent::Refused(_) | HaltEvent::Noticed(_)) => {}
                 Err(broken) => tracing::error!("event {} of the log cannot be read: {broken}", event.position),
@@ -315,11 +328,14 @@ impl Clearance {
         self.applied.send_replace(position);
     }
 
-    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, release: Option<Release>) {
+    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<End>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let new = new(known.holds.get(id).map(Arc::as_ref));
         let Some(old) = known.holds.replace(id, new) else { return };
-        let release = release.map(Arc::new);
+        let release = end.map(|(reason, answer, reason_given)| {
+            Arc::new(Release { id: id.clone(), reason, answer, reason_given, hold: old.clone() })
+        });
+        known.keep(&old, release.as_ref());
         for number in known.covered_by(&old) {
             known.tell(number, &old, release.as_ref());
         }
@@ -343,8 +359,10 @@ impl Clearance {
         if let Some(session) = session {
             known.by_session.entry(session.clone()).or_default().insert(number);
         }
+        // What was answered before it waits counts too.
+        let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
-        known.waiting.insert(number, Waiting { agent, session, gone: Vec::new(), released: Some(released) });
+        known.waiting.insert(number, Waiting { agent, session, gone, released: Some(released) });
         Registered::Waiting(waiting, Registration { clearance: self, number })
     }
 
@@ -365,6 +383,20 @@ impl Known {
             }
         }
         numbers
+    }
+
+    /// Keeps what became of an agent's own question while others still hold it.
+    fn keep(&mut self, hold: &Hold, release: Option<&Arc<Release>>) {
+        let Some(agent) = &hold.agent_id else { return };
+        if !self.holds.holds_agent(agent.as_str()) {
+            self.gone.remove(agent);
+        } else if let Some(release) = release.filter(|release| release.reason != Reason::Denied) {
+            let gone = self.gone.entry(agent.clone()).or_default();
+            gone.push(release.clone());
+            // The oldest are of no use to anybody by now.
+            let surplus = gone.len().saturating_sub(EARLIER as usize);
+            gone.drain(..surplus);
+        }
     }
 
     /// Tells a waiter what became of something that covered it, and releases it if that was the last.
@@ -415,16 +447,33 @@ fn forget<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, BTreeSet<u64>>, key:
     }
 }
 
-fn cleared(gone: Vec<Arc<Release>>) -> Cleared {
-    let reason = gone.last().map_or(Reason::Answered, |release| release.reason);
-    Cleared { reason, answers: gone.into_iter().map(Arc::unwrap_or_clone).collect() }
+/// What became of something, what was answered to it, and why.
+type End = (Reason, Option<serde_json::Value>, String);
+
+fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> Cleared {
+    let reason = match gone.last().map(|release| release.reason) {
+        // It was another's that was denied: this one was only released by it.
+        None | Some(Reason::Denied) => Reason::Answered,
+        Some(reason) => reason,
+    };
+    Cleared { reason, answers: told(principal, gone) }
 }
 
-fn release(id: &QuestionId, closure: &Closure) -> Release {
-    Release {
-        id: HoldId::Question(id.clone()),
+fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
+    let told = gone.into_iter().filter(|release| release.may_be_told(principal));
+    told.map(Arc::unwrap_or_clone).collect()
+}
+
+/// What became of a question that is closed, and halted somebody.
+fn release_of(question: &Question) -> Option<Release> {
+    let closure = question.closure()?;
+    // As it was while it was open.
+    let hold = Question { state: State::Pending, ..question.clone() }.hold()?;
+    Some(Release {
+        id: hold.id.clone(),
         reason: Reason::from(closure),
         answer: closure.answer.clone(),
         reason_given: closure.reason.clone(),
-    }
+        hold: Arc::new(hold),
+    })
 }

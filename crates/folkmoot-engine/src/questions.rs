@@ -22,7 +22,7 @@ impl Engine {
         mut query: QuestionQuery,
     ) -> Result<Page<QuestionView>, Error> {
         if !principal.role.sees_everything() {
-            query.asker = Some(principal.name.clone());
+            query.concerns = Some(principal.name.clone());
         }
         self.0.store.questions(query).await
     }

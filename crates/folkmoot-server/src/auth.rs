@@ -5,6 +5,21 @@ use folkmoot_core::Principal;
 
 use crate::{app::App, error::ApiError};
 
+/// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader(pub(crate) Principal);
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        if parts.method == axum::http::Method::HEAD {
+            return Err(crate::routes::wrong_method().await);
+        }
+        Ok(Self(Authenticated::from_request_parts(parts, app).await?.principal))
+    }
+}
+
 /// The principal that the request's token names, within its rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Authenticated {

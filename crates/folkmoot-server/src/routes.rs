@@ -51,7 +51,7 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(clearance::check))
         .routes(routes!(clearance::wait))
         .routes(routes!(halts::raise, halts::status))
-        .routes(routes!(halts::lift))
+        .routes(routes!(halts::lift, halts::show))
         .routes(routes!(events::events))
         .routes(routes!(audit::page))
         .routes(routes!(audit::verify))
@@ -68,7 +68,7 @@ async fn unknown() -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "unknown_address", detail)
 }
 
-async fn wrong_method() -> ApiError {
+pub(crate) async fn wrong_method() -> ApiError {
     let detail = "this address does not take that method; /openapi.json lists those it takes";
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail)
 }

@@ -16,7 +16,8 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Head, Hold, Outcome, QuestionId, Timer, Timestamp, audit::Record, token::Token,
+    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Timer, Timestamp, audit::Record,
+    token::Token,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -65,6 +66,9 @@ pub trait Store: Send + Sync {
 
     /// A page of questions: pending ones by priority, timeout and age, others newest first.
     fn questions(&self, query: QuestionQuery) -> impl Future<Output = Result<Page<QuestionView>, Error>> + Send;
+
+    /// One halt, whether or not it still stands.
+    fn halt(&self, id: &HaltId) -> impl Future<Output = Result<Option<Halt>, Error>> + Send;
 
     /// Everything that holds anybody, and the position of the log at which that is so.
     fn holds(&self) -> impl Future<Output = Result<(u64, Vec<Hold>), Error>> + Send;
@@ -162,6 +166,7 @@ any_store! {
     gates(query: GateQuery) -> Result<Page<GateView>, Error>;
     question(id: &QuestionId) -> Result<Option<QuestionView>, Error>;
     questions(query: QuestionQuery) -> Result<Page<QuestionView>, Error>;
+    halt(id: &HaltId) -> Result<Option<Halt>, Error>;
     holds() -> Result<(u64, Vec<Hold>), Error>;
     contents(digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error>;
     histories(after: &str, limit: u32) -> Result<Vec<History>, Error>;

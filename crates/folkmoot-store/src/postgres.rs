@@ -19,7 +19,9 @@ use std::{
 };
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
-use folkmoot_core::{Command, Digest, Event, GateId, Head, Hold, QuestionId, Timer, Timestamp, token::Token};
+use folkmoot_core::{
+    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Timer, Timestamp, token::Token,
+};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
@@ -216,6 +218,11 @@ impl Store for Postgres {
     async fn questions(&self, query: QuestionQuery) -> Result<Page<QuestionView>, Error> {
         let (sql, arguments) = query.sql()?;
         Ok(query.page(self.all(&sql, &arguments, rows::read_question_view).await?))
+    }
+
+    async fn halt(&self, id: &HaltId) -> Result<Option<Halt>, Error> {
+        let sql = format!("SELECT {} FROM halts WHERE id = ?1", rows::HALTS.names());
+        Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_halt).await?.pop())
     }
 
     async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {

@@ -50,8 +50,10 @@ pub struct QuestionQuery {
     pub agent: Option<Name>,
     /// Only of this session.
     pub session: Option<SessionId>,
-    /// Only those that this principal asked.
-    pub asker: Option<Name>,
+    /// Only those that this name asked, or that were asked for it.
+    pub concerns: Option<Name>,
+    /// Only those that halt somebody while they are open.
+    pub halting: bool,
     /// From here on.
     pub after: Option<Cursor>,
     /// At most so many.
@@ -115,11 +117,13 @@ impl GateQuery {
             select: rows::select_gates(),
             deadline: "deadline",
             at: "requested_at",
-            equals: [
+            equals: vec![
                 ("run_id", self.run.as_ref().map(RunId::as_str)),
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
                 ("requested_by", self.requester.as_ref().map(Name::as_str)),
             ],
+            either: None,
+            plus: None,
             status: self.status.map(Status::word),
             after: self.after.as_ref(),
             limit: self.limit,
@@ -145,11 +149,12 @@ impl QuestionQuery {
             select: rows::select_questions(),
             deadline: "due",
             at: "asked_at",
-            equals: [
+            equals: vec![
                 ("agent_id", self.agent.as_ref().map(Name::as_str)),
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
-                ("asked_by", self.asker.as_ref().map(Name::as_str)),
             ],
+            either: self.concerns.as_ref().map(|name| (["asked_by", "agent_id"], name.as_str())),
+            plus: self.halting.then_some("halts IS NOT NULL"),
             status: self.status.map(question::Status::word),
             after: self.after.as_ref(),
             limit: self.limit,
@@ -173,7 +178,11 @@ struct Listing<'a> {
     select: &'static str,
     deadline: &'static str,
     at: &'static str,
-    equals: [(&'static str, Option<&'a str>); 3],
+    equals: Vec<(&'static str, Option<&'a str>)>,
+    /// One of two columns is this.
+    either: Option<([&'static str; 2], &'a str)>,
+    /// One more condition.
+    plus: Option<&'static str>,
     status: Option<&'static str>,
     after: Option<&'a Cursor>,
     limit: u32,
@@ -184,10 +193,16 @@ impl<'a> Listing<'a> {
         let (deadline, at) = (self.deadline, self.at);
         let mut arguments = Vec::new();
         let mut conditions = Vec::new();
-        for (column, text) in self.equals.into_iter().filter_map(|(column, text)| Some((column, text?))) {
+        for (column, text) in self.equals.iter().filter_map(|(column, text)| Some((column, (*text)?))) {
             arguments.push(Value::Text(text.into()));
             conditions.push(format!("{column} = ?{}", arguments.len()));
         }
+        if let Some(([one, other], text)) = self.either {
+            arguments.push(Value::Text(text.into()));
+            let n = arguments.len();
+            conditions.push(format!("({one} = ?{n} OR {other} = ?{n})"));
+        }
+        conditions.extend(self.plus.map(str::to_owned));
         // The word itself, not an argument: a partial index is only used where the planner sees it.
         conditions.extend(self.status.map(|status| format!("status = '{status}'")));
         let inbox = self.status == Some(Status::Pending.word());

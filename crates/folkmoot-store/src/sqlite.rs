@@ -14,7 +14,9 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Command, Digest, Event, GateId, Head, Hold, QuestionId, Timer, Timestamp, token::Token};
+use folkmoot_core::{
+    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Timer, Timestamp, token::Token,
+};
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -175,6 +177,16 @@ impl Store for Sqlite {
             .read(move |connection| {
                 let (sql, arguments) = query.sql()?;
                 Ok(query.page(all(connection, &sql, &arguments, rows::read_question_view)?))
+            })
+            .await
+    }
+
+    async fn halt(&self, id: &HaltId) -> Result<Option<Halt>, Error> {
+        let id = id.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("SELECT {} FROM halts WHERE id = ?1", rows::HALTS.names());
+                Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_halt)?.pop())
             })
             .await
     }

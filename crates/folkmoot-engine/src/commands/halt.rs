@@ -1,7 +1,7 @@
 //! Raising and lifting halts.
 
-use folkmoot_core::{Action, Halt, HaltId, Outcome, halt::Raising};
-use folkmoot_store::Error;
+use folkmoot_core::{Action, Halt, HaltId, Outcome, Principal, Refusal, halt::Raising};
+use folkmoot_store::{Error, Store};
 
 use crate::{Caller, Engine};
 
@@ -14,6 +14,13 @@ impl Engine {
     /// Raises a halt. When this returns, whom it covers is not cleared on this node any more.
     pub async fn raise_halt(&self, caller: Caller, raising: Raising) -> Result<Halt, Error> {
         self.execute_on_halt(caller, Action::Raise(raising)).await
+    }
+
+    /// One halt, if `principal` may know of it.
+    pub async fn halt(&self, principal: &Principal, id: &HaltId) -> Result<Halt, Error> {
+        let found = self.0.store.halt(id).await?;
+        let unknown = || Refusal::UnknownHalt { halt: id.clone() };
+        Ok(found.filter(|halt| halt.may_be_seen_by(principal)).ok_or_else(unknown)?)
     }
 
     /// Lifts a halt.

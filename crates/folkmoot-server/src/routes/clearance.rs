@@ -2,10 +2,16 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Problem};
-use folkmoot_core::{Hold, Name, clearance::Reason};
+use folkmoot_core::{Hold, Name, Principal, clearance::Reason};
 use folkmoot_engine::{Cleared, Release, Uncleared};
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query, routes::gates::wait::patience};
+use crate::{
+    app::App,
+    auth::{Authenticated, Reader},
+    error::ApiError,
+    extract::Query,
+    routes::gates::wait::patience,
+};
 
 /// May this agent work?
 ///
@@ -17,7 +23,7 @@ pub(crate) async fn check(
     who: Authenticated,
     Query(query): Query<ClearanceFor>,
 ) -> Result<Json<Clearance>, ApiError> {
-    let agent = agent(&query, &who);
+    let agent = agent(&query, &who.principal);
     let session = query.session_id.as_ref().map(|session| session.as_str());
     if app.engine.can_proceed(agent.as_str(), session) {
         return Ok(Json(Clearance { can_proceed: true, blocked_by: Vec::new(), out_of_touch: false }));
@@ -36,14 +42,14 @@ pub(crate) async fn check(
     responses((status = 200, body = ClearanceWaited), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(
     State(app): State<App>,
-    who: Authenticated,
+    Reader(who): Reader,
     Query(query): Query<ClearanceFor>,
 ) -> Result<Json<ClearanceWaited>, ApiError> {
     let agent = agent(&query, &who);
     let session = query.session_id.as_ref();
     let timeout = patience(query.timeout_ms);
     let ended = tokio::select! {
-        ended = app.engine.wait_for_clearance(&who.principal, &agent, session, timeout) => ended,
+        ended = app.engine.wait_for_clearance(&who, &agent, session, timeout) => ended,
         () = app.closing.cancelled() => {
             let blocked_by = app.engine.blocked_by(agent.as_str(), session.map(|session| session.as_str()));
             Err(Uncleared::Timeout { blocked_by, answers: Vec::new() })
@@ -67,8 +73,8 @@ pub(crate) async fn wait(
     }))
 }
 
-fn agent(query: &ClearanceFor, who: &Authenticated) -> Name {
-    query.agent_id.clone().unwrap_or_else(|| who.principal.name.clone())
+fn agent(query: &ClearanceFor, who: &Principal) -> Name {
+    query.agent_id.clone().unwrap_or_else(|| who.name.clone())
 }
 
 pub(super) fn blocked(holds: &[std::sync::Arc<Hold>]) -> Vec<BlockedBy> {

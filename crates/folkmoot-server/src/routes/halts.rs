@@ -45,9 +45,26 @@ pub(crate) async fn lift(
     who: Authenticated,
     PathText(id): PathText,
 ) -> Result<Json<wire::Halt>, ApiError> {
+    Ok(Json(app.engine.lift_halt(who.principal.into(), parse_id(&id)?).await?.into()))
+}
+
+/// What cannot be an id is an unknown halt.
+fn parse_id(text: &str) -> Result<HaltId, ApiError> {
     let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_halt", "there is no halt with this id");
-    let id: HaltId = id.parse().map_err(unknown)?;
-    Ok(Json(app.engine.lift_halt(who.principal.into(), id).await?.into()))
+    text.parse().map_err(unknown)
+}
+
+/// Shows a halt
+///
+/// Also one that was lifted, with by whom.
+#[utoipa::path(get, path = "/v1/halts/{id}", tag = "halts", params(("id" = String, Path)),
+    responses((status = 200, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    who: Authenticated,
+    PathText(id): PathText,
+) -> Result<Json<wire::Halt>, ApiError> {
+    Ok(Json(app.engine.halt(&who.principal, &parse_id(&id)?).await?.into()))
 }
 
 /// What is halted, and by what

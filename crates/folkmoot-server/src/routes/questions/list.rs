@@ -23,7 +23,8 @@ pub(crate) async fn list(
         status: query.status,
         agent: query.agent,
         session: query.session,
-        asker: None,
+        concerns: None,
+        halting: false,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
         limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
     };

@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Problem};
 
 use super::{parse_id, shown};
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::PathText};
+use crate::{app::App, auth::Reader, error::ApiError, extract::PathText};
 
 /// Shows a question
 ///
@@ -13,9 +13,9 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::PathText};
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,
-    who: Authenticated,
+    Reader(who): Reader,
     PathText(id): PathText,
 ) -> Result<Json<wire::Question>, ApiError> {
-    let found = app.engine.question(&who.principal, &parse_id(&id)?).await?;
-    Ok(Json(shown(&app.engine, &who.principal, found).await?))
+    let found = app.engine.question(&who, &parse_id(&id)?).await?;
+    Ok(Json(shown(&app.engine, &who, found).await?))
 }

@@ -6,7 +6,7 @@ use folkmoot_api::wire::{self, Problem, WaitFor};
 use super::{parse_id, shown};
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::Reader,
     error::ApiError,
     extract::{PathText, Query},
     routes::gates::wait::patience,
@@ -19,14 +19,14 @@ use crate::{
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(
     State(app): State<App>,
-    who: Authenticated,
+    Reader(who): Reader,
     PathText(id): PathText,
     Query(wait): Query<WaitFor>,
 ) -> Result<Json<wire::Question>, ApiError> {
     let id = parse_id(&id)?;
     let found = tokio::select! {
-        found = app.engine.wait_for_answer(&who.principal, &id, patience(wait.timeout_ms)) => found?,
-        () = app.closing.cancelled() => app.engine.question(&who.principal, &id).await?,
+        found = app.engine.wait_for_answer(&who, &id, patience(wait.timeout_ms)) => found?,
+        () = app.closing.cancelled() => app.engine.question(&who, &id).await?,
     };
-    Ok(Json(shown(&app.engine, &who.principal, found).await?))
+    Ok(Json(shown(&app.engine, &who, found).await?))
 }
