@@ -7,6 +7,7 @@ mod clear;
 mod close;
 mod decide;
 mod demo;
+mod examples;
 mod exit_codes;
 mod finding;
 mod gate;
