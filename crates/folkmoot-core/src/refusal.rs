@@ -61,7 +61,7 @@ pub enum Refusal {
     UnknownToken { token: TokenId },
     #[error("there is no question {question}; `folkmoot questions` shows those you can see")]
     UnknownQuestion { question: QuestionId },
-    #[error("question {question} was already {}: by {} at {}", .closure.status, .closure.by, .closure.at)]
+    #[error("question {question} was already {} by {} at {}", .closure.status, .closure.by, .closure.at)]
     QuestionClosed { question: QuestionId, closure: Box<Closure> },
     #[error("question {question} cannot be answered any more: its time is over; ask again")]
     QuestionExpired { question: QuestionId },

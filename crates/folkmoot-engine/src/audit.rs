@@ -100,7 +100,8 @@ impl Engine {
             let histories = self.0.store.histories(&after, PAGE).await?;
             let Some(last) = histories.last() else { break };
             after.clone_from(&last.stream);
-            report.rows += histories.len() as u64;
+            // Where somebody only tried to raise a halt there is a stream and no row.
+            report.rows += histories.iter().filter(|history| history.row.is_some()).count() as u64;
             let mut digests = BTreeSet::new();
             for History { stream, row, events } in &histories {
                 match row {

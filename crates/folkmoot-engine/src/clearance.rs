@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// Waits until nothing covers the agent. Any number may wait, each with a time of its own; nobody's own time applies
-    /// a question's default. A denial ends the wait, and counts as fetched if `principal` is the one that asked.
+    /// a question's default. A denial ends the wait, and goes on covering its asker until that has fetched it.
     pub async fn wait_for_clearance(
         &self,
         principal: &Principal,
@@ -274,9 +274,6 @@ impl Engine {
             };
             let Some(question) = found.map(|view| view.question) else { continue };
             answers.extend(release_of(&question).filter(|release| release.may_be_told(principal)));
-            if let Err(error) = self.fetch(principal, &question).await {
-                return error.into();
-            }
         }
         Uncleared::Denied { answers }
     }

@@ -1,7 +1,11 @@
 //! `folkmoot approve`: let a gate's run pass.
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::gate::Choice, wire::Verdict};
+use folkmoot_api::{
+    Client,
+    core::gate::Choice,
+    wire::{Gate, Verdict},
+};
 
 use crate::{
     cli::As,
@@ -38,7 +42,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     // All of them are found before the first is decided: a slip in one id must not leave half of it done.
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
-        let find = async |client: &Client| find::any(client, id).await;
+        let find = async |client: &Client| find::any::<Gate>(client, id).await;
         found.push(connection.ask(ctx, As::You, find).await?);
     }
     let mut exit = Exit::Done;

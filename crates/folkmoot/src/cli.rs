@@ -8,21 +8,28 @@ use clap::{
 };
 use folkmoot_api::core::vocabulary::UnknownWord;
 
-use crate::{adjust, approve, audit, demo, gate, pause, reject, serve, status, style, token, watch};
+use crate::{
+    adjust, answer, approve, ask, audit, clear, demo, deny, gate, halt, lift, pause, question, questions, reject,
+    serve, status, style, token, watch,
+};
 
 const START: &str = "\
 Start here:
   folkmoot demo                               see a gate open, hold, and be decided
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
+  folkmoot clear builder && make              work only while nothing halts you
+  folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
-  0   done, or the gate lets you pass
+  0   done, or the gate lets you pass, or the question is answered, or the agent may work
   1   an error; stderr says what to do
   2   the command line is not right
-  3   the gate was not approved: rejected, sent back, paused or cancelled
-  4   the gate is still waiting for a person
-  5   the gate timed out
+  3   not approved: the gate rejected, sent back, paused or cancelled, the question denied, skipped
+      or cancelled
+  4   still waiting for a person
+  5   timed out: the gate, the question, or the wait for an answer or for clearance
+  6   the agent is halted
   70  the store has stopped; nothing was acknowledged after that";
 
 /// Agents ask, people decide: gates that hold until somebody does.
@@ -66,6 +73,18 @@ pub(crate) enum Verb {
     Reject(reject::Args),
     Adjust(adjust::Args),
     Pause(pause::Args),
+    Ask(Box<ask::Args>),
+    Answer(answer::Args),
+    Deny(deny::Args),
+    Questions(questions::Args),
+    /// Look at one question, wait for it, or close it without an answer
+    #[command(subcommand)]
+    Question(question::Verb),
+    Clear(clear::Args),
+    /// Stop an agent, a session or everyone
+    #[command(subcommand)]
+    Halt(halt::Verb),
+    Lift(lift::Args),
     Status(status::Args),
     Watch(watch::Args),
     /// Check the log, or take it with you
@@ -91,6 +110,17 @@ where
     T: FromStr<Err = UnknownWord> + Clone + Send + Sync + 'static,
 {
     PossibleValuesParser::new(words).try_map(|word| word.parse())
+}
+
+/// As [`word`], however it is spelled; the argument says `ignore_case = true`.
+pub(crate) fn word_in_any_case<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = UnknownWord> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|said| {
+        let known = words.iter().find(|word| word.eq_ignore_ascii_case(&said));
+        known.map_or(said.as_str(), |word| *word).parse()
+    })
 }
 
 const STYLES: Styles = Styles::styled()

@@ -45,7 +45,7 @@ pub(crate) async fn run(
     id: Option<&str>,
     deciding: Deciding,
 ) -> Result<Exit> {
-    let read = async |client: &Client| Ok(client.gate(&find::any(client, id).await?).await?);
+    let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, id).await?).await?);
     let gate = connection.ask(ctx, As::You, read).await?;
     let Deciding { choice, mut verdict, ask } = deciding;
     if ask && ctx.screen.answers && gate.status == Status::Pending {

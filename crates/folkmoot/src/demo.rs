@@ -219,7 +219,7 @@ async fn ending(stage: &Stage, gate: &Gate) -> Result<String> {
         Exit::Done => "The agent was woken and goes on.",
         Exit::NotApproved => "The agent was woken and does not go on.",
         Exit::TimedOut => "Nobody decided in time. Silence is not consent: the agent does not go on.",
-        Exit::Waiting | Exit::Problems => "",
+        Exit::Waiting | Exit::Halted | Exit::Problems => "",
     };
     let page = stage.you.audit(0, 1000).await?;
     let of_gate = page.entries.iter().filter(|entry| entry.stream == gate.id.as_str());

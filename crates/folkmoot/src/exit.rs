@@ -7,8 +7,8 @@ use std::{
 
 use folkmoot_api::{
     client,
-    core::{Status, gate::Next},
-    wire::Gate,
+    core::{Status, gate::Next, question},
+    wire::{Gate, Question},
 };
 
 use crate::style::{self, paint};
@@ -21,6 +21,7 @@ pub(crate) enum Exit {
     NotApproved,
     Waiting,
     TimedOut,
+    Halted,
 }
 
 impl From<Exit> for ExitCode {
@@ -31,6 +32,7 @@ impl From<Exit> for ExitCode {
             Exit::NotApproved => 3,
             Exit::Waiting => 4,
             Exit::TimedOut => 5,
+            Exit::Halted => 6,
         })
     }
 }
@@ -52,6 +54,16 @@ impl Exit {
             | Status::AdjustStrategy
             | Status::Paused
             | Status::Cancelled => Exit::NotApproved,
+        }
+    }
+
+    /// What a script that waits for this answer may do. A question that still waits outlived the waiter's time.
+    pub(crate) fn of_question(question: &Question) -> Self {
+        match question.status {
+            question::Status::Answered => Exit::Done,
+            question::Status::Expired if question.answer.is_some() => Exit::Done,
+            question::Status::Pending | question::Status::Expired => Exit::TimedOut,
+            question::Status::Denied | question::Status::Skipped | question::Status::Cancelled => Exit::NotApproved,
         }
     }
 }

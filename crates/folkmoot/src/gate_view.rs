@@ -7,7 +7,7 @@ use folkmoot_api::{
 
 use crate::{
     find,
-    screen::{Row, one_line, printable},
+    screen::{self, Row, behind_bar, one_line, printable},
     span,
     style::{self, paint},
 };
@@ -18,7 +18,7 @@ pub(crate) const LINES_MAX: usize = 40;
 /// What is asked, with everything that comes with it: enough to decide.
 pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
     let mut parts = vec![headline(gate, now)];
-    parts.extend(summary(gate).map(|summary| quoted(summary.lines())));
+    parts.extend(summary(gate).map(|summary| behind_bar(summary.lines())));
     parts.extend(gate.artifacts.iter().map(|artifact| self::artifact(artifact, lines_max)));
     parts.join("\n\n")
 }
@@ -26,7 +26,7 @@ pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
 /// Everything there is to know about a gate.
 pub(crate) fn whole(gate: &Gate, now: Timestamp) -> String {
     let decided = gate.decision.as_ref().map(|_| decision(gate));
-    [Some(headline(gate, now)), Some(facts(gate, now)), summary(gate).map(|text| quoted(text.lines()))]
+    [Some(headline(gate, now)), Some(facts(gate, now)), summary(gate).map(|text| behind_bar(text.lines()))]
         .into_iter()
         .chain(gate.artifacts.iter().map(|artifact| Some(self::artifact(artifact, LINES_MAX))))
         .chain([decided])
@@ -80,10 +80,7 @@ fn facts(gate: &Gate, now: Timestamp) -> String {
         ("until", deadline.filter(|_| pending)),
         ("content", Some(format!("revision {}, {}", gate.revision, gate.digest))),
     ];
-    let line = |(name, value): (&str, Option<String>)| {
-        value.map(|value| format!("  {} {value}", paint(style::FAINT, format!("{name:<10}"))))
-    };
-    rows.into_iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    screen::facts(rows)
 }
 
 fn vote(vote: &Vote) -> String {
@@ -112,7 +109,7 @@ fn artifact(artifact: &Artifact, lines_max: usize) -> String {
     };
     let lines = content_lines(artifact, content);
     let (shown, rest) = lines.split_at(lines.len().min(lines_max));
-    let body = quoted(shown);
+    let body = behind_bar(shown);
     let more = match rest.len() {
         0 => String::new(),
         more => {
@@ -128,12 +125,6 @@ pub(crate) fn content_lines(artifact: &Artifact, content: &str) -> Vec<String> {
     let is_diff = artifact.media_type == "text/x-diff";
     let line = |line: &str| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() };
     printable(content).trim_end().lines().map(line).collect()
-}
-
-/// Behind a bar, so that nothing in it can pass for something that we say.
-fn quoted<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
-    let bar = paint(style::FAINT, "│");
-    lines.into_iter().map(|line| format!("  {bar} {}", line.as_ref())).collect::<Vec<_>>().join("\n")
 }
 
 fn bytes(count: u64) -> String {

@@ -4,24 +4,35 @@
 //! it hosts one for as long as it lasts (see [`connection`]).
 
 mod adjust;
+mod answer;
 mod approve;
 mod artifact;
+mod ask;
 mod audit;
+mod clear;
 mod cli;
 mod clock;
+mod close;
 mod connection;
 mod context;
 mod decide;
 mod demo;
+mod deny;
 mod exit;
 mod find;
 mod gate;
 mod gate_view;
+mod halt;
+mod hold_view;
 mod hosted;
 mod idempotency;
+mod lift;
 mod logging;
 mod pause;
 mod prompt;
+mod question;
+mod question_view;
+mod questions;
 mod reject;
 mod screen;
 mod serve;
@@ -92,6 +103,14 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Reject(args) => reject::run(args, ctx, connection).await,
         Verb::Adjust(args) => adjust::run(args, ctx, connection).await,
         Verb::Pause(args) => pause::run(args, ctx, connection).await,
+        Verb::Ask(args) => ask::run(*args, ctx, connection).await,
+        Verb::Answer(args) => answer::run(args, ctx, connection).await,
+        Verb::Deny(args) => deny::run(args, ctx, connection).await,
+        Verb::Questions(args) => questions::run(args, ctx, connection).await,
+        Verb::Question(verb) => question::run(verb, ctx, connection).await,
+        Verb::Clear(args) => clear::run(args, ctx, connection).await,
+        Verb::Halt(verb) => halt::run(verb, ctx, connection).await,
+        Verb::Lift(args) => lift::run(args, ctx, connection).await,
         Verb::Status(args) => status::run(args, ctx, connection).await,
         Verb::Watch(args) => watch::run(args, ctx, connection).await,
         Verb::Audit(verb) => audit::run(verb, ctx, connection).await,

@@ -92,6 +92,20 @@ impl Screen {
     }
 }
 
+/// What there is to know, each with its name before it.
+pub(crate) fn facts<const N: usize>(rows: [(&str, Option<String>); N]) -> String {
+    let line = |(name, value): (&str, Option<String>)| {
+        value.map(|value| format!("  {} {value}", paint(style::FAINT, format!("{name:<10}"))))
+    };
+    rows.into_iter().filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Behind a bar, so that nothing in it can pass for something that we say.
+pub(crate) fn behind_bar<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
+    let bar = paint(style::FAINT, "│");
+    lines.into_iter().map(|line| format!("  {bar} {}", line.as_ref())).collect::<Vec<_>>().join("\n")
+}
+
 /// Text from outside, without what could move the cursor, hide or turn round other text.
 pub(crate) fn printable(text: &str) -> String {
     let harmless = |c: char| match c {

@@ -1,57 +1,92 @@
-//! `folkmoot status`: what waits, and what was decided last.
+//! `folkmoot status`: what waits, who is halted, and what was decided last.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::Status,
-    wire::{GateList, GateQuery},
+    wire::{Gate, GateList, GateQuery, HaltStatus, Question},
 };
+use serde::Serialize;
 
 use crate::{
     cli::As,
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, gate,
+    find::Find,
+    gate, hold_view, questions,
     style::{self, paint},
 };
 
 /// How many decisions to look back at.
 const RECENT: usize = 5;
 
-/// What waits for a decision, and how long it still has
+/// What waits for people, how long it still has, and who is halted
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only what waits for a person
+    /// Only what waits for a person, and who is halted
     #[arg(long)]
     waiting: bool,
 }
 
+/// All that waits for people.
+#[derive(Debug, Serialize)]
+struct Waiting {
+    gates: Vec<Gate>,
+    questions: Vec<Question>,
+    halts: HaltStatus,
+}
+
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let waiting = connection.ask(ctx, As::You, async |client: &Client| find::waiting(client).await).await?;
-    let waiting = GateList { gates: waiting, next: None };
+    let read = async |client: &Client| {
+        Ok(Waiting {
+            gates: Gate::waiting(client).await?,
+            questions: Question::waiting(client).await?,
+            halts: client.halts().await?,
+        })
+    };
+    let waiting = connection.ask(ctx, As::You, read).await?;
     if ctx.screen.json {
         ctx.screen.json(&waiting)?;
         return Ok(Exit::Done);
     }
-    if args.waiting {
-        gate::list::print(ctx, &waiting, "Nothing waits for a person.")?;
+    let held = waiting.halts.held_by.all();
+    if args.waiting && waiting.gates.is_empty() && waiting.questions.is_empty() && held.is_empty() {
+        ctx.screen.note("Nothing waits for a person, and nobody is halted.");
         return Ok(Exit::Done);
     }
-    let server = match connection.is_hosted() {
-        true => "none runs; each command looks after the data itself".to_owned(),
-        false => connection.url().to_owned(),
-    };
     let fact = |name: &str, value: &str| format!("{} {value}", paint(style::FAINT, format!("{name:<7}")));
-    ctx.screen.say(fact("server", &server))?;
-    if ctx.url.is_none() {
-        ctx.screen.say(fact("data", &ctx.data.path().display().to_string()))?;
+    if !args.waiting {
+        let server = match connection.is_hosted() {
+            true => "none runs; each command looks after the data itself".to_owned(),
+            false => connection.url().to_owned(),
+        };
+        ctx.screen.say(fact("server", &server))?;
+        if ctx.url.is_none() {
+            ctx.screen.say(fact("data", &ctx.data.path().display().to_string()))?;
+        }
     }
-    ctx.screen.say(fact("waiting", &waiting.gates.len().to_string()))?;
-    if !waiting.gates.is_empty() {
+    let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let (gates, questions) = (count(waiting.gates.len(), "gate"), count(waiting.questions.len(), "question"));
+    ctx.screen.say(fact("waiting", &format!("{gates}, {questions}")))?;
+    ctx.screen.say(fact("halted", &hold_view::halted(&waiting.halts)))?;
+    if !held.is_empty() {
         ctx.screen.say("")?;
-        gate::list::print(ctx, &waiting, "")?;
+        hold_view::print(ctx, &held)?;
     }
+    let Waiting { gates, questions, .. } = waiting;
+    if !gates.is_empty() {
+        ctx.screen.say("")?;
+        gate::list::print(ctx, &GateList { gates, next: None }, "")?;
+    }
+    if !questions.is_empty() {
+        ctx.screen.say("")?;
+        questions::print(ctx, &questions)?;
+    }
+    if args.waiting { Ok(Exit::Done) } else { decided_last(ctx, connection).await }
+}
+
+async fn decided_last(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let query = GateQuery { limit: Some(50), ..GateQuery::default() };
     let mut recent = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
     recent.gates.retain(|gate| gate.status != Status::Pending);

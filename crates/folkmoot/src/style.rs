@@ -3,7 +3,11 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
-use folkmoot_api::core::{Status, gate::Risk};
+use folkmoot_api::core::{
+    Status,
+    gate::Risk,
+    question::{self, Priority},
+};
 
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
@@ -33,6 +37,24 @@ pub(crate) fn of_status(status: Status) -> Style {
         Status::Rejected | Status::TimedOut => BAD,
         Status::AdjustRequested | Status::AdjustStrategy | Status::Paused => WARN,
         Status::Cancelled => FAINT,
+    }
+}
+
+pub(crate) fn of_priority(priority: Priority) -> Style {
+    match priority {
+        Priority::Low => FAINT,
+        Priority::Medium => Style::new(),
+        Priority::High => WARN,
+        Priority::Critical => BAD,
+    }
+}
+
+pub(crate) fn of_question(status: question::Status) -> Style {
+    match status {
+        question::Status::Pending => WARN,
+        question::Status::Answered => GOOD,
+        question::Status::Denied => BAD,
+        question::Status::Skipped | question::Status::Expired | question::Status::Cancelled => FAINT,
     }
 }
 

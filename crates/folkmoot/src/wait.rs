@@ -1,9 +1,9 @@
-//! Waiting for a decision, through restarts of the server and through the end of whoever hosted it.
+//! Waiting for people, through restarts of the server and through the end of whoever hosted it.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use folkmoot_api::{client, core::GateId, wire::Gate};
+use folkmoot_api::{Client, client};
 
 use crate::{cli::As, connection::Connection, context::Context};
 
@@ -11,23 +11,29 @@ use crate::{cli::As, connection::Connection, context::Context};
 const ROUND: Duration = Duration::from_secs(30);
 /// How long a server that answered before may be away.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How much earlier than it was asked to an answer may come before it means that the server is about to end.
+const EARLY: Duration = Duration::from_millis(20);
 
-/// The gate once it is decided; or as it is when `limit` is over.
-pub(crate) async fn decision(
+/// What `wait` returns once it `has_ended`; or as it is when `limit` is over. One call of `wait` lasts at most as long as
+/// it is told.
+pub(crate) async fn until<T>(
     ctx: &Context,
     connection: &mut Connection,
     who: As,
-    gate: &GateId,
     limit: Option<Duration>,
-) -> Result<Gate> {
+    wait: impl AsyncFn(&Client, Duration) -> Result<T, client::Error>,
+    has_ended: impl Fn(&T) -> bool,
+) -> Result<T> {
     let begun = Instant::now();
     let mut silent_since: Option<Instant> = None;
     loop {
         let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
         let round = if connection.is_visiting() { Duration::ZERO } else { left.unwrap_or(ROUND).min(ROUND) };
-        match connection.client(who)?.wait_gate(gate, round).await {
-            Ok(gate) if gate.decision.is_some() || left.is_some_and(|left| left <= round) => return Ok(gate),
-            Ok(_) if connection.is_visiting() => connection.again(ctx).await?,
+        let asked = Instant::now();
+        match wait(&connection.client(who)?, round).await {
+            Ok(found) if has_ended(&found) => return Ok(found),
+            Ok(found) if limit.is_some_and(|limit| begun.elapsed() >= limit) => return Ok(found),
+            Ok(_) if connection.is_visiting() || asked.elapsed() + EARLY < round => connection.again(ctx).await?,
             Ok(_) => silent_since = None,
             Err(error) if is_passing(&error) => {
                 let since = *silent_since.get_or_insert_with(|| {

@@ -3,16 +3,21 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use folkmoot_api::{client, core::gate::DecisionWord, wire::Event};
+use folkmoot_api::{
+    Client, client,
+    core::gate::DecisionWord,
+    wire::{Event, QuestionQuery},
+};
 use futures_util::StreamExt;
 use serde_json::Value;
 
 use crate::{
     cli::As,
+    clock,
     connection::Connection,
     context::Context,
     exit::Exit,
-    find,
+    find, question_view,
     screen::one_line,
     signal, span,
     style::{self, paint},
@@ -21,6 +26,8 @@ use crate::{
 
 /// How long a visit to the folder waits for one more event.
 const VISIT: Duration = Duration::from_millis(100);
+/// How old an event may be to be news.
+const LIVE: Duration = Duration::from_secs(60);
 
 /// Watch what happens, as it happens
 #[derive(Debug, clap::Args)]
@@ -67,7 +74,8 @@ async fn events(
     position: &mut Option<u64>,
     answered: &mut bool,
 ) -> Result<()> {
-    let mut feed = connection.client(who)?.events(*position).await?;
+    let client = connection.client(who)?;
+    let mut feed = client.events(*position).await?;
     *answered = true;
     loop {
         let event = if connection.is_visiting() {
@@ -80,30 +88,41 @@ async fn events(
         if ctx.screen.json {
             ctx.screen.say(serde_json::to_string(&event)?)?;
         } else {
-            ctx.screen.say(line(&event))?;
+            let text = text_of(&client, &event).await;
+            ctx.screen.say(line(&event, text.as_deref()))?;
         }
     }
 }
 
+/// What a question asks. The log has the text's digest only, so the server is asked, unless it was long ago. From a list:
+/// to show a question to its asker would deliver a denial to it.
+async fn text_of(client: &Client, event: &Event) -> Option<String> {
+    if event.kind != "question.asked" || clock::now().since(event.at) > LIVE {
+        return None;
+    }
+    let payload: Value = serde_json::from_str(event.payload.get()).ok()?;
+    let agent = payload.get("agent_id")?.as_str()?.parse().ok();
+    let newest = client.questions(&QuestionQuery { agent, ..QuestionQuery::default() }).await.ok()?;
+    newest.questions.into_iter().find(|question| question.id.as_str() == event.stream)?.text
+}
+
 /// One event on one line.
-pub(crate) fn line(event: &Event) -> String {
+fn line(event: &Event, text: Option<&str>) -> String {
     let payload = serde_json::from_str(event.payload.get()).unwrap_or(Value::Null);
     let position = paint(style::FAINT, format!("{:>6}  {}", event.position, span::time_of_day(event.at)));
-    let kind = paint(of_kind(&event.kind, &payload), format!("{:<14}", event.kind));
+    let kind = paint(of_kind(&event.kind, &payload), format!("{:<18}", event.kind));
     let actor = match &event.on_behalf_of {
         Some(agent) => format!("{} for {agent}", event.actor),
         None => event.actor.to_string(),
     };
-    format!("{position}  {kind}  {:<8}  {actor:<10}  {}", short(&event.stream), details(&event.kind, &payload))
-        .trim_end()
-        .to_owned()
+    let text = text.map(|text| format!(": {}", one_line(text))).unwrap_or_default();
+    let told = details(&event.kind, &payload);
+    format!("{position}  {kind}  {:<8}  {actor:<10}  {told}{text}", short(&event.stream)).trim_end().to_owned()
 }
 
 /// What happened, in the words of whoever did it.
 pub(crate) fn details(kind: &str, payload: &Value) -> String {
     let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let because =
-        |word: &str, reason: &str| if reason.is_empty() { word.to_owned() } else { format!("{word}: {reason}") };
     let told = match kind {
         "gate.opened" => because(text("/content/risk"), text("/content/title")),
         "gate.amended" => text("/content/title").to_owned(),
@@ -112,18 +131,87 @@ pub(crate) fn details(kind: &str, payload: &Value) -> String {
             format!("until {}", payload.get("deadline").map_or("never", |at| at.as_str().unwrap_or("never")))
         }
         "gate.decided" => because(&text("/decision/decision").replace('_', " "), text("/decision/reason")),
-        "gate.refused" => format!("{} refused: {}", text("/attempted"), text("/refusal")),
+        "gate.refused" | "question.refused" | "halt.refused" => {
+            format!("{} refused: {}", text("/attempted"), text("/refusal"))
+        }
         "run.started" => text("/id").to_owned(),
+        "question.asked" => asked(payload),
+        "question.answered" => because(&answer(payload), text("/reason")),
+        "question.expired" => match payload.get("answer") {
+            None | Some(Value::Null) => "without an answer".to_owned(),
+            Some(_) => format!("its default answers: {}", answer(payload)),
+        },
+        "question.reminded" => format!("{} still waits for an answer", text("/agent_id")),
+        "question.fetched" => format!("{} has heard the denial", text("/agent_id")),
+        "question.denied" | "question.skipped" | "question.cancelled" => text("/reason").to_owned(),
+        "halt.raised" => because(&whom(payload), text("/reason")),
+        "agent.halted" | "session.halted" | "system.halted" => match text("/type") {
+            "" => target(kind, payload),
+            question => format!("{} by {question}", target(kind, payload)),
+        },
+        "agent.resumed" | "session.resumed" | "system.resumed" => resumed(kind, payload),
         _ if kind.starts_with("token.") => format!("{} ({})", text("/name"), text("/role")),
         _ => String::new(),
     };
     one_line(&told)
 }
 
+fn because(word: &str, reason: &str) -> String {
+    if reason.is_empty() { word.to_owned() } else { format!("{word}: {reason}") }
+}
+
+/// What sort of question it is.
+fn asked(payload: &Value) -> String {
+    let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
+    let halts = match text("halts") {
+        "" => "halts nobody".to_owned(),
+        "all" => "halts everyone".to_owned(),
+        "session" => format!("halts session {}", text("session_id")),
+        _ => format!("halts agent {}", text("agent_id")),
+    };
+    let options = payload.get("options").and_then(Value::as_array).into_iter().flatten();
+    let options = options.filter_map(Value::as_str).collect::<Vec<_>>().join(" | ");
+    let options = if options.is_empty() { options } else { format!(" ({options})") };
+    format!("{}{options}, {halts}", text("type"))
+}
+
+fn answer(payload: &Value) -> String {
+    payload.get("answer").map(question_view::bare).unwrap_or_default()
+}
+
+fn whom(payload: &Value) -> String {
+    let named = |name: &str| payload.get(name).and_then(Value::as_str);
+    match (named("agent_id"), named("session_id")) {
+        (Some(agent), _) => format!("agent {agent}"),
+        (None, Some(session)) => format!("session {session}"),
+        (None, None) => "everyone".to_owned(),
+    }
+}
+
+/// What was halted or resumed. A question names its agent and its session, whichever of them this is about.
+fn target(kind: &str, payload: &Value) -> String {
+    let named = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
+    match kind.split('.').next() {
+        Some("agent") => format!("agent {}", named("agent_id")),
+        Some("session") => format!("session {}", named("session_id")),
+        _ => "everyone".to_owned(),
+    }
+}
+
+fn resumed(kind: &str, payload: &Value) -> String {
+    match payload.get("can_proceed").and_then(Value::as_bool) {
+        Some(false) => format!("{}, but something else still covers it", target(kind, payload)),
+        Some(true) | None => target(kind, payload),
+    }
+}
+
 fn of_kind(kind: &str, payload: &Value) -> anstyle::Style {
     match kind {
-        "gate.opened" | "gate.amended" | "gate.escalated" => style::WARN,
-        "gate.refused" => style::BAD,
+        "gate.opened" | "gate.amended" | "gate.escalated" | "question.asked" | "question.reminded" => style::WARN,
+        "gate.refused" | "question.refused" | "halt.refused" | "question.denied" | "halt.raised" => style::BAD,
+        "agent.halted" | "session.halted" | "system.halted" => style::BAD,
+        "question.answered" | "halt.lifted" => style::GOOD,
+        "agent.resumed" | "session.resumed" | "system.resumed" => style::GOOD,
         "gate.decided" => {
             let word = payload.pointer("/decision/decision").and_then(Value::as_str);
             let word = word.and_then(|word| word.parse::<DecisionWord>().ok());
@@ -133,9 +221,8 @@ fn of_kind(kind: &str, payload: &Value) -> anstyle::Style {
     }
 }
 
-fn short(stream: &str) -> String {
-    match stream.parse() {
-        Ok(gate) if stream.starts_with("gate-") => find::short(&gate).to_owned(),
-        _ => stream.split(':').next().unwrap_or_default().to_owned(),
-    }
+/// What the event happened to, as lists name it.
+fn short(stream: &str) -> &str {
+    let has_id = ["gate-", "question-", "halt-"].iter().any(|noun| stream.starts_with(noun));
+    if has_id { find::short(stream) } else { stream.split(':').next().unwrap_or_default() }
 }

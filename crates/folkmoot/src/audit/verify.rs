@@ -96,7 +96,7 @@ fn report(ctx: &Context, found: &Verification, export_after: Option<u64>) -> Res
     }
     let events = format!("{} events", found.events);
     let checked = match export_after {
-        None => format!("{events} and {} gates agree", found.rows),
+        None => format!("{events} and {} rows agree", found.rows),
         Some(0) => format!("{events} agree"),
         Some(after) => format!("{events} agree; what came before event {} is not in this file", after + 1),
     };

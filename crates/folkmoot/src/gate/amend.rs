@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use folkmoot_api::{Client, core::gate::Risk, wire::Amend};
+use folkmoot_api::{
+    Client,
+    core::gate::Risk,
+    wire::{Amend, Gate},
+};
 
 use crate::{
     artifact::{self, Source},
@@ -52,7 +56,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
     let key = idempotency::new_key();
     let amend = async |client: &Client| {
-        let id = find::pending(client, args.id.as_deref()).await?;
+        let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.amend_gate(&id, &change, Some(&key)).await?)
     };
     let gate = connection.ask(ctx, args.who, amend).await?;

@@ -1,7 +1,10 @@
 //! `folkmoot gate cancel`: withdraw a gate.
 
 use anyhow::Result;
-use folkmoot_api::{Client, wire::Cancel};
+use folkmoot_api::{
+    Client,
+    wire::{Cancel, Gate},
+};
 
 use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency};
 
@@ -22,7 +25,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let cancel = Cancel { reason: args.reason };
     let key = idempotency::new_key();
     let withdraw = async |client: &Client| {
-        let id = find::pending(client, args.id.as_deref()).await?;
+        let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.cancel_gate(&id, &cancel, Some(&key)).await?)
     };
     let gate = connection.ask(ctx, args.who, withdraw).await?;

@@ -1,7 +1,11 @@
 //! `folkmoot gate extend`: give a gate more time.
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::Timeout, wire::Extend};
+use folkmoot_api::{
+    Client,
+    core::Timeout,
+    wire::{Extend, Gate},
+};
 
 use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency, span};
 
@@ -22,7 +26,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let extend = Extend { timeout_ms: args.timeout };
     let key = idempotency::new_key();
     let give = async |client: &Client| {
-        let id = find::pending(client, args.id.as_deref()).await?;
+        let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.extend_gate(&id, &extend, Some(&key)).await?)
     };
     let gate = connection.ask(ctx, args.who, give).await?;

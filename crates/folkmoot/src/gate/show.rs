@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let read = async |client: &Client| Ok(client.gate(&find::any(client, args.id.as_deref()).await?).await?);
+    let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, args.id.as_deref()).await?).await?);
     let gate = connection.ask(ctx, args.who, read).await?;
     let wanted = |artifact: &Artifact| match &args.artifact {
         Some(name) => artifact.name == *name,

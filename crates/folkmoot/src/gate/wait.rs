@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::GateId};
+use folkmoot_api::{Client, core::GateId, wire::Gate};
 
 use crate::{
     cli::As,
@@ -12,6 +12,7 @@ use crate::{
     exit::Exit,
     find, gate_view, signal, span,
     style::{self, paint},
+    wait,
 };
 
 /// Wait until a gate is decided
@@ -30,7 +31,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     // Read first: a server that was never there is an error, one that goes away later is waited for.
-    let read = async |client: &Client| Ok(client.gate(&find::any(client, args.id.as_deref()).await?).await?);
+    let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, args.id.as_deref()).await?).await?);
     let gate = connection.ask(ctx, args.who, read).await?;
     until_decided(ctx, connection, args.who, &gate.id, args.timeout).await
 }
@@ -44,7 +45,8 @@ pub(super) async fn until_decided(
     limit: Option<Duration>,
 ) -> Result<Exit> {
     let interrupted = signal::shutdown()?;
-    let decision = crate::wait::decision(ctx, connection, who, id, limit);
+    let wait = async |client: &Client, round| client.wait_gate(id, round).await;
+    let decision = wait::until(ctx, connection, who, limit, wait, |gate| gate.decision.is_some());
     let Some(gate) = interrupted.run_until_cancelled(decision).await else {
         let again = paint(style::COMMAND, format!("{} gate wait {}", ctx.command(), find::short(id)));
         ctx.screen.note(format!("The gate stays open; {again} waits again."));

@@ -1,11 +1,12 @@
 //! `folkmoot token create`
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use folkmoot_api::{
-    core::{Name, Role},
+    core::{Capability, Name, Role},
     wire::NewToken,
 };
 
+use super::list::powers;
 use crate::{
     cli::{As, word},
     connection::Connection,
@@ -17,24 +18,30 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Whom it names
-    #[arg(long)]
-    name: Name,
+    #[arg(required_unless_present = "named", conflicts_with = "named")]
+    name: Option<Name>,
+    /// As NAME
+    #[arg(long = "name", value_name = "NAME", hide = true)]
+    named: Option<Name>,
     /// What they may do; a name has one role
     #[arg(long, value_parser = word::<Role>(Role::WORDS))]
     role: Role,
+    /// What this token allows beyond the role, as often as you like: halt lets a monitoring agent raise halts
+    #[arg(long = "can", value_name = "CAPABILITY", value_delimiter = ',')]
+    #[arg(value_parser = word::<Capability>(Capability::WORDS))]
+    capabilities: Vec<Capability>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
     // Asked once: a second token, whose secret nobody has seen, would be worse than an error.
-    let token = connection
-        .client(As::You)?
-        .create_token(&NewToken { name: args.name, role: args.role, capabilities: Vec::new() })
-        .await?;
+    let name = args.name.or(args.named).context("say whom it names")?;
+    let request = NewToken { name, role: args.role, capabilities: args.capabilities };
+    let token = connection.client(As::You)?.create_token(&request).await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;
         return Ok(Exit::Done);
     }
-    ctx.screen.note(format!("Token {} of {} ({}). This is shown once:", token.id, token.name, token.role));
+    ctx.screen.note(format!("Token {} of {} ({}). This is shown once:", token.id, token.name, powers(&token)));
     // Alone on stdout, so that a script can take it.
     ctx.screen.say(token.token.unwrap_or_default())?;
     Ok(Exit::Done)

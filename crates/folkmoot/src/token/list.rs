@@ -19,9 +19,15 @@ pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> 
     let row = |token: &Token| {
         let made = format!("{} by {}", span::ago(token.created_at, now), token.created_by);
         let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
-        let cells = vec![token.id.to_string(), token.name.to_string(), token.role.to_string(), state.to_owned(), made];
+        let cells = vec![token.id.to_string(), token.name.to_string(), powers(token), state.to_owned(), made];
         Row { cells, painted: token.revoked_at.map(|_| (state, style::FAINT)) }
     };
     ctx.screen.table(&["TOKEN", "NAME", "ROLE", "STATE", "MADE"], list.tokens.iter().map(row).collect())?;
     Ok(Exit::Done)
+}
+
+/// Its role, and what it allows beyond that.
+pub(super) fn powers(token: &Token) -> String {
+    let can: Vec<_> = token.capabilities.iter().map(|capability| capability.word()).collect();
+    if can.is_empty() { token.role.to_string() } else { format!("{}, may {}", token.role, can.join(", ")) }
 }

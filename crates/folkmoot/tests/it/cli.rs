@@ -1,21 +1,29 @@
 //! The verbs. `Desk` is one data folder, at which any number of terminals sit.
 
+mod answer;
+mod ask;
 mod audit;
+mod clear;
+mod close;
 mod decide;
 mod demo;
+mod examples;
 mod exit_codes;
 mod finding;
 mod gate;
+mod halt;
 mod json;
 mod prompt;
+mod questions;
 mod serve;
+mod status;
 mod token;
 mod watch;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
     path::Path,
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
 };
 
 use serde_json::Value;
@@ -75,6 +83,15 @@ impl Desk {
         Terminal::new(folkmoot(self.path()).args(arguments))
     }
 
+    /// Waits until so many questions wait.
+    fn questions(&self, count: usize) -> Vec<Value> {
+        eventually("the questions are there", || {
+            let list = self.json(&["questions"]);
+            let questions = list["questions"].as_array().cloned().unwrap_or_default();
+            (questions.len() == count).then_some(questions)
+        })
+    }
+
     /// Waits until so many gates wait.
     fn pending(&self, count: usize) -> Vec<Value> {
         eventually("the gates are there", || {
@@ -102,6 +119,11 @@ impl Terminal {
     /// Its standard output, line by line.
     fn lines(&mut self) -> std::io::Lines<BufReader<ChildStdout>> {
         BufReader::new(self.child.as_mut().and_then(|child| child.stdout.take()).expect("a pipe")).lines()
+    }
+
+    /// Its standard error, line by line.
+    fn errors(&mut self) -> std::io::Lines<BufReader<ChildStderr>> {
+        BufReader::new(self.child.as_mut().and_then(|child| child.stderr.take()).expect("a pipe")).lines()
     }
 
     fn has_ended(&mut self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::{
     io::Write,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use super::{Desk, Ended, finish, piped};
@@ -43,25 +43,30 @@ fn yes_can_be_said_beforehand() {
 }
 
 /// Runs a verb in a pseudo-terminal, which `script` of util-linux makes. `None` where there is none.
-fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
-    let known = Command::new("script").arg("--version").output();
-    if !known.is_ok_and(|known| String::from_utf8_lossy(&known.stdout).contains("util-linux")) {
-        eprintln!("skipped: no `script` of util-linux here, so no terminal to try");
-        return None;
-    }
-    let executable = folkmoot(desk.path()).get_program().to_string_lossy().into_owned();
-    let mut child = piped(
-        Command::new("script")
-            .args(["-qec", &format!("{executable} {arguments}"), "/dev/null"])
-            .env("FOLKMOOT_DATA", desk.path())
-            .env_remove("FOLKMOOT_URL")
-            .env_remove("FOLKMOOT_TOKEN")
-            .stdin(Stdio::piped()),
-    );
+pub(super) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
+    let mut child = in_a_terminal(desk, arguments)?;
     // Kept open until it ends: the end of the input would be an answer too.
     let mut keys = child.stdin.take().expect("a pipe");
     keys.write_all(typed.as_bytes()).expect("it reads");
     let ended = finish(child);
     drop(keys);
     Some(ended)
+}
+
+/// A verb that goes on in a pseudo-terminal.
+pub(super) fn in_a_terminal(desk: &Desk, arguments: &str) -> Option<Child> {
+    let known = Command::new("script").arg("--version").output();
+    if !known.is_ok_and(|known| String::from_utf8_lossy(&known.stdout).contains("util-linux")) {
+        eprintln!("skipped: no `script` of util-linux here, so no terminal to try");
+        return None;
+    }
+    let executable = folkmoot(desk.path()).get_program().to_string_lossy().into_owned();
+    Some(piped(
+        Command::new("script")
+            .args(["-qec", &format!("{executable} {arguments}"), "/dev/null"])
+            .env("FOLKMOOT_DATA", desk.path())
+            .env_remove("FOLKMOOT_URL")
+            .env_remove("FOLKMOOT_TOKEN")
+            .stdin(Stdio::piped()),
+    ))
 }

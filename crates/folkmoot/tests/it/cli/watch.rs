@@ -40,3 +40,43 @@ fn a_watcher_misses_nothing_while_its_server_is_away() {
     let seen: Vec<u64> = positions.by_ref().take_while(|position| *position < last).collect();
     assert_eq!((seen, last), ((2..last).collect(), 8), "6 tokens and 2 gates");
 }
+
+#[test]
+fn questions_and_halts_are_told_in_words() {
+    let server = Server::start();
+    let path = server.data.path();
+    let say = |arguments: &[&str]| {
+        let ended = super::run(folkmoot(path).args(arguments));
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+    };
+    say(&["ask", "May I?", "--type", "approval", "--agent", "a1", "--session", "s1"]);
+    say(&["halt", "agent", "a1", "--reason", "too fast"]);
+    say(&["answer", "question-", "approve", "--reason", "tested"]);
+    say(&["lift"]);
+    say(&["ask", "Which way?", "--type", "clarifying"]);
+    say(&["deny", "--reason", "neither"]);
+    let mut watch = Terminal::new(folkmoot(path).args(["watch", "--after", "6"]));
+    let lines = watch.lines().map(Result::unwrap).take(11);
+    // Without position, time, and the end of the id.
+    let told = |line: String| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let actor = words.iter().skip(4).position(|word| *word == "for").map_or(5, |_| 7);
+        format!("{} | {}", words[2], words[actor..].join(" "))
+    };
+    let told: Vec<_> = lines.map(told).collect();
+    signal(watch.pid(), "INT");
+    let wanted = [
+        "question.asked | APPROVAL (approve | deny), halts session s1: May I?",
+        "agent.halted | agent a1 by APPROVAL",
+        "session.halted | session s1 by APPROVAL",
+        "halt.raised | agent a1: too fast",
+        "agent.halted | agent a1",
+        "question.answered | approve: tested",
+        "session.resumed | session s1",
+        "halt.lifted | ",
+        "agent.resumed | agent a1",
+        "question.asked | CLARIFYING, halts nobody: Which way?",
+        "question.denied | neither",
+    ];
+    assert_eq!(told, wanted);
+}

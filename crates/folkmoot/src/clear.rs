@@ -1,0 +1,148 @@
+//! `folkmoot clear`: may this agent work? What a script asks before each piece of work.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client, client,
+    core::{Name, SessionId, clearance::Reason},
+    wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited},
+};
+
+use crate::{
+    cli::As,
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+    hold_view, question_view,
+    screen::one_line,
+    signal, span,
+    style::{self, paint},
+    wait,
+};
+
+/// Ask whether an agent may work: exit code 0 if so, 6 if it is halted
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints `clear`, or what halts it, the oldest first. With --wait it ends when the agent may work
+(0, with the answers that cleared it), when what it asked was denied (3), or in time (5).
+
+Example:
+  folkmoot clear builder --session nightly --wait && make deploy")]
+pub(crate) struct Args {
+    /// Which agent; the token's own name unless it is given
+    agent: Option<Name>,
+    /// The session it works in
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+    /// Wait until it may work
+    #[arg(long, short)]
+    wait: bool,
+    /// Wait at most so long (90s, 30m, 2h)
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "wait")]
+    timeout: Option<Duration>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let agent = ClearanceFor { agent_id: args.agent, session_id: args.session, timeout_ms: None };
+    let check = async |client: &Client| Ok(client.clearance(&agent).await?);
+    let clearance = connection.ask(ctx, args.who, check).await?;
+    if !args.wait {
+        return tell(ctx, &clearance);
+    }
+    if !clearance.can_proceed {
+        ctx.screen.note(format!("Halted by {}; waiting.", names(&clearance)));
+    }
+    let interrupted = signal::shutdown()?;
+    let wait = async |client: &Client, round| client.wait_clearance(&agent, round).await;
+    let ended = wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != Reason::Timeout);
+    let Some(waited) = interrupted.run_until_cancelled(ended).await else { return Ok(Exit::Halted) };
+    let waited = waited?;
+    let exit = tell_waited(ctx, &waited)?;
+    if waited.reason == Reason::Denied {
+        fetch(ctx, connection, args.who, &waited.answers).await?;
+    }
+    Ok(exit)
+}
+
+/// Tells the server that a denial was heard, by reading the question: until then it goes on halting its asker.
+async fn fetch(ctx: &Context, connection: &mut Connection, who: As, denials: &[AnswerGiven]) -> Result<()> {
+    for denial in denials {
+        let read = async |client: &Client| Ok(client.question(&denial.question_id).await?);
+        match connection.ask(ctx, who, read).await {
+            Ok(_) => {}
+            // Agents see what they asked. What others were denied is no business of this one.
+            Err(error) if error.downcast_ref().and_then(client::Error::code) == Some("unknown_question") => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
+    let exit = if clearance.can_proceed { Exit::Done } else { Exit::Halted };
+    if ctx.screen.json {
+        ctx.screen.json(clearance)?;
+    } else if clearance.can_proceed {
+        ctx.screen.say(paint(style::GOOD, "clear"))?;
+    } else {
+        blocked(ctx, &clearance.blocked_by)?;
+        if clearance.out_of_touch {
+            ctx.screen.note("The server has lost touch with its database, so it clears nobody.");
+        }
+    }
+    Ok(exit)
+}
+
+fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
+    let exit = match (waited.cleared, waited.reason) {
+        (true, _) => Exit::Done,
+        (false, Reason::Timeout) => Exit::TimedOut,
+        (false, _) => Exit::NotApproved,
+    };
+    if ctx.screen.json {
+        ctx.screen.json(waited)?;
+        return Ok(exit);
+    }
+    if waited.cleared {
+        ctx.screen.say(paint(style::GOOD, "clear"))?;
+    }
+    for answer in &waited.answers {
+        ctx.screen.say(given(answer))?;
+    }
+    blocked(ctx, &waited.blocked_by)?;
+    Ok(exit)
+}
+
+/// What became of one question.
+fn given(given: &AnswerGiven) -> String {
+    let answer = given.answer.as_ref().filter(|_| given.reason != Reason::Denied);
+    let answer = answer.map(|answer| format!(" {}", one_line(&question_view::bare(answer)))).unwrap_or_default();
+    let comment = one_line(&given.comment);
+    let comment = if comment.is_empty() { comment } else { format!(": {comment}") };
+    format!("{} {}{answer}{comment}", given.question_id, given.reason)
+}
+
+fn blocked(ctx: &Context, holds: &[BlockedBy]) -> Result<()> {
+    if holds.is_empty() {
+        return Ok(());
+    }
+    hold_view::print(ctx, &holds.iter().collect::<Vec<_>>())
+}
+
+fn names(clearance: &Clearance) -> String {
+    match clearance.blocked_by.as_slice() {
+        [] => "a server that has lost touch with its database".to_owned(),
+        [only] => name(only),
+        [oldest, others @ ..] => format!("{} and {} more", name(oldest), others.len()),
+    }
+}
+
+fn name(hold: &BlockedBy) -> String {
+    let question = hold.question_type.map(|kind| kind.to_string());
+    let why = hold.reason.as_deref().map(one_line).or(question).unwrap_or_default();
+    format!("{} ({why})", hold.id)
+}

@@ -1,0 +1,28 @@
+//! `folkmoot question …`: looking at one question, waiting for it, and closing it without an answer.
+
+mod cancel;
+mod show;
+mod skip;
+pub(crate) mod wait;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::{connection::Connection, context::Context, exit::Exit};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Show(show::Args),
+    Wait(wait::Args),
+    Skip(skip::Args),
+    Cancel(cancel::Args),
+}
+
+pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    match verb {
+        Verb::Show(args) => show::run(args, ctx, connection).await,
+        Verb::Wait(args) => wait::run(args, ctx, connection).await,
+        Verb::Skip(args) => skip::run(args, ctx, connection).await,
+        Verb::Cancel(args) => cancel::run(args, ctx, connection).await,
+    }
+}
