@@ -288,6 +288,8 @@ async fn bug_11_a_denied_approval_does_not_resume_like_an_approval() {
                 assert_eq!(last.says(&question, "deny").await["status"], "denied");
             }
             ended(&waiting.await.unwrap(), false, "denied", &[(&question, json!("deny"))]);
+            covered(&nodes, "a1", "s1", &[&question]).await;
+            first.get("agent-a", &format!("/v1/questions/{question}")).await;
             settles(&nodes, "a1", "s1", true).await;
 
             let unheard = first.asks("a1", "s1", "APPROVAL").await;
@@ -298,6 +300,7 @@ async fn bug_11_a_denied_approval_does_not_resume_like_an_approval() {
             covered(&nodes, "a1", "", &[&unheard]).await;
             assert_eq!(last.clearance("a1", "").await["blocked_by"][0]["denied"], true);
             ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&unheard, json!("deny"))]);
+            last.get("agent-a", &format!("/v1/questions/{unheard}")).await;
             settles(&nodes, "a1", "s1", true).await;
         }
         first.verifies().await;

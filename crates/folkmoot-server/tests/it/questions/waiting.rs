@@ -109,6 +109,11 @@ async fn a_denial_ends_its_askers_wait_frees_its_neighbours_and_is_then_over() {
             assert_eq!(waited["answers"][0]["comment"], "not on a Friday");
         }
         assert_eq!(neighbour.await.unwrap()["cleared"], true, "a neighbour asked nothing, and is free");
+        // However often it waits, until it has read the question: an answer to a wait can be lost on its way.
+        ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&question, json!("deny"))]);
+        covered(&nodes, "a1", "s1", &[&question]).await;
+        let read = last.get("agent-a", &format!("/v1/questions/{question}")).await.json();
+        assert_eq!(read["closed"]["reason"], "not on a Friday");
         settles(&nodes, "a1", "s1", true).await;
         settles(&nodes, "a2", "s1", true).await;
         let after = first.waited("a1", "s1", 20_000).await;
@@ -140,6 +145,7 @@ async fn a_denial_beside_another_blocker_ends_the_wait_and_the_other_still_cover
         let waiting = last.waiting("a1", "s1", 20_000).await;
         first.says(&approval, "deny").await;
         ended(&waiting.await.unwrap(), false, "denied", &[(&approval, json!("deny"))]);
+        last.get("agent-a", &format!("/v1/questions/{approval}")).await;
         covered(&nodes, "a1", "s1", &[&blocking]).await;
         let waiting = last.waiting("a1", "s1", 20_000).await;
         first.answers(&blocking, "yes").await;
@@ -162,6 +168,7 @@ async fn denying_an_emergency_frees_everyone_but_its_asker() {
         assert_eq!((&status["system_halted"], &status["halted_sessions"]), (&json!(false), &json!([])));
         assert_eq!(status["halted_agents"], json!(["a1"]));
         ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&emergency, json!("deny"))]);
+        last.get("agent-a", &format!("/v1/questions/{emergency}")).await;
         settles(&nodes, "a1", "s1", true).await;
     }
 }
