@@ -166,3 +166,14 @@ async fn an_agent_is_not_told_answers_to_questions_it_may_not_see() {
         assert!(!told.contains("swordfish"), "a later wait does not say it, and one that was there does: {told}");
     }
 }
+
+/// As with gates: nor through an agent that speaks for them. They may not skip it either.
+#[tokio::test]
+async fn nobody_answers_what_an_agent_asked_in_their_name() {
+    let node = Node::start().await;
+    let question = node.asks("bob", "s1", "APPROVAL").await;
+    assert_eq!(node.closes("bob", &question, "skip", json!({})).await.code(), "halts_asker");
+    let answer = node.closes("bob", &question, "answer", json!({"answer": "approve"})).await;
+    assert_eq!(answer.status, 403, "bob approved what was asked in his name: {answer:?}");
+    assert_eq!(answer.code(), "own_question");
+}

@@ -1,0 +1,103 @@
+//! A node that does not hear from the database clears nobody.
+
+use std::{path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, UnixListener, UnixStream},
+    sync::watch,
+};
+use tokio_postgres::config::Host;
+
+use crate::{
+    halting::{covered, ended},
+    node::{Node, Setting, postgres},
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_does_not_hear_from_the_database_clears_nobody() {
+    let Some(setting) = postgres().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (frozen, watched) = watch::channel(false);
+    let database = proxied(setting.database.as_deref().unwrap(), folder.path(), watched);
+    let here = Node::with(setting.clone()).await;
+    let there = Node::with(Setting { database: Some(database), ..setting }).await;
+    let early = here.asks("a1", "", "BLOCKING").await;
+    let nodes = [here, there];
+    covered(&nodes, "a1", "", &[&early]).await;
+    let [here, there] = nodes;
+    assert!(there.can_proceed("a2", "").await);
+    let waiting = there.waiting("a1", "", 50_000).await;
+
+    frozen.send_replace(true);
+    let unheard = here.asks("a2", "", "BLOCKING").await;
+    here.answers(&early, "yes").await;
+    let clearance = |agent: &'static str| {
+        let there = &there;
+        async move { there.get("vera", &format!("/v1/clearance?agent_id={agent}")).await.json() }
+    };
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    for agent in ["a2", "somebody"] {
+        let said: Value = clearance(agent).await;
+        assert_eq!((&said["can_proceed"], &said["out_of_touch"]), (&json!(false), &json!(true)), "{agent}: {said}");
+    }
+    ended(&there.waited("a2", "", 300).await, false, "timeout", &[]);
+    ended(&there.waited("somebody", "", 300).await, false, "timeout", &[]);
+    assert!(here.can_proceed("somebody", "").await, "the other node hears, and goes on");
+
+    let later = there.waiting("somebody", "", 30_000).await;
+    assert!(!later.is_finished());
+    frozen.send_replace(false);
+    ended(&later.await.unwrap(), true, "answered", &[]);
+    ended(&waiting.await.unwrap(), true, "answered", &[(&early, json!("yes"))]);
+    let nodes = [here, there];
+    covered(&nodes, "a2", "", &[&unheard]).await;
+    covered(&nodes, "a1", "", &[]).await;
+    nodes[1].verifies().await;
+}
+
+/// The same database behind a socket of ours, through which nothing goes while it is frozen.
+fn proxied(database: &str, folder: &Path, frozen: watch::Receiver<bool>) -> String {
+    let config: tokio_postgres::Config = database.parse().unwrap();
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    let host = config.get_hosts()[0].clone();
+    let listener = UnixListener::bind(folder.join(format!(".s.PGSQL.{port}"))).unwrap();
+    tokio::spawn(async move {
+        while let Ok((ours, _)) = listener.accept().await {
+            let (host, frozen) = (host.clone(), frozen.clone());
+            tokio::spawn(async move {
+                let (from, to) = ours.into_split();
+                match host {
+                    Host::Tcp(name) => {
+                        let (back, forth) = TcpStream::connect((name.as_str(), port)).await.unwrap().into_split();
+                        tokio::join!(copy(from, forth, frozen.clone()), copy(back, to, frozen));
+                    }
+                    Host::Unix(path) => {
+                        let socket = path.join(format!(".s.PGSQL.{port}"));
+                        let (back, forth) = UnixStream::connect(socket).await.unwrap().into_split();
+                        tokio::join!(copy(from, forth, frozen.clone()), copy(back, to, frozen));
+                    }
+                }
+            });
+        }
+    });
+    let host = database.split(' ').find(|word| word.starts_with("host=")).expect("it says which host");
+    database.replacen(host, &format!("host={}", folder.display()), 1)
+}
+
+async fn copy(
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
+    mut frozen: watch::Receiver<bool>,
+) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        // An error means that the test has ended.
+        let _ = frozen.wait_for(|frozen| !frozen).await;
+        if to.write_all(&buffer[..read]).await.is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown().await;
+}
