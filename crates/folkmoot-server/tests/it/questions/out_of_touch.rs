@@ -12,7 +12,8 @@ use tokio_postgres::config::Host;
 
 use crate::{
     halting::{covered, ended},
-    node::{Node, Setting, postgres},
+    http,
+    node::{Node, Setting, postgres, token},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,6 +56,35 @@ async fn a_node_that_does_not_hear_from_the_database_clears_nobody() {
     covered(&nodes, "a2", "", &[&unheard]).await;
     covered(&nodes, "a1", "", &[]).await;
     nodes[1].verifies().await;
+}
+
+/// What was asked while the database was silent was asked once or not at all, and the key tells which.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_asking_whose_fate_is_unknown_is_repeated_with_its_key() {
+    let Some(setting) = postgres().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (frozen, watched) = watch::channel(false);
+    let database = proxied(setting.database.as_deref().unwrap(), folder.path(), watched);
+    let node = Node::with(Setting { database: Some(database), ..setting }).await;
+    let body = json!({"agent_id": "a1", "type": "BLOCKING", "text": "?"}).to_string();
+    let key = [("idempotency-key", "k")];
+    frozen.send_replace(true);
+    let unsure = http::send(&node.url, "POST", "/v1/questions", &token("agent-a"), &key, &body).await;
+    assert_eq!(unsure.status, 503, "{unsure:?}");
+    eprintln!("while the database is silent: {}", unsure.code());
+    frozen.send_replace(false);
+    let mut asked = http::send(&node.url, "POST", "/v1/questions", &token("agent-a"), &key, &body).await;
+    for _ in 0..100 {
+        if asked.status != 503 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        asked = http::send(&node.url, "POST", "/v1/questions", &token("agent-a"), &key, &body).await;
+    }
+    assert_eq!(asked.status, 201, "{asked:?}");
+    let question = crate::halting::id(&asked.json());
+    covered(std::slice::from_ref(&node), "a1", "", &[&question]).await;
+    node.verifies().await;
 }
 
 /// What is found late is still looked at as a whole: an agent that was free for a moment in the past is not free.

@@ -13,7 +13,7 @@ use super::replay::{Held, replay};
 use crate::{
     halting::{id, ids},
     http,
-    node::{Node, everywhere, token},
+    node::{Node, everywhere, postgres, token},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -198,6 +198,39 @@ async fn after_a_storm_every_node_clears_exactly_whom_nothing_covers() {
         nodes[0].verifies().await;
         calm(&nodes).await;
     }
+}
+
+/// A node reads what holds at one moment and then follows the log from there: nothing is missed or taken twice between.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_starts_in_the_middle_of_a_storm_knows_exactly_what_holds() {
+    let Some(setting) = postgres().await else { return };
+    let nodes = Arc::new(vec![Node::with(setting.clone()).await]);
+    let known: Arc<Mutex<(Vec<String>, Vec<String>)>> = Arc::default();
+    let mut storm = JoinSet::new();
+    for task in 0..16_u64 {
+        let (nodes, known) = (nodes.clone(), known.clone());
+        storm.spawn(async move { blow(&nodes, &known, Random(4711 + task * 7919)).await });
+    }
+    let mut late = Vec::new();
+    while !storm.is_empty() && late.len() < 6 {
+        late.push(Node::with(setting.clone()).await);
+        while let Some(done) = storm.try_join_next() {
+            done.unwrap();
+        }
+    }
+    eprintln!("{} nodes were started in the storm", late.len());
+    storm.join_all().await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let held = replay(&nodes[0].log("vera").await);
+    for (n, node) in late.iter().enumerate() {
+        for agent in AGENTS.into_iter().chain(["bystander"]) {
+            for session in SESSIONS {
+                let blockers: BTreeSet<_> = node.blockers(agent, session).await.into_iter().collect();
+                assert_eq!(blockers, held.covering(agent, session), "{agent} in {session:?} on late node {n}");
+            }
+        }
+    }
+    calm(&late).await;
 }
 
 /// Everything is closed, lifted and fetched; then everyone is free on every node.
