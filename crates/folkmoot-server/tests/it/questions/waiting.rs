@@ -66,6 +66,7 @@ async fn an_early_answer_is_found_by_a_later_wait() {
         let two = last.asks("a1", "s1", "BLOCKING").await;
         last.answers(&two, 42).await;
         first.answers(&one, "approve").await;
+        settles(&nodes, "a1", "s1", true).await;
         let answers = [(two.as_str(), json!(42)), (&one, json!("approve"))];
         ended(&last.waited("a1", "s1", 20_000).await, true, "answered", &answers);
         ended(&first.waited("a1", "", 20_000).await, true, "answered", &answers);
@@ -73,8 +74,24 @@ async fn an_early_answer_is_found_by_a_later_wait() {
         assert_eq!((&shown["status"], &shown["answer"]), (&json!("answered"), &json!("approve")));
         let three = first.asks("a1", "s1", "BLOCKING").await;
         first.answers(&three, "new").await;
+        settles(&nodes, "a1", "s1", true).await;
         ended(&first.waited("a1", "s1", 20_000).await, true, "answered", &[(&three, json!("new"))]);
     }
+}
+
+/// Whoever begins to wait after the last answer is told both; so is whoever begins between the two.
+// Fails: a registered wait is told only what goes while it waits; only `cleared_earlier` looks back.
+#[tokio::test]
+async fn an_early_answer_is_told_to_a_wait_that_something_else_still_holds() {
+    let node = Node::start().await;
+    let one = node.asks("a1", "", "BLOCKING").await;
+    let two = node.asks("a1", "", "BLOCKING").await;
+    node.answers(&one, "early").await;
+    let waiting = node.waiting("a1", "", 20_000).await;
+    node.answers(&two, "late").await;
+    let answers = [(one.as_str(), json!("early")), (&two, json!("late"))];
+    ended(&node.waited("a1", "", 20_000).await, true, "answered", &answers);
+    ended(&waiting.await.unwrap(), true, "answered", &answers);
 }
 
 /// What an agent asked beside it must not push the answer out of sight.
