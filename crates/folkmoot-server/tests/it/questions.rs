@@ -1,7 +1,9 @@
 //! Questions, clearance and halts.
 
 mod bad_input;
+mod configured;
 mod feed;
+mod out_of_touch;
 mod races;
 mod replay;
 mod roles;

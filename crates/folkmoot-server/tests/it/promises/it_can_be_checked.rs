@@ -59,3 +59,44 @@ async fn it_can_be_checked() {
     let gone = tampered("DELETE FROM gates WHERE status = 'pending'").await;
     assert!(gone.iter().any(|problem| problem.contains("its row is gone")), "{gone:?}");
 }
+
+/// What holds agents is only rows: whoever changes one to set them free is found.
+#[tokio::test]
+async fn a_question_or_halt_that_was_changed_behind_our_back_is_found() {
+    for change in [
+        "UPDATE questions SET holds = NULL WHERE status = 'pending' AND halts = 'session'",
+        "UPDATE questions SET halts = NULL, holds = NULL WHERE status = 'pending' AND halts = 'session'",
+        "UPDATE questions SET agent_id = 'other' WHERE status = 'pending'",
+        "UPDATE questions SET session_id = 'other' WHERE status = 'pending'",
+        "UPDATE questions SET default_answer = '\"approve\"' WHERE status = 'pending'",
+        "UPDATE questions SET due = due - 1000000 WHERE status = 'pending'",
+        "UPDATE questions SET closure = replace(closure, 'alice', 'mallory') WHERE status = 'answered'",
+        "UPDATE questions SET closure = replace(closure, 'deny', 'approve') WHERE status = 'denied'",
+        "UPDATE questions SET text_digest = (SELECT text_digest FROM questions WHERE status = 'answered') WHERE status = 'pending'",
+        "DELETE FROM questions WHERE status = 'pending'",
+        "UPDATE halts SET lifted_at = raised_at, lifted_by = 'root-of-all' WHERE lifted_at IS NULL",
+        "UPDATE halts SET session_id = 'other' WHERE lifted_at IS NULL",
+        "UPDATE halts SET reason = 'harmless' WHERE lifted_at IS NULL",
+        "UPDATE halts SET raised_by = 'mallory'",
+        "DELETE FROM halts WHERE lifted_at IS NULL",
+        "DELETE FROM events WHERE type = 'halt.lifted'",
+        "UPDATE events SET payload = replace(payload, 'approve', 'deny') WHERE type = 'question.answered'",
+    ] {
+        let node = Node::start().await;
+        node.asks("a1", "s1", "APPROVAL").await;
+        let other = serde_json::json!({"agent_id": "a2", "session_id": "s2", "type": "APPROVAL", "text": "and I?"});
+        let answered = crate::halting::id(&node.asked(other).await);
+        node.answers(&answered, "approve").await;
+        let denied = node.asks("a3", "", "APPROVAL").await;
+        node.says(&denied, "deny").await;
+        node.halts(serde_json::json!({"scope": "session", "session_id": "s3"})).await;
+        let lifted = node.halts(serde_json::json!({"scope": "all"})).await;
+        node.lifts(&lifted).await;
+        node.verifies().await;
+        let data = node.stop().await;
+        assert!(sqlite(data.path(), change) > 0, "{change} changed nothing");
+        let node = Node::on(data, Setting::default()).await;
+        let found = node.client("vera").verify().await.unwrap();
+        assert!(!found.ok, "{change} was not found");
+    }
+}

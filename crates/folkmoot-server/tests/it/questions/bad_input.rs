@@ -307,6 +307,73 @@ async fn a_deep_answer_is_refused_or_released_and_can_be_read_again() {
     }
 }
 
+/// A timeout so long that it cannot be counted in microseconds must not come round at once.
+#[tokio::test]
+async fn a_very_long_timeout_is_refused_or_very_long() {
+    for nodes in everywhere().await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        for timeout_ms in [1_u64 << 41, 1 << 53, 9_223_372_036_854, 9_223_372_036_854_775, (1 << 63) - 1, 1 << 63] {
+            let body =
+                json!({"agent_id": "a1", "type": "BLOCKING", "text": "?", "default": "x", "timeout_ms": timeout_ms});
+            let answer = first.post("agent-a", "/v1/questions", body).await;
+            if answer.status != 201 {
+                assert_eq!((answer.status, answer.code().as_str()), (422, "invalid"), "{timeout_ms}");
+                continue;
+            }
+            let question = id(&answer.json());
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            let shown = last.question("vera", &question).await;
+            assert_eq!(shown["status"], "pending", "{timeout_ms}: {shown}");
+            first.answers(&question, "y").await;
+        }
+        first.verifies().await;
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_says_two_things_is_refused() {
+    let node = Node::start().await;
+    let approval = node.asks("a1", "s1", "APPROVAL").await;
+    for (who, path, body) in [
+        ("alice", format!("/v1/questions/{approval}/answer"), r#"{"answer": "deny", "answer": "approve"}"#),
+        ("agent-a", "/v1/questions".to_owned(), r#"{"type": "EMERGENCY", "text": "?", "type": "ALERT"}"#),
+        (
+            "agent-a",
+            "/v1/questions".to_owned(),
+            r#"{"type": "BLOCKING", "text": "?", "agent_id": "a", "agent_id": "b"}"#,
+        ),
+        ("root-of-all", "/v1/halts".to_owned(), r#"{"scope": "all", "scope": "all", "reason": "x"}"#),
+    ] {
+        let answer = http::send(&node.url, "POST", &path, &token(who), &[], body).await;
+        assert_eq!((answer.status, answer.code().as_str()), (422, "invalid"), "{body}");
+    }
+    assert_eq!(node.blockers("a1", "s1").await, [approval]);
+}
+
+#[tokio::test]
+async fn a_wrong_method_changes_nothing() {
+    let node = Node::start().await;
+    let question = node.asks("a1", "s1", "APPROVAL").await;
+    let halt = node.halts(json!({"scope": "all"})).await;
+    let before = node.log("vera").await;
+    for (method, path) in [
+        ("POST", "/v1/clearance".to_owned()),
+        ("POST", "/v1/clearance/wait".to_owned()),
+        ("DELETE", "/v1/halts".to_owned()),
+        ("PUT", format!("/v1/halts/{halt}")),
+        ("POST", format!("/v1/halts/{halt}")),
+        ("DELETE", format!("/v1/questions/{question}")),
+        ("PATCH", format!("/v1/questions/{question}")),
+        ("GET", format!("/v1/questions/{question}/answer")),
+        ("GET", format!("/v1/questions/{question}/skip")),
+        ("PUT", format!("/v1/questions/{question}/answer")),
+    ] {
+        let answer = http::send(&node.url, method, &path, &token("root-of-all"), &[], r#"{"answer": "approve"}"#).await;
+        assert_eq!((answer.status, answer.code().as_str()), (405, "wrong_method"), "{method} {path}");
+    }
+    assert_eq!(node.log("vera").await, before);
+}
+
 fn with(mut body: Value, more: Value) -> Value {
     for (key, value) in more.as_object().unwrap() {
         body[key] = value.clone();

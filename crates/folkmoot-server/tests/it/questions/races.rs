@@ -12,14 +12,14 @@ use tokio::{sync::Barrier, task::JoinSet};
 use super::replay::{Held, replay};
 use crate::{
     halting::{id, ids},
-    node::{Node, everywhere},
+    http,
+    node::{Node, everywhere, postgres, token},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_32_answers_at_once_one_counts_and_the_others_are_told_whose() {
     for nodes in everywhere().await {
         let nodes = Arc::new(nodes);
-        let mut winners = BTreeSet::new();
         for round in 0..10 {
             let question = nodes[round % nodes.len()].asks("a1", "s1", "APPROVAL").await;
             let start = Arc::new(Barrier::new(32));
@@ -45,7 +45,6 @@ async fn of_32_answers_at_once_one_counts_and_the_others_are_told_whose() {
             let won: Vec<_> = answers.iter().filter(|(_, answer)| answer.status == 200).collect();
             assert_eq!(won.len(), 1, "{won:?}");
             let (winner, closed) = (won[0].0, won[0].1.json());
-            winners.insert(winner);
             for (who, answer) in answers.iter().filter(|(_, answer)| answer.status != 200) {
                 assert_eq!((answer.status, answer.code().as_str()), (409, "question_closed"), "{who}");
                 let told = &answer.json()["closed"];
@@ -57,6 +56,97 @@ async fn of_32_answers_at_once_one_counts_and_the_others_are_told_whose() {
             }
             nodes[0].question("agent-a", &question).await;
         }
+        assert!(replay(&nodes[0].log("vera").await).0.is_empty());
+        nodes[0].verifies().await;
+    }
+}
+
+/// Many closings of one agent's questions, which a node commits together: `resumed` is said by the last alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_closed_together_the_last_says_resumed() {
+    for nodes in everywhere().await {
+        let nodes = Arc::new(nodes);
+        let mut asking = JoinSet::new();
+        for n in 0..120 {
+            let nodes = nodes.clone();
+            let question_type = ["BLOCKING", "APPROVAL", "EMERGENCY"][n % 3];
+            asking.spawn(async move { nodes[n % nodes.len()].asks("a1", "s1", question_type).await });
+        }
+        let questions = asking.join_all().await;
+        let waiting = nodes[0].waiting("a1", "s1", 50_000).await;
+        let mut closing = JoinSet::new();
+        for (n, question) in questions.into_iter().enumerate() {
+            let nodes = nodes.clone();
+            closing.spawn(async move { nodes[n / 2 % nodes.len()].answers(&question, "approve").await });
+        }
+        assert_eq!(closing.join_all().await.len(), 120);
+        let waited = waiting.await.unwrap();
+        assert_eq!((&waited["cleared"], waited["answers"].as_array().unwrap().len()), (&json!(true), 120));
+        let log = nodes[0].log("vera").await;
+        assert!(replay(&log).0.is_empty());
+        for kind in ["agent.resumed", "session.resumed", "system.resumed"] {
+            assert_eq!(log.iter().filter(|entry| entry["type"] == kind).count(), 1, "{kind}");
+        }
+        nodes[0].verifies().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_16_liftings_at_once_one_counts() {
+    for nodes in everywhere().await {
+        let nodes = Arc::new(nodes);
+        let halt = nodes[0].halts(json!({"scope": "all"})).await;
+        let mut racing = JoinSet::new();
+        for n in 0..16 {
+            let (nodes, path) = (nodes.clone(), format!("/v1/halts/{halt}"));
+            racing.spawn(async move { nodes[n % nodes.len()].delete("root-of-all", &path).await });
+        }
+        let answers = racing.join_all().await;
+        assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+        for answer in answers.iter().filter(|answer| answer.status != 200) {
+            assert_eq!((answer.status, answer.code().as_str()), (409, "halt_lifted"));
+        }
+        assert!(replay(&nodes[0].log("vera").await).0.is_empty());
+        nodes[0].verifies().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_16_askings_at_once_with_one_key_one_question_comes() {
+    for nodes in everywhere().await {
+        let nodes = Arc::new(nodes);
+        let mut racing = JoinSet::new();
+        for n in 0..16 {
+            let url = nodes[n % nodes.len()].url.clone();
+            racing.spawn(async move {
+                let body = json!({"agent_id": "a1", "type": "BLOCKING", "text": "?"}).to_string();
+                let key = [("idempotency-key", "the-one")];
+                http::send(&url, "POST", "/v1/questions", &token("agent-a"), &key, &body).await
+            });
+        }
+        let answers = racing.join_all().await;
+        let asked: BTreeSet<_> = answers.iter().map(|answer| id(&answer.json())).collect();
+        assert_eq!(asked.len(), 1, "{answers:?}");
+        assert_eq!(replay(&nodes[0].log("vera").await).0.len(), 1);
+    }
+}
+
+/// A denial that several hear at the same moment is fetched once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denial_that_many_hear_is_fetched_once() {
+    for nodes in everywhere().await {
+        let question = nodes[0].asks("a1", "s1", "APPROVAL").await;
+        crate::halting::covered(&nodes, "a1", "s1", &[&question]).await;
+        let mut waiting = Vec::new();
+        for n in 0..8 {
+            waiting.push(nodes[n % nodes.len()].waiting("a1", "s1", 20_000).await);
+        }
+        nodes[0].says(&question, "deny").await;
+        for waiting in waiting {
+            crate::halting::ended(&waiting.await.unwrap(), false, "denied", &[(&question, json!("deny"))]);
+        }
+        let told = nodes[0].story(&question).await;
+        assert_eq!(told.iter().filter(|kind| *kind == "question.fetched").count(), 1, "{told:?}");
         assert!(replay(&nodes[0].log("vera").await).0.is_empty());
         nodes[0].verifies().await;
     }
@@ -108,6 +198,39 @@ async fn after_a_storm_every_node_clears_exactly_whom_nothing_covers() {
         nodes[0].verifies().await;
         calm(&nodes).await;
     }
+}
+
+/// A node reads what holds at one moment and then follows the log from there: nothing is missed or taken twice between.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_starts_in_the_middle_of_a_storm_knows_exactly_what_holds() {
+    let Some(setting) = postgres().await else { return };
+    let nodes = Arc::new(vec![Node::with(setting.clone()).await]);
+    let known: Arc<Mutex<(Vec<String>, Vec<String>)>> = Arc::default();
+    let mut storm = JoinSet::new();
+    for task in 0..16_u64 {
+        let (nodes, known) = (nodes.clone(), known.clone());
+        storm.spawn(async move { blow(&nodes, &known, Random(4711 + task * 7919)).await });
+    }
+    let mut late = Vec::new();
+    while !storm.is_empty() && late.len() < 6 {
+        late.push(Node::with(setting.clone()).await);
+        while let Some(done) = storm.try_join_next() {
+            done.unwrap();
+        }
+    }
+    eprintln!("{} nodes were started in the storm", late.len());
+    storm.join_all().await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let held = replay(&nodes[0].log("vera").await);
+    for (n, node) in late.iter().enumerate() {
+        for agent in AGENTS.into_iter().chain(["bystander"]) {
+            for session in SESSIONS {
+                let blockers: BTreeSet<_> = node.blockers(agent, session).await.into_iter().collect();
+                assert_eq!(blockers, held.covering(agent, session), "{agent} in {session:?} on late node {n}");
+            }
+        }
+    }
+    calm(&late).await;
 }
 
 /// Everything is closed, lifted and fetched; then everyone is free on every node.

@@ -127,7 +127,7 @@ async fn halts_have_the_seeds_three_fields_and_what_holds_each_oldest_first() {
     let held = &status["held_by"];
     assert_eq!(ids(&held["system"]), [four.clone(), five]);
     assert_eq!(ids(&held["sessions"]["s1"]), [one, two.clone()]);
-    assert_eq!(ids(&held["sessions"]["s0"]), [four.clone()]);
+    assert_eq!(ids(&held["sessions"]["s0"]), [four.as_str()]);
     assert_eq!(ids(&held["agents"]["a1"]), [three, four]);
     assert_eq!(ids(&held["agents"]["a2"]), [two]);
     assert_eq!(held["system"][1]["reason"], "stop it");
@@ -155,6 +155,7 @@ async fn a_raised_halt_comes_back_with_its_address() {
 }
 
 /// An address that is told must answer.
+// Fails: POST /v1/halts sends a Location, and there is no GET /v1/halts/{id}.
 #[tokio::test]
 async fn the_address_of_a_halt_shows_it() {
     let node = Node::start().await;

@@ -18,15 +18,15 @@ async fn bug_1_answering_one_question_does_not_resume_an_agent_with_others_pendi
         let two = first.asks("a1", "", "BLOCKING").await;
         let three = last.asks("a1", "", "ESCALATION").await;
         covered(&nodes, "a1", "", &[&one, &two, &three]).await;
-        last.answers(&two, "yes").await;
-        covered(&nodes, "a1", "", &[&one, &three]).await;
         let waiting = first.waiting("a1", "", 20_000).await;
+        last.answers(&two, "no").await;
+        covered(&nodes, "a1", "", &[&one, &three]).await;
         last.answers(&one, "yes").await;
         covered(&nodes, "a1", "", &[&three]).await;
         assert!(!waiting.is_finished(), "released while a question is open");
         last.answers(&three, "go").await;
         // The first of them came before it waited, and counts too.
-        let answers = [(&*two, json!("yes")), (&one, json!("yes")), (&three, json!("go"))];
+        let answers = [(two.as_str(), json!("no")), (&one, json!("yes")), (&three, json!("go"))];
         ended(&waiting.await.unwrap(), true, "answered", &answers);
         settles(&nodes, "a1", "", true).await;
         first.verifies().await;

@@ -2,16 +2,22 @@
 
 use std::{
     collections::BTreeMap,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::Semaphore,
+    task::JoinSet,
+};
 
 use super::replay::replay;
 use crate::{
-    halting::{covered, id, settles, waited},
-    node::everywhere,
+    halting::{covered, id, of, settles},
+    node::{everywhere, token},
 };
 
 const WAITERS: usize = 1000;
@@ -32,11 +38,14 @@ async fn of_a_thousand_waiters_exactly_those_are_released_that_nothing_covers() 
         covered(&nodes, "w0", "s1", &[&emergency, &halt]).await;
         covered(&nodes, &format!("w{}", WAITERS - 1), "", &[&emergency, own.last().unwrap()]).await;
         let mut waiting = JoinSet::new();
+        let connected = Arc::new(Semaphore::new(0));
         for n in 0..WAITERS {
-            let url = last.url.clone();
+            let (url, connected) = (last.url.clone(), connected.clone());
             let session = if n < IN_SESSION { "s1" } else { ["", "s2", "s3"][n % 3] };
-            waiting.spawn(async move { (n, waited(&url, "agent-a", &format!("w{n}"), session, 55_000).await) });
+            waiting.spawn(async move { (n, connected_and_waited(&url, n, session, &connected).await) });
         }
+        // Whoever comes after the answer is not told it: it is somebody else's. So all must be there before.
+        drop(connected.acquire_many(WAITERS as u32).await.unwrap());
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert!(waiting.try_join_next().is_none(), "somebody did not wait");
 
@@ -72,6 +81,23 @@ async fn of_a_thousand_waiters_exactly_those_are_released_that_nothing_covers() 
         assert!(replay(&first.log("vera").await).0.is_empty());
         first.verifies().await;
     }
+}
+
+/// Waits on a connection that the server has already answered on.
+async fn connected_and_waited(url: &str, n: usize, session: &str, connected: &Semaphore) -> Value {
+    let address = url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!("HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n", token("agent-a"));
+    stream.write_all(format!("GET /healthz {head}\r\n").as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    assert!(stream.read(&mut answer).await.unwrap() > 0);
+    let path = format!("/v1/clearance/wait?{}&timeout_ms=55000", of(&format!("w{n}"), session));
+    stream.write_all(format!("GET {path} {head}connection: close\r\n\r\n").as_bytes()).await.unwrap();
+    connected.add_permits(1);
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error} in {answer}"))
 }
 
 async fn released(waiting: &mut JoinSet<(usize, Value)>, count: usize) -> BTreeMap<usize, Value> {
