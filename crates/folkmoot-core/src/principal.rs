@@ -75,10 +75,10 @@ impl Role {
 const RESERVED: [&str; 4] = ["auto", "system", "timer", "timeout"];
 
 /// Refuses a name under which the log records what no principal did.
-pub fn check_name(name: &Name) -> Result<(), Refusal> {
+pub fn check_name(field: &'static str, name: &Name) -> Result<(), Refusal> {
     let lower = name.as_str().to_ascii_lowercase();
     if RESERVED.contains(&lower.as_str()) || lower.starts_with("ai:") {
-        return Err(Refusal::invalid("name", format!("{name:?} is reserved; choose another")));
+        return Err(Refusal::invalid(field, format!("{name:?} is reserved; choose another")));
     }
     Ok(())
 }

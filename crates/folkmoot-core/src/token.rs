@@ -42,7 +42,7 @@ pub(crate) fn mint(
     now: Timestamp,
 ) -> Result<Token, Refusal> {
     must_manage(by)?;
-    principal::check_name(&minting.principal.name)?;
+    principal::check_name("name", &minting.principal.name)?;
     if let Some(holder) = holder.filter(|holder| holder.role != minting.principal.role) {
         return Err(Refusal::RoleTaken { name: holder.name.clone(), role: holder.role });
     }

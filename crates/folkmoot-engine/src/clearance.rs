@@ -120,11 +120,11 @@ struct Waiting {
     released: Option<oneshot::Sender<Ended>>,
 }
 
-/// How a registered wait ended, and what went while it waited.
+/// How a registered wait ended.
 #[derive(Debug)]
 enum Ended {
-    Clear(Vec<Arc<Release>>),
-    Denied(Vec<Arc<Release>>),
+    Clear,
+    Denied(Vec<QuestionId>),
 }
 
 /// What a waiter finds when it registers.
@@ -134,10 +134,11 @@ enum Registered<'a> {
     Waiting(oneshot::Receiver<Ended>, Registration<'a>),
 }
 
-/// Dropping it ends the waiting, and no trace remains.
+/// Dropping it ends the waiting, and no trace remains but what went meanwhile.
 struct Registration<'a> {
     clearance: &'a Clearance,
     number: u64,
+    gone: Option<&'a mut Vec<Arc<Release>>>,
 }
 
 impl Engine {
@@ -165,31 +166,63 @@ impl Engine {
         session: Option<&SessionId>,
         timeout: Duration,
     ) -> Result<Cleared, Uncleared> {
-        let mut over = self.0.host.sleep(timeout);
-        while !self.in_touch() {
-            tokio::select! {
-                () = &mut over => return Err(self.timed_out(agent, session, Vec::new())),
-                () = self.0.host.sleep(LISTEN_AGAIN) => {}
-            }
-        }
-        let (waiting, registration) = match self.0.clearance.register(agent, session) {
-            Registered::Clear => return Ok(self.cleared_earlier(principal, agent).await?),
-            Registered::Denied(denials) => return Err(self.denied(principal, denials).await),
-            Registered::Waiting(waiting, registration) => (waiting, registration),
-        };
+        let over = self.0.host.sleep(timeout);
+        let mut gone = Vec::new();
         tokio::select! {
             biased;
-            ended = waiting => match ended.expect("a waiter is released before it is forgotten") {
-                Ended::Clear(gone) => Ok(cleared(principal, gone)),
-                Ended::Denied(gone) => {
-                    let denials = gone.iter().filter(|release| release.reason == Reason::Denied);
-                    let denials = denials.filter_map(|release| release.id.question()).cloned().collect();
-                    Err(self.denied(principal, denials).await)
+            ended = self.until_clear(principal, agent, session, &mut gone) => ended,
+            () = over => {
+                let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
+                Err(Uncleared::Timeout { blocked_by, answers: told(principal, gone) })
+            }
+        }
+    }
+
+    /// Waits without an end. What went meanwhile is in `gone`, also if this is given up.
+    async fn until_clear(
+        &self,
+        principal: &Principal,
+        agent: &Name,
+        session: Option<&SessionId>,
+        gone: &mut Vec<Arc<Release>>,
+    ) -> Result<Cleared, Uncleared> {
+        loop {
+            match self.0.clearance.register(agent, session) {
+                Registered::Denied(denials) => return Err(self.denied(principal, denials).await),
+                Registered::Waiting(waiting, mut registration) => {
+                    // If this is given up here, what went is still taken along.
+                    registration.gone = Some(gone);
+                    match waiting.await.expect("a waiter is released before it is forgotten") {
+                        Ended::Clear => {}
+                        Ended::Denied(denials) => return Err(self.denied(principal, denials).await),
+                    }
                 }
-            },
-            () = &mut over => {
-                let gone = registration.gone();
-                Err(self.timed_out(agent, session, told(principal, gone)))
+                Registered::Clear => {}
+            }
+            // Another node may have halted the agent, and this one not have heard of it yet.
+            if self.is_current().await && self.can_proceed(agent.as_str(), session.map(SessionId::as_str)) {
+                if gone.is_empty() {
+                    return Ok(self.cleared_earlier(principal, agent).await?);
+                }
+                return Ok(cleared(principal, std::mem::take(gone)));
+            }
+        }
+    }
+
+    /// Waits until the index knows everything that was in the log when this was called. `false`, after a pause, where
+    /// that cannot be known.
+    async fn is_current(&self) -> bool {
+        if !self.0.store.is_shared() && self.in_touch() {
+            return true;
+        }
+        match self.newest_head().await.filter(|_| self.in_touch()) {
+            Some(position) => {
+                self.reached(position).await;
+                *self.0.clearance.applied.borrow() >= position
+            }
+            None => {
+                self.0.host.sleep(LISTEN_AGAIN).await;
+                false
             }
         }
     }
@@ -235,11 +268,6 @@ impl Engine {
             _ = applied.wait_for(|applied| *applied >= position) => {}
             () = self.0.host.sleep(SILENCE_MAX) => {}
         }
-    }
-
-    fn timed_out(&self, agent: &Name, session: Option<&SessionId>, answers: Vec<Release>) -> Uncleared {
-        let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
-        Uncleared::Timeout { blocked_by, answers }
     }
 
     /// What the agent is told that waits when nothing covers it (any more): the answers that cleared it last. They may
@@ -360,7 +388,7 @@ impl Clearance {
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
         known.waiting.insert(number, Waiting { agent, session, gone, released: Some(released) });
-        Registered::Waiting(waiting, Registration { clearance: self, number })
+        Registered::Waiting(waiting, Registration { clearance: self, number, gone: None })
     }
 
     fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
@@ -404,7 +432,7 @@ impl Known {
         let asker = hold.agent_id.as_ref() == Some(&waiting.agent);
         let session = waiting.session.as_ref().map(SessionId::as_str);
         let ended = if denied && asker {
-            Ended::Denied
+            Ended::Denied(hold.id.question().into_iter().cloned().collect())
         } else if self.holds.can_proceed(waiting.agent.as_str(), session) {
             Ended::Clear
         } else {
@@ -412,16 +440,8 @@ impl Known {
         };
         if let Some(released) = waiting.released.take() {
             // Whoever has stopped waiting is about to deregister.
-            let _ = released.send(ended(waiting.gone.clone()));
+            let _ = released.send(ended);
         }
-    }
-}
-
-impl Registration<'_> {
-    fn gone(&self) -> Vec<Arc<Release>> {
-        self.clearance
-            .read(|known| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone()))
-            .unwrap_or_default()
     }
 }
 
@@ -429,6 +449,12 @@ impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut known = self.clearance.known.write().unwrap_or_else(PoisonError::into_inner);
         let Some(waiting) = known.waiting.remove(&self.number) else { return };
+        if let Some(gone) = &mut self.gone {
+            // What it was told when it registered again it may have been told before.
+            let new = waiting.gone.iter().filter(|release| !gone.iter().any(|known| known.id == release.id));
+            let new: Vec<_> = new.cloned().collect();
+            gone.extend(new);
+        }
         forget(&mut known.by_agent, &waiting.agent, self.number);
         if let Some(session) = &waiting.session {
             forget(&mut known.by_session, session, self.number);

@@ -13,6 +13,7 @@ mod deadlines;
 mod feed;
 mod host;
 mod newest;
+mod newest_head;
 mod questions;
 mod wait;
 
@@ -47,6 +48,7 @@ struct Inner {
     deadlines: deadlines::Deadlines,
     waiters: wait::Waiters,
     newest: newest::Newest,
+    newest_head: newest_head::NewestHead,
     closing: CancellationToken,
 }
 
@@ -86,6 +88,7 @@ impl Engine {
             deadlines: deadlines::Deadlines::default(),
             waiters: wait::Waiters::default(),
             newest: newest::Newest::default(),
+            newest_head: newest_head::NewestHead::default(),
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;

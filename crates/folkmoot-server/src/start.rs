@@ -146,7 +146,7 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
 /// As the operating system calls you.
 fn your_name() -> Name {
     let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
-    let usable = |name: &Name| principal::check_name(name).is_ok() && name.as_str() != "agent";
+    let usable = |name: &Name| principal::check_name("name", name).is_ok() && name.as_str() != "agent";
     login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))
 }
 

@@ -43,6 +43,9 @@ pub trait Store: Send + Sync {
         async { Ok(self.write(command).await?.outcome) }
     }
 
+    /// Whether other nodes write to the same database.
+    fn is_shared(&self) -> bool;
+
     /// How long this node has not heard from the database. What others have written since then it cannot know.
     fn silence(&self) -> Duration;
 
@@ -130,6 +133,12 @@ macro_rules! any_store {
                 match self {
                     AnyStore::Sqlite(store) => store.now(),
                     AnyStore::Postgres(store) => store.now(),
+                }
+            }
+            fn is_shared(&self) -> bool {
+                match self {
+                    AnyStore::Sqlite(store) => store.is_shared(),
+                    AnyStore::Postgres(store) => store.is_shared(),
                 }
             }
             fn silence(&self) -> Duration {

@@ -168,6 +168,10 @@ impl Store for Postgres {
         self.time.now()
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn silence(&self) -> Duration {
         self.heard.silence()
     }

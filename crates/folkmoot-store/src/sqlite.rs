@@ -114,6 +114,10 @@ impl Store for Sqlite {
         self.clock.now()
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn silence(&self) -> Duration {
         // The file is this process's own: whatever was written, this node wrote.
         if self.stopped.borrow().is_some() { Duration::MAX } else { Duration::ZERO }

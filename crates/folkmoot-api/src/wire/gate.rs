@@ -221,7 +221,7 @@ pub struct GateQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WaitFor {
-    /// At most so long, up to 60,000; 30,000 unless it is given. Then the gate comes back as it is.
+    /// At most so long, up to 60,000; 30,000 unless it is given. Then what was waited for comes back as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }

@@ -75,7 +75,7 @@ pub(crate) fn open(
         text::check_filled("notification_channels", channel, text::TITLE_BYTES_MAX)?;
     }
     if let Some(name) = &opening.on_behalf_of {
-        principal::check_name(name)?;
+        principal::check_name("on_behalf_of", name)?;
     }
     if let Some(key) = &opening.dedupe_key {
         text::check_filled("dedupe_key", key, text::TITLE_BYTES_MAX)?;

@@ -53,5 +53,5 @@ fn check_target(raising: &Raising) -> Result<(), Refusal> {
     };
     check("agent_id", raising.agent_id.is_some(), needs_agent)?;
     check("session_id", raising.session_id.is_some(), needs_session)?;
-    raising.agent_id.as_ref().map_or(Ok(()), principal::check_name)
+    raising.agent_id.as_ref().map_or(Ok(()), |name| principal::check_name("agent_id", name))
 }

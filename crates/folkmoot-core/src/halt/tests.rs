@@ -41,8 +41,8 @@ fn the_scope_says_which_id_there_must_be() {
         09:00 ada halts h0 scope=session agent=bot session=s1 "why"      → refused: invalid agent_id
         09:00 ada halts h0 scope=all agent=bot "why"                     → refused: invalid agent_id
         09:00 ada halts h0 scope=all session=s1 "why"                    → refused: invalid session_id
-        09:00 ada halts h0 scope=agent agent=system "why"                → refused: invalid name
-        09:00 ada halts h0 scope=agent agent=AI:judge "why"              → refused: invalid name
+        09:00 ada halts h0 scope=agent agent=system "why"                → refused: invalid agent_id
+        09:00 ada halts h0 scope=agent agent=AI:judge "why"              → refused: invalid agent_id
         log of=h0                                                        → none
         "#,
     );

@@ -32,9 +32,9 @@ fn admins_may_halt_and_so_may_whoever_shows_a_token_that_says_so() {
 #[test]
 fn reserved_names_are_refused_however_they_are_written() {
     for name in RESERVED {
-        assert!(check_name(&name.parse().unwrap()).is_err(), "{name}");
-        assert!(check_name(&name.to_uppercase().parse().unwrap()).is_err(), "{name}");
-        assert_eq!(check_name(&format!("{name}-1").parse().unwrap()), Ok(()));
+        assert!(check_name("name", &name.parse().unwrap()).is_err(), "{name}");
+        assert!(check_name("name", &name.to_uppercase().parse().unwrap()).is_err(), "{name}");
+        assert_eq!(check_name("name", &format!("{name}-1").parse().unwrap()), Ok(()));
     }
-    assert!(check_name(&"Ai:judge".parse().unwrap()).is_err());
+    assert!(check_name("name", &"Ai:judge".parse().unwrap()).is_err());
 }

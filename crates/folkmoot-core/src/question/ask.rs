@@ -47,7 +47,7 @@ pub(crate) fn ask(asking: &Asking, by: &Principal, usual: &Usual, now: Timestamp
     }
     let question_type = asking.question_type;
     let agent_id = asking.agent_id.clone().unwrap_or_else(|| by.name.clone());
-    principal::check_name(&agent_id)?;
+    principal::check_name("agent_id", &agent_id)?;
     text::check_filled("text", &asking.text, text::SUMMARY_BYTES_MAX)?;
     let options = options(asking)?;
     let timeout = asking.timeout.unwrap_or(usual.timeout);

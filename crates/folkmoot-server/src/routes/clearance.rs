@@ -16,7 +16,7 @@ use crate::{
 /// May this agent work?
 ///
 /// Answered from memory. It may when no open halting question and no operator's halt covers it.
-#[utoipa::path(get, path = "/v1/clearance", tag = "clearance", params(ClearanceFor),
+#[utoipa::path(get, path = "/v1/clearance", operation_id = "check_clearance", tag = "clearance", params(ClearanceFor),
     responses((status = 200, body = Clearance), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn check(
     State(app): State<App>,
@@ -38,7 +38,7 @@ pub(crate) async fn check(
 ///
 /// Answers when nothing covers it any more, with the answers that cleared it; when what it asked was denied (and again
 /// until it has read that question); or at the timeout. A waiter's own timeout applies no default.
-#[utoipa::path(get, path = "/v1/clearance/wait", tag = "clearance", params(ClearanceFor),
+#[utoipa::path(get, path = "/v1/clearance/wait", operation_id = "wait_for_clearance", tag = "clearance", params(ClearanceFor),
     responses((status = 200, body = ClearanceWaited), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(
     State(app): State<App>,

@@ -21,7 +21,7 @@ use crate::{
 ///
 /// Whom it covers gets no clearance until an admin lifts it. Admins can, and agents whose token has the capability
 /// `halt`.
-#[utoipa::path(post, path = "/v1/halts", tag = "halts", request_body = RaiseHalt,
+#[utoipa::path(post, path = "/v1/halts", operation_id = "raise_halt", tag = "halts", request_body = RaiseHalt,
     params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
     responses((status = 201, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn raise(
@@ -38,7 +38,7 @@ pub(crate) async fn raise(
 /// Lifts a halt
 ///
 /// Admins can. No answer to a question lifts one.
-#[utoipa::path(delete, path = "/v1/halts/{id}", tag = "halts", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/v1/halts/{id}", operation_id = "lift_halt", tag = "halts", params(("id" = String, Path)),
     responses((status = 200, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn lift(
     State(app): State<App>,
@@ -57,7 +57,7 @@ fn parse_id(text: &str) -> Result<HaltId, ApiError> {
 /// Shows a halt
 ///
 /// Also one that was lifted, with by whom.
-#[utoipa::path(get, path = "/v1/halts/{id}", tag = "halts", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/v1/halts/{id}", operation_id = "show_halt", tag = "halts", params(("id" = String, Path)),
     responses((status = 200, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,
@@ -71,7 +71,7 @@ pub(crate) async fn show(
 ///
 /// For everyone, each session and each agent the questions and halts that hold it, oldest first. Agents see what holds
 /// themselves and what stops everyone.
-#[utoipa::path(get, path = "/v1/halts", tag = "halts",
+#[utoipa::path(get, path = "/v1/halts", operation_id = "list_halts", tag = "halts",
     responses((status = 200, body = HaltStatus), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn status(State(app): State<App>, who: Authenticated) -> Result<Json<HaltStatus>, ApiError> {
     let status = app.engine.halts(&who.principal);

@@ -19,7 +19,7 @@ use crate::{
 /// Makes a token
 ///
 /// Admins can. The secret is in this answer and nowhere else.
-#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = NewToken,
+#[utoipa::path(post, path = "/v1/tokens", operation_id = "create_token", tag = "tokens", request_body = NewToken,
     responses((status = 201, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -35,7 +35,7 @@ pub(crate) async fn create(
 /// Lists tokens
 ///
 /// Without their secrets. Admins can.
-#[utoipa::path(get, path = "/v1/tokens", tag = "tokens",
+#[utoipa::path(get, path = "/v1/tokens", operation_id = "list_tokens", tag = "tokens",
     responses((status = 200, body = TokenList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<TokenList>, ApiError> {
     let tokens = app.engine.tokens(&who.principal).await?;
@@ -45,7 +45,7 @@ pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<J
 /// Revokes a token
 ///
 /// At once. Admins can.
-#[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/v1/tokens/{id}", operation_id = "revoke_token", tag = "tokens", params(("id" = String, Path)),
     responses((status = 200, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn revoke(
     State(app): State<App>,

@@ -8,6 +8,12 @@ use crate::node::Node;
 fn the_openapi_document_is_as_it_was() {
     let document = serde_json::to_value(folkmoot_server::document()).unwrap();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths = document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    let mut ids: Vec<_> = paths.filter_map(|operation| operation["operationId"].as_str()).collect();
+    ids.sort_unstable();
+    let all = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "each operation has a name of its own: {ids:?}");
     insta::assert_json_snapshot!("openapi", document);
 }
 

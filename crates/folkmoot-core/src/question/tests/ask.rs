@@ -106,11 +106,11 @@ fn who_speaks_for_an_agent_halts_that_agent_and_the_log_keeps_both_names() {
 fn no_agent_has_a_name_that_the_log_uses_itself() {
     check(
         "
-        09:00 bot asks q0 BLOCKING agent=auto        → refused: invalid name
-        09:00 bot asks q0 BLOCKING agent=system      → refused: invalid name
-        09:00 bot asks q0 BLOCKING agent=timer       → refused: invalid name
-        09:00 bot asks q0 BLOCKING agent=TimeOut     → refused: invalid name
-        09:00 bot asks q0 BLOCKING agent=ai:judge    → refused: invalid name
+        09:00 bot asks q0 BLOCKING agent=auto        → refused: invalid agent_id
+        09:00 bot asks q0 BLOCKING agent=system      → refused: invalid agent_id
+        09:00 bot asks q0 BLOCKING agent=timer       → refused: invalid agent_id
+        09:00 bot asks q0 BLOCKING agent=TimeOut     → refused: invalid agent_id
+        09:00 bot asks q0 BLOCKING agent=ai:judge    → refused: invalid agent_id
         09:00 bot asks q1 BLOCKING agent=timers      → pending, halts agent
         ",
     );

@@ -13,7 +13,7 @@ use crate::{
 /// Withdraws a gate
 ///
 /// Its run does not pass.
-#[utoipa::path(post, path = "/v1/gates/{id}/cancel", tag = "gates", params(("id" = String, Path)), request_body = Cancel,
+#[utoipa::path(post, path = "/v1/gates/{id}/cancel", operation_id = "cancel_gate", tag = "gates", params(("id" = String, Path)), request_body = Cancel,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(
     State(app): State<App>,

@@ -12,7 +12,7 @@ const LIMIT_MAX: u32 = 500;
 /// Lists gates
 ///
 /// Pending ones by risk, then deadline, then age; others newest first. Agents see their own.
-#[utoipa::path(get, path = "/v1/gates", tag = "gates", params(wire::GateQuery),
+#[utoipa::path(get, path = "/v1/gates", operation_id = "list_gates", tag = "gates", params(wire::GateQuery),
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,

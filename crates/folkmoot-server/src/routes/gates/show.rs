@@ -8,7 +8,7 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, v
 /// Shows a gate
 ///
 /// With the content of its artifacts.
-#[utoipa::path(get, path = "/v1/gates/{id}", tag = "gates", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/v1/gates/{id}", operation_id = "show_gate", tag = "gates", params(("id" = String, Path)),
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,

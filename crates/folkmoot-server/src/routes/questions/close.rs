@@ -27,9 +27,9 @@ pub(crate) async fn answer(
 }
 
 macro_rules! verbs {
-    ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $close:ident;)+) => {
+    ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $close:ident, $id:literal;)+) => {
         $($(#[doc = $doc])+
-        #[utoipa::path(post, path = $path, tag = "questions", params(("id" = String, Path)), request_body = WithReason,
+        #[utoipa::path(post, path = $path, operation_id = $id, tag = "questions", params(("id" = String, Path)), request_body = WithReason,
             responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
         pub(crate) async fn $verb(
             State(app): State<App>,
@@ -45,15 +45,15 @@ verbs! {
     /// Denies a question
     ///
     /// A denial authorises nothing: it goes on covering its asker until the asker has fetched it.
-    deny, "/v1/questions/{id}/deny", Deny;
+    deny, "/v1/questions/{id}/deny", Deny, "deny_question";
     /// Skips a question
     ///
     /// It is closed without an answer. A halting one only by a reviewer.
-    skip, "/v1/questions/{id}/skip", Skip;
+    skip, "/v1/questions/{id}/skip", Skip, "skip_question";
     /// Cancels a question
     ///
     /// It need not be answered any more. A halting one only by a reviewer.
-    cancel, "/v1/questions/{id}/cancel", Cancel;
+    cancel, "/v1/questions/{id}/cancel", Cancel, "cancel_question";
 }
 
 async fn close(

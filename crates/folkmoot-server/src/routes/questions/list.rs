@@ -12,7 +12,7 @@ const LIMIT_MAX: u32 = 500;
 /// Lists questions
 ///
 /// Pending ones by priority, then timeout, then age; others newest first. Agents see what they asked.
-#[utoipa::path(get, path = "/v1/questions", tag = "questions", params(wire::QuestionQuery),
+#[utoipa::path(get, path = "/v1/questions", operation_id = "list_questions", tag = "questions", params(wire::QuestionQuery),
     responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,

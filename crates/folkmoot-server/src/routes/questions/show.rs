@@ -9,7 +9,7 @@ use crate::{app::App, auth::Reader, error::ApiError, extract::PathText};
 /// Shows a question
 ///
 /// To the asker of a denied one this is its delivery: from then on the denial does not cover it any more.
-#[utoipa::path(get, path = "/v1/questions/{id}", tag = "questions", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/v1/questions/{id}", operation_id = "show_question", tag = "questions", params(("id" = String, Path)),
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,

@@ -88,7 +88,6 @@ async fn an_asking_whose_fate_is_unknown_is_repeated_with_its_key() {
 }
 
 /// What is found late is still looked at as a whole: an agent that was free for a moment in the past is not free.
-// Fails: the tail applies event after event and releases in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_catches_up_releases_nobody_whom_something_later_covers() {
     let Some(setting) = postgres().await else { return };
@@ -118,7 +117,6 @@ async fn a_node_that_catches_up_releases_nobody_whom_something_later_covers() {
 }
 
 /// Whoever was told that its question was asked must not be cleared by another node that has not heard of it yet.
-// Fails: a wait that finds nothing in memory does not look into the store, though it reads the agent's questions there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_asks_on_one_node_is_not_cleared_by_a_wait_on_another() {
     let Some(setting) = postgres().await else { return };

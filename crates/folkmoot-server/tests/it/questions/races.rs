@@ -145,6 +145,11 @@ async fn a_denial_that_many_hear_is_fetched_once() {
         for waiting in waiting {
             crate::halting::ended(&waiting.await.unwrap(), false, "denied", &[(&question, json!("deny"))]);
         }
+        let path = format!("/v1/questions/{question}");
+        let reads = (0..8).map(|n| nodes[n % nodes.len()].get("agent-a", &path));
+        for read in futures_util::future::join_all(reads).await {
+            assert_eq!(read.json()["status"], "denied");
+        }
         let told = nodes[0].story(&question).await;
         assert_eq!(told.iter().filter(|kind| *kind == "question.fetched").count(), 1, "{told:?}");
         assert!(replay(&nodes[0].log("vera").await).0.is_empty());

@@ -117,7 +117,6 @@ async fn admins_and_monitors_halt_and_only_admins_lift() {
     }
 }
 
-// Fails: the list leaves out what another asked in the agent's name (store query `asker` is only `asked_by`).
 #[tokio::test]
 async fn an_agent_sees_its_own_questions_and_halts_and_what_stops_everyone() {
     for nodes in everywhere().await {
@@ -151,7 +150,6 @@ async fn an_agent_sees_its_own_questions_and_halts_and_what_stops_everyone() {
 }
 
 /// An agent that waits in another's name must not be told what was answered to it.
-// Fails: `Ended::Clear` hands all answers to whoever waits; only `cleared_earlier` looks who it is.
 #[tokio::test]
 async fn an_agent_is_not_told_answers_to_questions_it_may_not_see() {
     for nodes in everywhere().await {
@@ -170,7 +168,6 @@ async fn an_agent_is_not_told_answers_to_questions_it_may_not_see() {
 }
 
 /// As with gates: nor through an agent that speaks for them. They may not skip it either.
-// Fails: `may_close` compares only `asked_by`, where a gate also looks at `on_behalf_of`.
 #[tokio::test]
 async fn nobody_answers_what_an_agent_asked_in_their_name() {
     let node = Node::start().await;

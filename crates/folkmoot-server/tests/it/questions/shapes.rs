@@ -155,7 +155,6 @@ async fn a_raised_halt_comes_back_with_its_address() {
 }
 
 /// An address that is told must answer.
-// Fails: POST /v1/halts sends a Location, and there is no GET /v1/halts/{id}.
 #[tokio::test]
 async fn the_address_of_a_halt_shows_it() {
     let node = Node::start().await;

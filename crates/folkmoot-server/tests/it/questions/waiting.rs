@@ -80,7 +80,6 @@ async fn an_early_answer_is_found_by_a_later_wait() {
 }
 
 /// Whoever begins to wait after the last answer is told both; so is whoever begins between the two.
-// Fails: a registered wait is told only what goes while it waits; only `cleared_earlier` looks back.
 #[tokio::test]
 async fn an_early_answer_is_told_to_a_wait_that_something_else_still_holds() {
     let node = Node::start().await;
@@ -95,7 +94,6 @@ async fn an_early_answer_is_told_to_a_wait_that_something_else_still_holds() {
 }
 
 /// What an agent asked beside it must not push the answer out of sight.
-// Fails: `cleared_earlier` looks at the newest 20 questions of any kind.
 #[tokio::test]
 async fn an_early_answer_is_found_however_much_else_the_agent_asked() {
     for nodes in everywhere().await {
@@ -142,7 +140,6 @@ async fn a_denial_ends_its_askers_wait_frees_its_neighbours_and_is_then_over() {
 }
 
 /// The document says: "`timeout` or `denied` where it may not work". Whoever was not asked for, and is free, is not denied.
-// Fails: `cleared: true, reason: denied` comes.
 #[tokio::test]
 async fn a_neighbour_that_a_denial_frees_is_not_told_that_it_was_denied() {
     let node = Node::start().await;
@@ -272,7 +269,6 @@ async fn a_wait_for_one_answer_ends_with_it_and_fetches_a_denial() {
 }
 
 /// Whoever sends HEAD is shown nothing, so it has not heard the denial.
-// Fails: axum answers HEAD with the handler of GET, which fetches.
 #[tokio::test]
 async fn a_head_request_does_not_fetch_a_denial() {
     let node = Node::start().await;
@@ -336,7 +332,6 @@ async fn the_client_waits_and_is_told_the_same() {
 }
 
 /// A reminder is an event in the log, for ever. An agent that asks for one each millisecond must not fill the disk.
-// Fails: there is no least time between reminders.
 #[tokio::test]
 async fn reminders_do_not_flood_the_log() {
     let node = Node::start().await;
