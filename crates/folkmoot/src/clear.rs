@@ -60,12 +60,26 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let wait = async |client: &Client, round| client.wait_clearance(&agent, round).await;
     let ended = wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != Reason::Timeout);
     let Some(waited) = interrupted.run_until_cancelled(ended).await else { return Ok(Exit::Halted) };
-    let waited = waited?;
+    let mut waited = waited?;
+    if waited.cleared && was_denied(&agent, &clearance, &waited) {
+        // Another waiter of the same agent has heard the denial first; it is no less a denial.
+        waited = ClearanceWaited { cleared: false, reason: Reason::Denied, ..waited };
+    }
     let exit = tell_waited(ctx, &waited)?;
     if waited.reason == Reason::Denied {
         fetch(ctx, connection, args.who, &waited.answers).await?;
     }
     Ok(exit)
+}
+
+/// Whether something that the agent itself asked, and because of which it waited, was denied.
+fn was_denied(agent: &ClearanceFor, before: &Clearance, waited: &ClearanceWaited) -> bool {
+    let asked = |hold: &&BlockedBy| agent.agent_id.is_none() || hold.agent_id == agent.agent_id;
+    let denied = |hold: &BlockedBy| {
+        let same = |given: &&AnswerGiven| given.question_id.as_str() == hold.id;
+        waited.answers.iter().filter(same).any(|given| given.reason == Reason::Denied)
+    };
+    before.blocked_by.iter().filter(asked).any(denied)
 }
 
 /// Tells the server that a denial was heard, by reading the question: until then it goes on halting its asker.
