@@ -5,7 +5,7 @@
 //! the last thing that covers it. So none is released early, and none sleeps through its release.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -27,6 +27,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 const LISTEN_AGAIN: Duration = Duration::from_millis(100);
 /// How many of an agent's questions are looked at for what cleared it last.
 const EARLIER: u32 = 20;
+/// Of how many agents the last answers are kept in memory.
+const AGENTS_KEPT: usize = 4096;
 
 /// An agent may work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,8 +108,9 @@ struct Known {
     waiting: HashMap<u64, Waiting>,
     by_agent: HashMap<Name, BTreeSet<u64>>,
     by_session: HashMap<SessionId, BTreeSet<u64>>,
-    /// Of each agent that is still held for itself: what of its own has gone since it was held.
+    /// What of each agent's own has gone since it was last held for itself; of the agents for which that was last.
     gone: HashMap<Name, Vec<Arc<Release>>>,
+    gone_order: VecDeque<Name>,
     next: u64,
 }
 
@@ -355,11 +358,16 @@ impl Clearance {
     fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<End>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let new = new(known.holds.get(id).map(Arc::as_ref));
+        if let Some(agent) = new.as_ref().and_then(|new| new.agent_id.as_ref()) {
+            known.begin(agent);
+        }
         let Some(old) = known.holds.replace(id, new) else { return };
         let release = end.map(|(reason, answer, reason_given)| {
             Arc::new(Release { id: id.clone(), reason, answer, reason_given, hold: old.clone() })
         });
-        known.keep(&old, release.as_ref());
+        if let (Some(agent), Some(release)) = (&old.agent_id, &release) {
+            known.keep(agent, release);
+        }
         for number in known.covered_by(&old) {
             known.tell(number, &old, release.as_ref());
         }
@@ -409,17 +417,28 @@ impl Known {
         numbers
     }
 
-    /// Keeps what became of an agent's own question while others still hold it.
-    fn keep(&mut self, hold: &Hold, release: Option<&Arc<Release>>) {
-        let Some(agent) = &hold.agent_id else { return };
-        if !self.holds.holds_agent(agent.as_str()) {
-            self.gone.remove(agent);
-        } else if let Some(release) = release.filter(|release| release.reason != Reason::Denied) {
-            let gone = self.gone.entry(agent.clone()).or_default();
-            gone.push(release.clone());
-            // The oldest are of no use to anybody by now.
-            let surplus = gone.len().saturating_sub(EARLIER as usize);
-            gone.drain(..surplus);
+    /// Whoever begins to be held for itself waits for other answers than last time.
+    fn begin(&mut self, agent: &Name) {
+        if !self.holds.holds_agent(agent.as_str())
+            && let Some(gone) = self.gone.get_mut(agent)
+        {
+            gone.clear();
+        }
+    }
+
+    /// Keeps what became of something of an agent's own: it may be told only when something else lets go of it.
+    fn keep(&mut self, agent: &Name, release: &Arc<Release>) {
+        let gone = self.gone.entry(agent.clone()).or_insert_with(|| {
+            self.gone_order.push_back(agent.clone());
+            Vec::new()
+        });
+        gone.push(release.clone());
+        let surplus = gone.len().saturating_sub(EARLIER as usize);
+        gone.drain(..surplus);
+        if self.gone_order.len() > AGENTS_KEPT
+            && let Some(oldest) = self.gone_order.pop_front()
+        {
+            self.gone.remove(&oldest);
         }
     }
 

@@ -156,6 +156,22 @@ async fn whoever_was_told_of_an_ask_or_an_answer_finds_it_at_once() {
 }
 
 #[tokio::test]
+async fn what_was_answered_before_it_waited_is_told_when_something_else_lets_go_of_it() {
+    let moot = Moot::start().await;
+    let question = ask(&moot.engine, QuestionType::Blocking, "a1", Some("s1")).await;
+    let halt = halt_session(&moot.engine, "s1").await;
+    answer(&moot.engine, &question, "blue").await;
+    let waiting = tokio::spawn({
+        let engine = moot.engine.clone();
+        async move { wait(&engine, "a1", Some("s1"), LONG).await }
+    });
+    eventually(|| moot.engine.waiting_for_clearance() == 1).await;
+    moot.engine.lift_halt(principal("root", Role::Admin).into(), halt.id).await.unwrap();
+    let cleared = waiting.await.unwrap().unwrap();
+    assert_eq!((cleared.reason, cleared.answers[0].answer.clone()), (Reason::Lifted, Some("blue".into())));
+}
+
+#[tokio::test]
 async fn each_waiter_has_its_own_time() {
     let moot = Moot::start().await;
     let question = ask(&moot.engine, QuestionType::Blocking, "a1", None).await;
