@@ -365,7 +365,10 @@ impl Clearance {
         let release = end.map(|(reason, answer, reason_given)| {
             Arc::new(Release { id: id.clone(), reason, answer, reason_given, hold: old.clone() })
         });
-        if let (Some(agent), Some(release)) = (&old.agent_id, &release) {
+        // A denial is told as long as it holds its asker, and needs no other way.
+        if let (Some(agent), Some(release)) =
+            (&old.agent_id, release.as_ref().filter(|end| end.reason != Reason::Denied))
+        {
             known.keep(agent, release);
         }
         for number in known.covered_by(&old) {
