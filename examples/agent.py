@@ -88,13 +88,15 @@ work("reading the code")
 
 # A BLOCKING question halts this agent until somebody answers.
 colour = ask("BLOCKING", "Which colour for the button?", options=["red", "blue"])
-if colour["answer"] not in ("red", "blue"):
+if colour["status"] != "answered":
+    print(f"{AGENT}: not painting: {colour['status']} by {colour['closed']['by']}")
     sys.exit(3)
 work(f"painting it {colour['answer']}")
 
 # An APPROVAL halts everyone in the session, and nothing but `approve` lets it pass.
 approval = ask("APPROVAL", f"Deploy the {colour['answer']} button?")
 if approval["status"] != "answered":
-    print(f"{AGENT}: not deploying: {approval['status']} by {approval['closed']['by']}: {approval['closed']['reason']}")
+    why = approval["closed"]["reason"]
+    print(f"{AGENT}: not deploying: {approval['status']} by {approval['closed']['by']}" + (f": {why}" if why else ""))
     sys.exit(3)
 work("deploying")

@@ -9,11 +9,16 @@ agent=${AGENT:-builder} session=${SESSION:-nightly} pace=${PACE:-2}
 # One piece of work, if nothing halts this agent. `clear` ends with 0 if it may work and with 6 if
 # it is halted; with --wait it ends with 0 once it is released. Whoever cannot ask does not work.
 work() {
-  if ! folkmoot clear "$agent" --session "$session" > /dev/null; then
-    echo "$agent: halted"
-    folkmoot clear "$agent" --session "$session" --wait > /dev/null || exit
-    echo "$agent: released"
-  fi
+  folkmoot clear "$agent" --session "$session" > /dev/null
+  case $? in
+    0) ;;
+    6)
+      echo "$agent: halted"
+      folkmoot clear "$agent" --session "$session" --wait > /dev/null || exit
+      echo "$agent: released"
+      ;;
+    *) exit 1 ;;
+  esac
   echo "$agent: $1"
   sleep "$pace"
 }
@@ -30,9 +35,10 @@ colour=$(ask "Which colour for the button?" --options red,blue) || exit
 work "painting it $colour"
 
 # An APPROVAL halts everyone in the session, and nothing but `approve` lets it pass.
-if ask "Deploy the $colour button?" --type APPROVAL > /dev/null; then
-  work "deploying"
-else
-  echo "$agent: not deploying (exit code $?)"
-  exit 3
+ask "Deploy the $colour button?" --type APPROVAL > /dev/null
+code=$?
+if [ $code -ne 0 ]; then
+  echo "$agent: not deploying (exit code $code)"
+  exit $code
 fi
+work "deploying"

@@ -280,6 +280,7 @@ impl Engine {
             QuestionQuery { agent: Some(agent.clone()), halting: true, limit: EARLIER, ..QuestionQuery::default() };
         let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
         let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
+        closed.retain(|(closure, _)| closure.status != Status::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
         // Those that were open at the same time as the last: answers to what was asked before then were for then.
         let mut since = closed.first().map(|(_, question)| question.asked_at);

@@ -26,6 +26,8 @@ pub struct Config {
     pub questions: question::Policy,
     /// How much anybody may ask for.
     pub limits: Limits,
+    /// It serves only as long as a verb of the command line lasts.
+    pub temporary: bool,
     /// Tokens that must exist.
     pub bootstrap_tokens: Vec<BootstrapToken>,
 }
@@ -125,6 +127,7 @@ impl Config {
             policy: Policy::default(),
             questions: question::Policy::default(),
             limits: Limits::default(),
+            temporary: false,
             bootstrap_tokens: Vec::new(),
         }
     }

@@ -54,7 +54,10 @@ pub enum StartError {
 }
 
 fn describe(server: Option<&ServerFile>) -> String {
-    server.map(|server| format!(": process {} at {}", server.pid, server.url)).unwrap_or_default()
+    let Some(server) = server else { return String::new() };
+    let what =
+        if server.temporary { ", a `folkmoot` command that serves it only until it has what it waits for" } else { "" };
+    format!(": process {} at {}{what}", server.pid, server.url)
 }
 
 /// A server that is ready: everything is recovered and the port is open.
@@ -87,7 +90,12 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
         let app = App::new(engine, config.limits.clone());
-        let server = ServerFile { url: url.clone(), pid: std::process::id(), started_at: app.engine.now() };
+        let server = ServerFile {
+            url: url.clone(),
+            pid: std::process::id(),
+            started_at: app.engine.now(),
+            temporary: config.temporary,
+        };
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };

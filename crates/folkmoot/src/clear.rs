@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use folkmoot_api::{
-    Client, client,
+    Client,
     core::{Name, SessionId, clearance::Reason},
     wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited},
 };
@@ -25,7 +25,9 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Prints `clear`, or what halts it, the oldest first. With --wait it ends when the agent may work
-(0, with the answers that cleared it), when what it asked was denied (3), or in time (5).
+(0, with the answers that cleared it), when what it asked was denied (3), or in time (5). A denial
+is told again, and halts whoever asked, until they have read the question (`question show`).
+Anything but 0 means: do not work.
 
 Example:
   folkmoot clear builder --session nightly --wait && make deploy")]
@@ -60,40 +62,20 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let wait = async |client: &Client, round| client.wait_clearance(&agent, round).await;
     let ended = wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != Reason::Timeout);
     let Some(waited) = interrupted.run_until_cancelled(ended).await else { return Ok(Exit::Halted) };
-    let mut waited = waited?;
-    if waited.cleared && was_denied(&agent, &clearance, &waited) {
-        // Another waiter of the same agent has heard the denial first; it is no less a denial.
-        waited = ClearanceWaited { cleared: false, reason: Reason::Denied, ..waited };
-    }
-    let exit = tell_waited(ctx, &waited)?;
-    if waited.reason == Reason::Denied {
-        fetch(ctx, connection, args.who, &waited.answers).await?;
-    }
-    Ok(exit)
+    tell_waited(ctx, &waited?)
 }
 
-/// Whether something that the agent itself asked, and because of which it waited, was denied.
-fn was_denied(agent: &ClearanceFor, before: &Clearance, waited: &ClearanceWaited) -> bool {
-    let asked = |hold: &&BlockedBy| agent.agent_id.is_none() || hold.agent_id == agent.agent_id;
-    let denied = |hold: &BlockedBy| {
-        let same = |given: &&AnswerGiven| given.question_id.as_str() == hold.id;
-        waited.answers.iter().filter(same).any(|given| given.reason == Reason::Denied)
-    };
-    before.blocked_by.iter().filter(asked).any(denied)
-}
-
-/// Tells the server that a denial was heard, by reading the question: until then it goes on halting its asker.
-async fn fetch(ctx: &Context, connection: &mut Connection, who: As, denials: &[AnswerGiven]) -> Result<()> {
-    for denial in denials {
-        let read = async |client: &Client| Ok(client.question(&denial.question_id).await?);
-        match connection.ask(ctx, who, read).await {
-            Ok(_) => {}
-            // Agents see what they asked. What others were denied is no business of this one.
-            Err(error) if error.downcast_ref().and_then(client::Error::code) == Some("unknown_question") => {}
-            Err(error) => return Err(error),
-        }
+/// Refuses to answer from a folder in which nothing ever was: an empty one halts nobody, and nobody works because of a typing
+/// error.
+pub(crate) fn must_know(ctx: &Context) -> Result<()> {
+    if ctx.url.is_some() || ctx.data.tokens()?.is_some() {
+        return Ok(());
     }
-    Ok(())
+    bail!(
+        "there is nothing in {}, so nobody can say whether an agent may work; start `folkmoot serve`, or say with --data \
+         or --url where it is",
+        ctx.data.path().display()
+    )
 }
 
 fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
@@ -128,6 +110,10 @@ fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
         ctx.screen.say(given(answer))?;
     }
     blocked(ctx, &waited.blocked_by)?;
+    if let (Reason::Denied, [denial, ..]) = (waited.reason, waited.answers.as_slice()) {
+        let show = format!("{} question show {} --as agent", ctx.command(), denial.question_id);
+        ctx.screen.note(format!("It halts its asker until that has read it: {show}"));
+    }
     Ok(exit)
 }
 

@@ -12,7 +12,9 @@ use crate::{
 
 /// Say no to a question
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A denial authorises nothing: it goes on holding whoever asked until they have fetched it.")]
+#[command(
+    after_help = "A denial authorises nothing: if the question halts, it goes on halting whoever asked until they have read it."
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,

@@ -50,6 +50,7 @@ fn config(data: &DataFolder) -> Result<Config> {
     let mut config = Config::new(data.clone());
     config.read_file(None)?;
     config.read_environment(|name| std::env::var(name).ok())?;
+    config.temporary = true;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
     config.database = std::env::var("FOLKMOOT_DATABASE").ok().filter(|url| !url.is_empty());
     // Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.

@@ -86,6 +86,9 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
         Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(args, ctx),
         verb => {
             logging::quiet(ctx)?;
+            if let Verb::Clear(_) = verb {
+                clear::must_know(ctx)?;
+            }
             let mut connection = Connection::find(ctx).await?;
             let done = connected(verb, ctx, &mut connection).await;
             // That the store has stopped says more than that some request failed.

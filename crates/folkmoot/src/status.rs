@@ -52,7 +52,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
     let held = waiting.halts.held_by.all();
     if args.waiting && waiting.gates.is_empty() && waiting.questions.is_empty() && held.is_empty() {
-        ctx.screen.note("Nothing waits for a person, and nobody is halted.");
+        ctx.screen.note("Nothing that you can see waits for a person, and nobody is halted.");
         return Ok(Exit::Done);
     }
     let fact = |name: &str, value: &str| format!("{} {value}", paint(style::FAINT, format!("{name:<7}")));

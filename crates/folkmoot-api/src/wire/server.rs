@@ -12,4 +12,7 @@ pub struct ServerFile {
     pub pid: u32,
     /// Since when.
     pub started_at: Timestamp,
+    /// It is a verb of the command line, and ends with that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub temporary: bool,
 }

@@ -111,7 +111,7 @@ fn options(asking: &Asking) -> Result<Vec<String>, Refusal> {
     }
     if asking.question_type == QuestionType::Approval {
         if options.iter().any(|option| !APPROVAL_OPTIONS.contains(&option.as_str())) {
-            return Err(Refusal::invalid("options", "an APPROVAL takes only `approve` or `deny`; leave them out"));
+            return Err(Refusal::invalid("options", "must be left out: an APPROVAL takes only `approve` or `deny`"));
         }
         return Ok(APPROVAL_OPTIONS.map(str::to_owned).to_vec());
     }

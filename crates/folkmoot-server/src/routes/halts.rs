@@ -19,7 +19,7 @@ use crate::{
 
 /// Raises a halt
 ///
-/// Whom it covers gets no clearance until an admin lifts it. Admins can, and agents whose token has the capability
+/// Whom it covers gets no clearance until an admin lifts it. Admins can, and whoever has a token with the capability
 /// `halt`.
 #[utoipa::path(post, path = "/v1/halts", operation_id = "raise_halt", tag = "halts", request_body = RaiseHalt,
     params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),

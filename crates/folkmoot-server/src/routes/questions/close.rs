@@ -44,7 +44,7 @@ macro_rules! verbs {
 verbs! {
     /// Denies a question
     ///
-    /// A denial authorises nothing: it goes on covering its asker until the asker has fetched it.
+    /// A denial authorises nothing: if the question halts, it goes on covering its asker until the asker has read it.
     deny, "/v1/questions/{id}/deny", Deny, "deny_question";
     /// Skips a question
     ///

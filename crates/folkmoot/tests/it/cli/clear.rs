@@ -18,6 +18,8 @@ fn script(desk: &Desk, clear: &str) -> String {
 #[test]
 fn a_shell_script_works_or_stops() {
     let desk = Desk::new();
+    assert_eq!(script(&desk, "a1 --session s1"), "stops with 1", "nothing is there that could know");
+    desk.say(&["status"]);
     assert_eq!(script(&desk, "a1 --session s1"), "works");
     let halt = desk.say(&["halt", "agent", "a1", "--reason", "too fast"]);
     assert_eq!(script(&desk, "a1"), "stops with 6");
@@ -33,7 +35,7 @@ fn a_shell_script_works_or_stops() {
     assert_eq!(script(&desk, "a2 --session s1"), "works");
     assert_eq!(script(&desk, "a1"), "stops with 6", "it has not heard the denial yet");
     assert_eq!(script(&desk, "a1 --wait"), "stops with 3");
-    assert_eq!(script(&desk, "a1 --wait"), "works");
+    assert_eq!(script(&desk, "a1 --wait"), "stops with 3");
     assert_eq!(script(&desk, "'two words'"), "stops with 2");
     assert_eq!(script(&desk, "''"), "stops with 2");
     assert_eq!(script(&desk, "a1 --wait --timeout 0s"), "stops with 2");
@@ -42,6 +44,7 @@ fn a_shell_script_works_or_stops() {
 #[test]
 fn it_says_clear_or_what_halts_the_oldest_first() {
     let desk = Desk::new();
+    desk.say(&["status"]);
     assert_eq!(desk.say(&["clear", "a1"]), "clear");
     let question = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1", "--session", "s1"]);
     let halt = desk.say(&["halt", "all", "--reason", "the disk is full"]);
@@ -135,4 +138,32 @@ fn ctrl_c_is_not_clearance() {
     std::thread::sleep(std::time::Duration::from_millis(200));
     signal(waiter.pid(), "INT");
     assert_eq!(waiter.finish().code, 6);
+}
+
+#[test]
+fn a_folder_in_which_nothing_ever_was_clears_nobody() {
+    let data = tempfile::tempdir().expect("a temporary folder");
+    let typo = data.path().join("typo");
+    for arguments in [vec!["clear", "a1"], vec!["clear", "a1", "--wait"]] {
+        let ended = run(folkmoot(&typo).args(&arguments));
+        assert_eq!(ended.code, 1, "{ended:?}");
+        assert!(ended.stderr.contains("nobody can say whether an agent may work"), "{ended:?}");
+    }
+    assert!(!typo.exists(), "asking makes nothing");
+}
+
+#[test]
+fn a_denial_is_told_again_until_its_question_was_read() {
+    let desk = Desk::new();
+    let question = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1"]);
+    desk.say(&["deny"]);
+    for _ in 0..3 {
+        let ended = desk.run(&["clear", "a1", "--wait"]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (3, format!("{question} denied\n").as_str()), "{ended:?}");
+        assert!(ended.stderr.contains(&format!("question show {question} --as agent")), "{ended:?}");
+    }
+    desk.say(&["question", "show", &question]);
+    assert_eq!(desk.run(&["clear", "a1"]).code, 6, "you are not the asker");
+    desk.say(&["question", "show", &question, "--as", "agent"]);
+    assert_eq!(desk.run(&["clear", "a1"]).code, 0);
 }

@@ -7,7 +7,7 @@ fn gates_questions_and_halts_are_told_together() {
     let desk = Desk::new();
     let nothing = desk.run(&["status", "--waiting"]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
-    assert_eq!(nothing.stderr, "Nothing waits for a person, and nobody is halted.\n");
+    assert_eq!(nothing.stderr, "Nothing that you can see waits for a person, and nobody is halted.\n");
     desk.say(&["gate", "open", "Deploy 1.4.2"]);
     desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1", "--session", "s1"]);
     desk.say(&["halt", "all", "--reason", "the disk is full"]);
