@@ -7,6 +7,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use folkmoot_api::wire::ServerFile;
@@ -14,6 +15,11 @@ use folkmoot_core::{Name, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::StartError;
+
+/// Where somebody says that they want to serve the folder.
+const WANTED: &str = "wanted";
+/// How long that counts.
+const WANTED_FOR: Duration = Duration::from_secs(2);
 
 /// A folder with Folkmoot's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +110,24 @@ impl DataFolder {
             }
             Err(TryLockError::Error(error)) => Err(unusable(error)),
         }
+    }
+
+    /// Asks a temporary server to let go of the folder. It is asked anew until the folder is free: what a server that died
+    /// has asked for is soon forgotten.
+    pub fn want(&self) -> io::Result<()> {
+        self.write(WANTED, b"")
+    }
+
+    /// Whether somebody wants to serve this folder from now on.
+    pub fn is_wanted(&self) -> bool {
+        let asked = fs::metadata(self.0.join(WANTED)).and_then(|file| file.modified());
+        asked.is_ok_and(|asked| asked.elapsed().is_ok_and(|since| since < WANTED_FOR))
+    }
+
+    /// Asks no longer.
+    pub fn want_no_more(&self) {
+        // If it stays, it is soon too old to count.
+        let _ = fs::remove_file(self.0.join(WANTED));
     }
 
     pub(crate) fn write_server(&self, server: &ServerFile) -> io::Result<()> {

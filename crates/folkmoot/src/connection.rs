@@ -66,8 +66,13 @@ impl Connection {
                 Err(error) => error,
             };
             let gone = matches!(error.downcast_ref(), Some(client::Error::Unreachable { .. }));
-            if !gone || ctx.url.is_some() || self.hosted.is_some() || begun.elapsed() > PATIENCE {
+            let ours = self.hosted.as_ref().is_some_and(|hosted| !hosted.has_yielded());
+            if !gone || ctx.url.is_some() || ours || begun.elapsed() > PATIENCE {
                 return Err(error);
+            }
+            if let Some(yielded) = self.hosted.take() {
+                yielded.close().await?;
+                tokio::time::sleep(BETWEEN_VISITS).await;
             }
             tokio::time::sleep(PAUSE).await;
             *self = in_folder(ctx).await?;

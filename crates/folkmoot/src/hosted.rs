@@ -1,6 +1,6 @@
 //! A server inside this process, for as long as one verb lasts. Other terminals find it through the data folder.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Result;
 use folkmoot_server::{Config, DataFolder, LocalTokens, Server, StartError};
@@ -8,6 +8,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::Stopped;
+
+/// How often to look whether somebody wants to serve the folder for longer.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Hosted {
@@ -36,7 +39,13 @@ impl Hosted {
         let (url, tokens) = (server.url().to_owned(), server.tokens().clone());
         let shutdown = CancellationToken::new();
         let serving = tokio::spawn(server.serve(shutdown.clone()));
+        tokio::spawn(yield_to_a_lasting_server(data.clone(), shutdown.clone()));
         Ok(Self { url, tokens, shutdown, serving })
+    }
+
+    /// Whether it has let go of the folder, or is about to, because somebody wants to serve it for longer.
+    pub(crate) fn has_yielded(&self) -> bool {
+        self.shutdown.is_cancelled()
     }
 
     /// Ends it and lets go of the folder.
@@ -44,6 +53,17 @@ impl Hosted {
         self.shutdown.cancel();
         self.serving.await?.map_err(|reason| Stopped(reason).into())
     }
+}
+
+/// Whoever waits here goes on at the server that takes the folder over.
+async fn yield_to_a_lasting_server(data: DataFolder, shutdown: CancellationToken) {
+    while !data.is_wanted() {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = shutdown.cancelled() => return,
+        }
+    }
+    shutdown.cancel();
 }
 
 fn config(data: &DataFolder) -> Result<Config> {

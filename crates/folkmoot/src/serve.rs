@@ -1,6 +1,10 @@
 //! `folkmoot serve`: the server, until it is told to end.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use folkmoot_server::{Config, Server, StartError};
@@ -12,7 +16,11 @@ use crate::{
     style::{self, paint},
 };
 
-/// Serve gates to agents and people
+/// How long a verb that holds the folder may take to let go of it: what it was asked last is finished first.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serve gates and questions to agents and people
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where to listen; port 0 takes a free one
@@ -50,19 +58,28 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     server.serve(shutdown).await.map_err(Stopped)?;
     // Behind the ^C that a terminal shows.
     let line = if ctx.screen.terminal { "\n" } else { "" };
-    ctx.screen.note(format!("{line}Folkmoot has stopped. Gates that wait are kept."));
+    ctx.screen.note(format!("{line}Folkmoot has stopped. Gates and questions that wait are kept."));
     Ok(Exit::Done)
 }
 
-/// A short verb may hold the folder for a moment; that is no reason to give up.
+/// A verb may hold the folder, for a moment or for as long as it waits. It is asked to let go, and goes on here.
 async fn start(config: Config) -> Result<Server, StartError> {
-    for _ in 0..5 {
-        match Server::start(config.clone()).await {
-            Err(StartError::InUse { .. }) => tokio::time::sleep(Duration::from_millis(100)).await,
-            other => return other,
+    let (begun, data) = (Instant::now(), config.data.clone());
+    let started = loop {
+        let patience = match Server::start(config.clone()).await {
+            Err(StartError::InUse { server: Some(server), .. }) if server.temporary => PATIENCE,
+            Err(StartError::InUse { .. }) => PAUSE * 5,
+            other => break other,
+        };
+        if begun.elapsed() > patience {
+            break Server::start(config).await;
         }
-    }
-    Server::start(config).await
+        // If it cannot be asked, it is still told in the end why it cannot start.
+        let _ = data.want();
+        tokio::time::sleep(PAUSE).await;
+    };
+    data.want_no_more();
+    started
 }
 
 fn greeting(ctx: &Context, url: &str, place: &str) -> String {
@@ -74,9 +91,10 @@ fn greeting(ctx: &Context, url: &str, place: &str) -> String {
         String::new(),
         format!("  ask      {}", command(format!("{folkmoot} gate open \"Deploy 1.4.2\" --wait"))),
         format!("  decide   {}", command(format!("{folkmoot} approve"))),
+        format!("  halt     {}", command(format!("{folkmoot} halt all --reason \"…\""))),
         format!("  look     {}", command(format!("{folkmoot} status"))),
         String::new(),
-        "Ctrl-C stops it; gates that wait are kept.".to_owned(),
+        "Ctrl-C stops it; gates and questions that wait are kept.".to_owned(),
     ]
     .join("\n")
 }

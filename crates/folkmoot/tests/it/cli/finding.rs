@@ -120,3 +120,31 @@ fn verbs_that_are_each_others_server_for_a_moment_all_succeed() {
     }
     desk.pending(8);
 }
+
+/// An agent whose `ask --wait` serves the folder must not keep a server out that was restarted.
+#[test]
+fn whoever_waits_lets_a_server_have_the_folder_and_goes_on_there() {
+    let desk = Desk::new();
+    let mut asking = desk.spawn(&["ask", "Which colour?", "--wait"]);
+    asking.errors().next().expect("it waits").expect("text");
+    let mut waiting = desk.spawn(&["clear", "agent", "--wait"]);
+    waiting.errors().next().expect("it waits").expect("text");
+    let serving = folkmoot(desk.path())
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    let mut serving = serving.expect("it starts");
+    eventually("the server has the folder", || {
+        let file = std::fs::read(desk.path().join("server.json")).ok()?;
+        let server: serde_json::Value = serde_json::from_slice(&file).ok()?;
+        (server["pid"] == serving.id()).then_some(())
+    });
+    assert!(!asking.has_ended() && !waiting.has_ended(), "both still wait");
+    desk.say(&["answer", "question-", "blue"]);
+    assert_eq!(asking.finish().stdout.trim(), "blue");
+    assert_eq!(waiting.finish().code, 0);
+    server::signal(serving.id(), "TERM");
+    assert!(serving.wait().expect("it ends").success());
+    assert!(!desk.path().join("wanted").exists(), "nothing is left behind");
+}
