@@ -11,13 +11,13 @@ use std::{
 };
 
 use folkmoot_core::{
-    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Scope, SessionId,
+    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Scope, SessionId, Timestamp,
     clearance::{Holds, Reason, Target},
     halt::HaltEvent,
     question::{QuestionEvent, State, Status},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::Engine;
 
@@ -27,6 +27,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 const LISTEN_AGAIN: Duration = Duration::from_millis(100);
 /// How many of an agent's questions are looked at for what cleared it last.
 const EARLIER: u32 = 20;
+/// How many look for earlier answers at the same time.
+const LOOKS: usize = 4;
 /// Of how many agents the last answers are kept in memory.
 const AGENTS_KEPT: usize = 4096;
 
@@ -100,6 +102,9 @@ pub(crate) struct Clearance {
     known: RwLock<Known>,
     /// The position of the log up to which the index knows everything.
     applied: watch::Sender<u64>,
+    started_at: Timestamp,
+    /// So that ten thousand who are released at once do not ask the store all at once.
+    looks: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +146,8 @@ enum Registered<'a> {
 struct Registration<'a> {
     clearance: &'a Clearance,
     number: u64,
+    /// Something covers it since before the engine started.
+    looks_back: bool,
     gone: Option<&'a mut Vec<Arc<Release>>>,
 }
 
@@ -189,10 +196,13 @@ impl Engine {
         session: Option<&SessionId>,
         gone: &mut Vec<Arc<Release>>,
     ) -> Result<Cleared, Uncleared> {
+        // What was answered before this engine started is only in the store.
+        let mut looks_back = true;
         loop {
             match self.0.clearance.register(agent, session) {
                 Registered::Denied(denials) => return Err(self.denied(principal, denials).await),
                 Registered::Waiting(waiting, mut registration) => {
+                    looks_back = registration.looks_back;
                     // If this is given up here, what went is still taken along.
                     registration.gone = Some(gone);
                     match waiting.await.expect("a waiter is released before it is forgotten") {
@@ -204,10 +214,13 @@ impl Engine {
             }
             // Another node may have halted the agent, and this one not have heard of it yet.
             if self.is_current().await && self.can_proceed(agent.as_str(), session.map(SessionId::as_str)) {
-                if gone.is_empty() {
-                    return Ok(self.cleared_earlier(principal, agent).await?);
-                }
-                return Ok(cleared(principal, std::mem::take(gone)));
+                let own = |release: &Arc<Release>| release.hold.agent_id.as_ref() == Some(agent);
+                let mut all = match looks_back && !gone.iter().any(own) {
+                    true => self.answered_earlier(agent).await?,
+                    false => Vec::new(),
+                };
+                all.append(gone);
+                return Ok(cleared(principal, all));
             }
         }
     }
@@ -275,7 +288,8 @@ impl Engine {
 
     /// What the agent is told that waits when nothing covers it (any more): the answers that cleared it last. They may
     /// have come before it waited.
-    async fn cleared_earlier(&self, principal: &Principal, agent: &Name) -> Result<Cleared, Error> {
+    async fn answered_earlier(&self, agent: &Name) -> Result<Vec<Arc<Release>>, Error> {
+        let _turn = self.0.clearance.looks.acquire().await;
         let query =
             QuestionQuery { agent: Some(agent.clone()), halting: true, limit: EARLIER, ..QuestionQuery::default() };
         let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
@@ -293,7 +307,7 @@ impl Engine {
             gone.extend(release_of(&question).map(Arc::new));
         }
         gone.reverse();
-        Ok(cleared(principal, gone))
+        Ok(gone)
     }
 
     async fn denied(&self, principal: &Principal, denials: Vec<QuestionId>) -> Uncleared {
@@ -312,12 +326,13 @@ impl Engine {
 
 impl Clearance {
     /// With everything that holds anybody at this position of the log.
-    pub(crate) fn new(position: u64, holds: Vec<Hold>) -> Self {
+    pub(crate) fn new(position: u64, holds: Vec<Hold>, started_at: Timestamp) -> Self {
         let mut known = Known::default();
         for hold in holds {
             known.holds.replace(&hold.id.clone(), Some(hold));
         }
-        Self { known: RwLock::new(known), applied: watch::Sender::new(position) }
+        let (applied, looks) = (watch::Sender::new(position), Semaphore::new(LOOKS));
+        Self { known: RwLock::new(known), applied, started_at, looks }
     }
 
     /// Takes the next event of the log.
@@ -388,6 +403,7 @@ impl Clearance {
         if !denials.is_empty() {
             return Registered::Denied(denials);
         }
+        let looks_back = covering.iter().any(|hold| hold.since < self.started_at);
         let (released, waiting) = oneshot::channel();
         let number = known.next;
         known.next += 1;
@@ -399,7 +415,7 @@ impl Clearance {
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
         known.waiting.insert(number, Waiting { agent, session, gone, released: Some(released) });
-        Registered::Waiting(waiting, Registration { clearance: self, number, gone: None })
+        Registered::Waiting(waiting, Registration { clearance: self, number, looks_back, gone: None })
     }
 
     fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {

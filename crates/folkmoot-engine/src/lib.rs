@@ -78,12 +78,13 @@ impl Engine {
     ) -> Result<Self, Error> {
         policy.check()?;
         let (last, holds) = store.holds().await?;
+        let started_at = store.now();
         let engine = Self(Arc::new(Inner {
             store,
             host: host.clone(),
             policy,
             questions,
-            clearance: clearance::Clearance::new(last, holds),
+            clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
             waiters: wait::Waiters::default(),

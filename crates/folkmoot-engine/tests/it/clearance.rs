@@ -157,10 +157,23 @@ async fn whoever_was_told_of_an_ask_or_an_answer_finds_it_at_once() {
 
 #[tokio::test]
 async fn what_was_answered_before_it_waited_is_told_when_something_else_lets_go_of_it() {
-    let moot = Moot::start().await;
+    told_when_lifted(false).await;
+}
+
+#[tokio::test]
+async fn what_was_answered_before_a_restart_is_told_too() {
+    told_when_lifted(true).await;
+}
+
+async fn told_when_lifted(restarts: bool) {
+    let mut moot = Moot::start().await;
     let question = ask(&moot.engine, QuestionType::Blocking, "a1", Some("s1")).await;
     let halt = halt_session(&moot.engine, "s1").await;
     answer(&moot.engine, &question, "blue").await;
+    if restarts {
+        moot.clock.advance(Duration::from_secs(1));
+        moot = moot.restart().await;
+    }
     let waiting = tokio::spawn({
         let engine = moot.engine.clone();
         async move { wait(&engine, "a1", Some("s1"), LONG).await }
