@@ -4,7 +4,7 @@ mod all_defaults;
 
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{
-    Client,
+    Client, client,
     core::question::Status,
     wire::{Answer, Question},
 };
@@ -52,7 +52,13 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         return all_defaults::run(ctx, connection, args.reason, args.yes).await;
     }
     let find = async |client: &Client| find::any::<Question>(client, args.id.as_deref()).await;
-    let id = connection.ask(ctx, As::You, find).await?;
+    let id = match (connection.ask(ctx, As::You, find).await, &args.id, &args.answer) {
+        // Everybody tries `answer yes` once.
+        (Err(error), Some(word), None) if !error.is::<client::Error>() => {
+            bail!("{error}; if {word:?} is the answer, name the question before it: `folkmoot answer QUESTION {word}`")
+        }
+        (found, _, _) => found?,
+    };
     let answer = match args.answer {
         Some(text) if args.json_value => serde_json::from_str(&text).context("ANSWER is not JSON")?,
         Some(text) => Value::String(text),

@@ -180,3 +180,12 @@ fn one_that_was_answered_meanwhile_is_told_and_the_others_are_answered() {
     let left = desk.questions(1);
     assert_eq!(left[0]["text"], "third", "it was not shown, so it was not answered");
 }
+
+#[test]
+fn whoever_says_only_the_answer_is_told_how_to_say_it() {
+    let desk = Desk::new();
+    desk.say(&["ask", "May I?"]);
+    let ended = desk.run(&["answer", "yes"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stderr.contains("name the question before it: `folkmoot answer QUESTION yes`"), "{ended:?}");
+}
