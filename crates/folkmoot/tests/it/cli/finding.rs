@@ -134,17 +134,28 @@ fn whoever_waits_lets_a_server_have_the_folder_and_goes_on_there() {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn();
-    let mut serving = serving.expect("it starts");
+    let mut serving = Serving(serving.expect("it starts"));
     eventually("the server has the folder", || {
         let file = std::fs::read(desk.path().join("server.json")).ok()?;
         let server: serde_json::Value = serde_json::from_slice(&file).ok()?;
-        (server["pid"] == serving.id()).then_some(())
+        (server["pid"] == serving.0.id()).then_some(())
     });
     assert!(!asking.has_ended() && !waiting.has_ended(), "both still wait");
     desk.say(&["answer", "question-", "blue"]);
     assert_eq!(asking.finish().stdout.trim(), "blue");
     assert_eq!(waiting.finish().code, 0);
-    server::signal(serving.id(), "TERM");
-    assert!(serving.wait().expect("it ends").success());
+    server::signal(serving.0.id(), "TERM");
+    assert!(serving.0.wait().expect("it ends").success());
     assert!(!desk.path().join("wanted").exists(), "nothing is left behind");
+}
+
+/// Killed when dropped, also where the test has failed.
+struct Serving(std::process::Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
