@@ -142,13 +142,12 @@ enum Registered<'a> {
     Waiting(oneshot::Receiver<Ended>, Registration<'a>),
 }
 
-/// Dropping it ends the waiting, and no trace remains but what went meanwhile.
+/// Dropping it ends the waiting, and no trace remains.
 struct Registration<'a> {
     clearance: &'a Clearance,
     number: u64,
     /// Something covers it since before the engine started.
     looks_back: bool,
-    gone: Option<&'a mut Vec<Arc<Release>>>,
 }
 
 impl Engine {
@@ -176,71 +175,73 @@ impl Engine {
         session: Option<&SessionId>,
         timeout: Duration,
     ) -> Result<Cleared, Uncleared> {
-        let over = self.0.host.sleep(timeout);
-        let mut gone = Vec::new();
-        tokio::select! {
-            biased;
-            ended = self.until_clear(principal, agent, session, &mut gone) => ended,
-            () = over => {
-                let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
-                Err(Uncleared::Timeout { blocked_by, answers: told(principal, gone) })
-            }
-        }
-    }
-
-    /// Waits without an end. What went meanwhile is in `gone`, also if this is given up.
-    async fn until_clear(
-        &self,
-        principal: &Principal,
-        agent: &Name,
-        session: Option<&SessionId>,
-        gone: &mut Vec<Arc<Release>>,
-    ) -> Result<Cleared, Uncleared> {
+        // It limits only how long something may cover the agent: whom nothing covers needs no time.
+        let mut over = self.0.host.sleep(timeout);
+        let mut gone: Vec<Arc<Release>> = Vec::new();
         // What was answered before this engine started is only in the store.
         let mut looks_back = true;
         loop {
             match self.0.clearance.register(agent, session) {
+                Registered::Clear => {}
                 Registered::Denied(denials) => return Err(self.denied(principal, denials).await),
-                Registered::Waiting(waiting, mut registration) => {
+                Registered::Waiting(waiting, registration) => {
                     looks_back = registration.looks_back;
-                    // If this is given up here, what went is still taken along.
-                    registration.gone = Some(gone);
-                    match waiting.await.expect("a waiter is released before it is forgotten") {
-                        Ended::Clear => {}
-                        Ended::Denied(denials) => return Err(self.denied(principal, denials).await),
+                    let ended = tokio::select! {
+                        biased;
+                        ended = waiting => Some(ended.expect("a waiter is released before it is forgotten")),
+                        () = &mut over => None,
+                    };
+                    // What it was told when it registered again it may have been told before.
+                    let known = |release: &Arc<Release>| gone.iter().any(|known| known.id == release.id);
+                    let new: Vec<_> = registration.gone().into_iter().filter(|release| !known(release)).collect();
+                    gone.extend(new);
+                    match ended {
+                        Some(Ended::Clear) => {}
+                        Some(Ended::Denied(denials)) => return Err(self.denied(principal, denials).await),
+                        None => return Err(self.timed_out(principal, agent, session, gone)),
                     }
                 }
-                Registered::Clear => {}
             }
             // Another node may have halted the agent, and this one not have heard of it yet.
-            if self.is_current().await && self.can_proceed(agent.as_str(), session.map(SessionId::as_str)) {
+            if !self.is_current().await {
+                tokio::select! {
+                    biased;
+                    () = &mut over => return Err(self.timed_out(principal, agent, session, gone)),
+                    () = self.0.host.sleep(LISTEN_AGAIN) => continue,
+                }
+            }
+            if self.can_proceed(agent.as_str(), session.map(SessionId::as_str)) {
                 let own = |release: &Arc<Release>| release.hold.agent_id.as_ref() == Some(agent);
                 let mut all = match looks_back && !gone.iter().any(own) {
                     true => self.answered_earlier(agent).await?,
                     false => Vec::new(),
                 };
-                all.append(gone);
+                all.append(&mut gone);
                 return Ok(cleared(principal, all));
             }
         }
     }
 
-    /// Waits until the index knows everything that was in the log when this was called. `false`, after a pause, where
-    /// that cannot be known.
+    fn timed_out(
+        &self,
+        principal: &Principal,
+        agent: &Name,
+        session: Option<&SessionId>,
+        gone: Vec<Arc<Release>>,
+    ) -> Uncleared {
+        let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
+        Uncleared::Timeout { blocked_by, answers: told(principal, gone) }
+    }
+
+    /// Waits until the index knows everything that was in the log when this was called; `false` where that cannot be
+    /// known just now.
     async fn is_current(&self) -> bool {
-        if !self.0.store.is_shared() && self.in_touch() {
-            return true;
+        if !self.in_touch() || !self.0.store.is_shared() {
+            return self.in_touch();
         }
-        match self.newest_head().await.filter(|_| self.in_touch()) {
-            Some(position) => {
-                self.reached(position).await;
-                *self.0.clearance.applied.borrow() >= position
-            }
-            None => {
-                self.0.host.sleep(LISTEN_AGAIN).await;
-                false
-            }
-        }
+        let Some(position) = self.newest_head().await else { return false };
+        self.reached(position).await;
+        *self.0.clearance.applied.borrow() >= position
     }
 
     /// What is halted, and by what, as far as `principal` may know.
@@ -415,7 +416,7 @@ impl Clearance {
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
         known.waiting.insert(number, Waiting { agent, session, gone, released: Some(released) });
-        Registered::Waiting(waiting, Registration { clearance: self, number, looks_back, gone: None })
+        Registered::Waiting(waiting, Registration { clearance: self, number, looks_back })
     }
 
     fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
@@ -483,16 +484,18 @@ impl Known {
     }
 }
 
+impl Registration<'_> {
+    /// What of all that covered it has gone.
+    fn gone(&self) -> Vec<Arc<Release>> {
+        let gone = |known: &Known| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone());
+        self.clearance.read(gone).unwrap_or_default()
+    }
+}
+
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut known = self.clearance.known.write().unwrap_or_else(PoisonError::into_inner);
         let Some(waiting) = known.waiting.remove(&self.number) else { return };
-        if let Some(gone) = &mut self.gone {
-            // What it was told when it registered again it may have been told before.
-            let new = waiting.gone.iter().filter(|release| !gone.iter().any(|known| known.id == release.id));
-            let new: Vec<_> = new.cloned().collect();
-            gone.extend(new);
-        }
         forget(&mut known.by_agent, &waiting.agent, self.number);
         if let Some(session) = &waiting.session {
             forget(&mut known.by_session, session, self.number);

@@ -200,6 +200,24 @@ async fn each_waiter_has_its_own_time() {
     assert_eq!(patient.await.unwrap().unwrap().reason, Reason::Answered);
 }
 
+/// A waiter's time is for what covers it. Whom nothing covers is cleared, however little time it brings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_nothing_covers_needs_no_time() {
+    let moot = Moot::start().await;
+    let mut engines = vec![moot.engine.clone()];
+    engines.extend(two_nodes().await.into_iter().flatten());
+    for (n, engine) in engines.iter().enumerate() {
+        let name = format!("a{n}");
+        for round in 0..50 {
+            let cleared = wait(engine, &name, Some("s1"), Duration::ZERO).await;
+            assert!(cleared.is_ok(), "round {round}: {cleared:?}");
+        }
+        ask(engine, QuestionType::Blocking, &name, None).await;
+        let halted = wait(engine, &name, None, Duration::ZERO).await;
+        assert!(matches!(halted, Err(Uncleared::Timeout { .. })), "{halted:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_denial_ends_the_wait_and_covers_its_asker_until_it_is_fetched() {
     let moot = Moot::start().await;
