@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Broken, Digest, Event, Gate, Halt, Head, Question, TokenId, chain, token::Token};
+use crate::{Broken, Digest, Event, Gate, Halt, Head, Question, Run, TokenId, chain, journal::Entry, token::Token};
 
 /// Something that the log, or a row, should not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +101,8 @@ pub enum Record {
     Question(Box<Question>),
     /// A halt's.
     Halt(Box<Halt>),
+    /// A run's, and its journal's, by key.
+    Run(Box<Run>, Vec<Entry>),
 }
 
 impl Record {
@@ -110,6 +112,10 @@ impl Record {
         match noun {
             "question" => Ok(Some(Record::Question(Box::new(Question::fold(facts)?)))),
             "halt" => Ok(Halt::fold(facts)?.map(|halt| Record::Halt(Box::new(halt)))),
+            "run" => {
+                let (run, journal) = Run::fold(facts)?;
+                Ok(Some(Record::Run(Box::new(run), journal.into_values().collect())))
+            }
             _ => Ok(Some(Record::Gate(Box::new(Gate::fold(facts)?)))),
         }
     }
@@ -124,6 +130,10 @@ impl Record {
             }
             Record::Question(question) => vec![question.text],
             Record::Halt(_) => Vec::new(),
+            Record::Run(run, journal) => {
+                let output = run.ending().and_then(|ending| ending.output);
+                run.start.input.into_iter().chain(output).chain(journal.iter().filter_map(Entry::result)).collect()
+            }
         }
     }
 
@@ -132,6 +142,7 @@ impl Record {
             Record::Gate(_) => "gate",
             Record::Question(_) => "question",
             Record::Halt(_) => "halt",
+            Record::Run(..) => "run",
         }
     }
 }
@@ -166,6 +177,9 @@ impl fmt::Display for Record {
             Record::Halt(halt) => {
                 let lifted = halt.lifted.as_ref().map_or("standing".to_owned(), |by| format!("lifted by {}", by.by));
                 write!(f, "{lifted}, {} events", halt.seq)
+            }
+            Record::Run(run, journal) => {
+                write!(f, "{}, claim {}, {} steps, {} events", run.status(), run.epoch, journal.len(), run.seq)
             }
         }
     }

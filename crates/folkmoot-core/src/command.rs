@@ -1,12 +1,16 @@
 //! Commands: what somebody wants done, and which rows must be read to judge it.
 
+use std::time::Duration;
+
 use crate::{
-    CommandId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId, RunId, TokenId,
+    CommandId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId, RunId, SessionId, Timestamp,
+    TokenId,
     clearance::Others,
     gate::{Amendment, Extension, Opening, Policy, Verdict},
     halt::Raising,
+    journal::{Entry, Fence, Key, Recording},
     question::{self, Asking, Closing},
-    run::Run,
+    run::{Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
 };
 
@@ -114,6 +118,56 @@ pub enum Action {
         /// Which one.
         halt: HaltId,
     },
+    /// Starts a run.
+    StartRun(Box<Starting>),
+    /// A worker takes a run.
+    Claim(Claiming),
+    /// Writes to a run's journal.
+    Record(Box<Recording>),
+    /// A worker has nothing to do for a run.
+    Park(Parking),
+    /// A run's timer came round.
+    Wake {
+        /// Which one.
+        run: RunId,
+    },
+    /// A worker cannot go on with a run.
+    Stop(Stopping),
+    /// A run reached its end.
+    EndRun {
+        /// Which one.
+        run: RunId,
+        /// Why it may be said.
+        fence: Fence,
+        /// How.
+        conclusion: Conclusion,
+    },
+    /// Ends a run, in any state.
+    CancelRun {
+        /// Which one.
+        run: RunId,
+        /// Why.
+        reason: String,
+    },
+    /// Lets a run that stopped go on.
+    ResumeRun {
+        /// Which one.
+        run: RunId,
+    },
+    /// A node lives.
+    Heartbeat {
+        /// Which one.
+        node: Name,
+        /// For so much longer.
+        span: Duration,
+        /// No other node can live: the database is this one's alone.
+        alone: bool,
+    },
+    /// A node ends, and lets go of its runs.
+    Leave {
+        /// Which one.
+        node: Name,
+    },
     /// Makes a token.
     Mint(Minting),
     /// Ends a token.
@@ -136,8 +190,14 @@ pub struct Needs<'a> {
     pub question: Option<&'a QuestionId>,
     /// This halt, and whether anything else holds what it holds.
     pub halt: Option<&'a HaltId>,
-    /// This run.
+    /// This run, with its wake-ups, whether its node lives, and whether its parent is over.
     pub run: Option<&'a RunId>,
+    /// All that is still open of that run.
+    pub open: bool,
+    /// This line of that run's journal.
+    pub entry: Option<&'a Key>,
+    /// Whether something holds each of these agents in this session.
+    pub held: Option<(&'a [Name], &'a SessionId)>,
     /// The principal of this name.
     pub principal: Option<&'a Name>,
     /// This token.
@@ -161,6 +221,20 @@ pub struct Loaded {
     pub others: Others,
     /// The run.
     pub run: Option<Run>,
+    /// How often something has changed for it.
+    pub wakes: u64,
+    /// Until when the node that holds it is known to live.
+    pub alive_until: Option<Timestamp>,
+    /// Whether the run that started it is over.
+    pub parent_over: bool,
+    /// Its gates that wait.
+    pub open_gates: Vec<Gate>,
+    /// Its questions that wait, each with whether anything but this run's questions holds what it holds.
+    pub open_questions: Vec<(Question, Others)>,
+    /// The line of its journal.
+    pub entry: Option<Entry>,
+    /// Of the agents that were asked about, whether one is held by nothing.
+    pub free: bool,
     /// The principal.
     pub principal: Option<Principal>,
     /// The token.
@@ -183,7 +257,19 @@ impl Command {
             Action::Decide(verdict) => Needs { gate: Some(&verdict.gate), ..none },
             Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
             Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
-            Action::Ask { .. } | Action::Raise(_) => none,
+            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), ..none },
+            Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
+            Action::StartRun(starting) => Needs { run: Some(&starting.id), ..none },
+            Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), open: true, ..none },
+            Action::Record(recording) => Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), ..none },
+            Action::Park(parking) => {
+                let held = (!parking.held.is_empty()).then_some((parking.held.as_slice(), &parking.session_id));
+                Needs { run: Some(&parking.run), held, ..none }
+            }
+            Action::Wake { run } | Action::Stop(Stopping { run, .. }) | Action::ResumeRun { run } => {
+                Needs { run: Some(run), ..none }
+            }
+            Action::EndRun { run, .. } | Action::CancelRun { run, .. } => Needs { run: Some(run), open: true, ..none },
             Action::Close(Closing { question, .. }) | Action::Fetch { question } | Action::Lapse { question } => {
                 Needs { question: Some(question), ..none }
             }

@@ -1,9 +1,12 @@
 //! All that one command writes, in one transaction or not at all.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Digest, Fact, Gate, GateId, Halt, Question, QuestionId, Refusal, RunId, Timestamp, run::Run, token::Token,
+    Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Refusal, Run, RunId, Timestamp, clearance::Target,
+    journal::Entry, run, token::Token,
 };
 
 /// What the rules say to a command.
@@ -27,7 +30,7 @@ pub struct Commit {
     /// Whom to tell.
     pub outbox: Vec<Delivery>,
     /// Runs for which something has changed: their `wakes` counter goes up.
-    pub wakes: Vec<RunId>,
+    pub wakes: Vec<Wake>,
     /// What the caller gets, also when it asks again with the same idempotency key.
     pub outcome: Outcome,
 }
@@ -49,6 +52,23 @@ pub enum Outcome {
     Halt(Box<Halt>),
     /// The token as it now is.
     Token(Token),
+    /// The run as it now is.
+    Run(Box<Run>),
+    /// The line of a journal as it now is.
+    Entry(Box<Entry>),
+    /// A run was not parked, because something has changed for it; the wake-ups that it has had.
+    Awake(u64),
+}
+
+/// For which runs something has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// This one.
+    Run(RunId),
+    /// Those that wait for clearance, and that this kept from it.
+    Held(Target),
+    /// Those that this run started.
+    Children(RunId),
 }
 
 /// One row to write.
@@ -62,8 +82,21 @@ pub enum Row {
     Halt(Box<Halt>),
     /// Content, under its digest; writing what is there changes nothing.
     Artifact(Artifact),
-    /// A new run, and its session.
-    Run(Run),
+    /// A new or a changed run; its session with it if that is new.
+    Run(Box<Run>),
+    /// A line of a run's journal.
+    Entry(RunId, Box<Entry>),
+    /// A node lives until then; where it is alone, no other does.
+    Node {
+        /// Which one.
+        node: Name,
+        /// Until when.
+        until: Timestamp,
+        /// No other node lives.
+        alone: bool,
+    },
+    /// A node has ended.
+    NodeGone(Name),
     /// A session that a gate, question or halt names.
     Session(crate::SessionId, Timestamp),
     /// A new token and its secret's hash; the principal with it if it is new.
@@ -95,14 +128,17 @@ pub enum Subject {
     Gate(GateId),
     /// A question: its timeout, or the next reminder.
     Question(QuestionId),
+    /// A run: the end of its first sleep.
+    Run(RunId),
 }
 
 impl Subject {
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
+    /// Which timer it has: the same as its stream. Whoever starts a run chooses its id, which could be a gate's.
+    pub fn key(&self) -> Cow<'_, str> {
         match self {
-            Subject::Gate(id) => id.as_str(),
-            Subject::Question(id) => id.as_str(),
+            Subject::Gate(id) => id.as_str().into(),
+            Subject::Question(id) => id.as_str().into(),
+            Subject::Run(id) => run::stream(id).into(),
         }
     }
 }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use amend::Amendment;
 pub(crate) use amend::amend;
-pub(crate) use cancel::cancel;
+pub(crate) use cancel::{cancel, withdraw};
 pub use check::{AutoApproved, Check, GateConfig};
 pub use content::{ArtifactRef, Content};
 pub use decide::Verdict;

@@ -6,12 +6,13 @@ use serde::Serialize;
 
 mod halts;
 mod questions;
+mod runs;
 
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp,
+    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake,
     gate::{self, GateEvent, Opening, State, Verdict},
-    run::{Run, RunKind},
+    run::{self, Limits, RunKind, Start},
     token::{self, Token},
 };
 
@@ -73,7 +74,7 @@ impl Case<'_> {
                         commit.rows.extend(edited.map(|bytes| Row::Artifact(Artifact::new(bytes))));
                         Ok(commit)
                     }
-                    Err(refusal) => Err(self.record(gate, verdict, refusal)),
+                    Err(refusal) => Err(self.refused_on_gate(gate, verdict, refusal)),
                 }
             }
             Action::Extend(extension) => {
@@ -89,12 +90,32 @@ impl Case<'_> {
                 Ok(self.happens(gate, &event))
             }
             Action::Expire { gate: id } => Ok(self.expire(id, loaded.gate)),
-            Action::Ask { asking, usual } => self.ask(asking, usual),
+            Action::Ask { asking, usual } => {
+                let by = self.principal("ask")?;
+                if let (Some(id), None) = (&asking.run_id, &loaded.run) {
+                    return Err(Refusal::UnknownRun { run: id.clone() }.into());
+                }
+                self.ask_as(by, asking, usual, loaded.run.as_ref())
+            }
             Action::Close(closing) => self.close(closing, loaded),
             Action::Fetch { question } => self.fetch(question, loaded),
             Action::Lapse { question } => Ok(self.lapse(question, loaded)),
             Action::Raise(raising) => self.raise(raising),
             Action::Lift { halt } => self.lift(halt, loaded),
+            Action::StartRun(starting) => self.start_run(starting, &loaded),
+            Action::Claim(claiming) => self.claim(claiming, loaded),
+            Action::Record(recording) => self.record(recording, loaded),
+            Action::Park(parking) => self.park(parking, loaded),
+            Action::Wake { run } => Ok(self.wake(run, loaded.run)),
+            Action::Stop(stopping) => self.stop(stopping, loaded),
+            Action::EndRun { run, fence, conclusion } => self.end_run(run, *fence, conclusion, loaded),
+            Action::CancelRun { run, reason } => self.cancel_run(run, reason, loaded),
+            Action::ResumeRun { run } => self.resume_run(run, loaded),
+            Action::Heartbeat { node, span, alone } => {
+                let node = Row::Node { node: node.clone(), until: self.now.plus(*span), alone: *alone };
+                Ok(Commit { rows: vec![node], ..Commit::default() })
+            }
+            Action::Leave { node } => Ok(Commit { rows: vec![Row::NodeGone(node.clone())], ..Commit::default() }),
             Action::Mint(minting) => {
                 let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
@@ -127,23 +148,25 @@ impl Case<'_> {
         }
         let mut gate = gate.as_ref().clone();
         if let (Some(run_id), None) = (&opening.run_id, &loaded.run) {
-            let session_id = gate
-                .session_id
-                .clone()
-                .unwrap_or_else(|| run_id.as_str().parse().expect("what names a run can name its session"));
+            let session_id = gate.session_id.clone().unwrap_or_else(|| run::own_session(run_id));
             gate.session_id = Some(session_id.clone());
             gate.initiator = Some(gate.requested_by.clone());
-            let kind = RunKind::External;
-            let run =
-                Run { id: run_id.clone(), kind, session_id, initiator: self.command.by.name(), started_at: self.now };
-            commit.events.push(self.fact(
-                &format!("run:{run_id}"),
-                1,
-                "run.started",
-                json(&run),
-                gate.session_id.as_ref(),
+            commit.merge(self.starts(
+                Start {
+                    id: run_id.clone(),
+                    kind: RunKind::External,
+                    title: String::new(),
+                    workflow: None,
+                    session_id,
+                    initiator: gate.requested_by.clone(),
+                    role: self.principal("open a gate")?.role,
+                    parent: None,
+                    input: None,
+                    limits: Limits::default(),
+                    started_at: self.now,
+                },
+                None,
             ));
-            commit.rows.push(Row::Run(run));
         } else if let Some(session) = &gate.session_id {
             commit.rows.push(Row::Session(session.clone(), self.now));
         }
@@ -184,9 +207,10 @@ impl Case<'_> {
         gate.apply(event).expect("an event that the rules just allowed applies");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
         let (timers, wakes) = match &gate.state {
-            State::Closed(_) => {
-                (vec![TimerChange::Clear(Subject::Gate(gate.id.clone()))], gate.run_id.iter().cloned().collect())
-            }
+            State::Closed(_) => (
+                vec![TimerChange::Clear(Subject::Gate(gate.id.clone()))],
+                gate.run_id.iter().cloned().map(Wake::Run).collect(),
+            ),
             State::Pending { .. } if gate.deadline == stood => (Vec::new(), Vec::new()),
             State::Pending { .. } => {
                 (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(Subject::Gate(gate.id.clone())))], Vec::new())
@@ -202,7 +226,7 @@ impl Case<'_> {
         }
     }
 
-    fn record(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> No {
+    fn refused_on_gate(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> No {
         let event = GateEvent::Refused {
             requested_by: gate.requested_by.clone(),
             attempted: verdict.choice,
@@ -245,14 +269,14 @@ impl Case<'_> {
         &self,
         stream: &str,
         stream_seq: u64,
-        kind: &'static str,
+        kind: impl Into<Cow<'static, str>>,
         payload: String,
         session: Option<&SessionId>,
     ) -> Fact {
         Fact {
             stream: stream.into(),
             stream_seq,
-            kind: Cow::Borrowed(kind),
+            kind: kind.into(),
             version: gate::VERSION,
             actor: self.command.by.name(),
             on_behalf_of: on_behalf_of(&self.command.action),
@@ -286,13 +310,15 @@ impl Case<'_> {
 impl Principal {
     /// Whether this principal may know of the gate: agents see their own.
     pub fn may_see(&self, gate: &Gate) -> bool {
-        self.role.sees_everything() || gate.requested_by == self.name
+        let own = gate.requested_by == self.name || gate.initiator.as_ref() == Some(&self.name);
+        self.role.sees_everything() || own
     }
 }
 
 fn on_behalf_of(action: &Action) -> Option<Name> {
     match action {
         Action::Open { opening, .. } => opening.on_behalf_of.clone(),
+        Action::Record(recording) => recording.entry.agent_id.clone(),
         Action::Amend { .. }
         | Action::Ask { .. }
         | Action::Close(_)
@@ -304,6 +330,16 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::Extend(_)
         | Action::Cancel { .. }
         | Action::Expire { .. }
+        | Action::StartRun(_)
+        | Action::Claim(_)
+        | Action::Park(_)
+        | Action::Wake { .. }
+        | Action::Stop(_)
+        | Action::EndRun { .. }
+        | Action::CancelRun { .. }
+        | Action::ResumeRun { .. }
+        | Action::Heartbeat { .. }
+        | Action::Leave { .. }
         | Action::Mint(_)
         | Action::Revoke { .. } => None,
     }

@@ -5,7 +5,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Refusal};
+use crate::{Name, Refusal, run};
 
 /// A person, agent or service. A name has one role.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ const RESERVED: [&str; 4] = ["auto", "system", "timer", "timeout"];
 /// Refuses a name under which the log records what no principal did.
 pub fn check_name(field: &'static str, name: &Name) -> Result<(), Refusal> {
     let lower = name.as_str().to_ascii_lowercase();
-    if RESERVED.contains(&lower.as_str()) || lower.starts_with("ai:") {
+    if RESERVED.contains(&lower.as_str()) || ["ai:", run::SPEAKER].iter().any(|prefix| lower.starts_with(prefix)) {
         return Err(Refusal::invalid(field, format!("{name:?} is reserved; choose another")));
     }
     Ok(())

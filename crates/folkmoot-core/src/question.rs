@@ -28,15 +28,15 @@ use serde_json::Value;
 
 pub use ask::Asking;
 pub(crate) use ask::ask;
-pub(crate) use close::close;
 pub use close::{Close, Closing};
+pub(crate) use close::{close, withdraw};
 pub use event::{QuestionEvent, RefusedAttempt};
 pub(crate) use fetch::fetch;
 pub(crate) use lapse::lapse;
 pub use policy::{Policy, Usual};
 
 use crate::{
-    Deadline, Digest, Hold, HoldId, Name, Principal, QuestionId, Refusal, Scope, SessionId, Timeout, Timestamp,
+    Deadline, Digest, Hold, HoldId, Name, Principal, QuestionId, Refusal, RunId, Scope, SessionId, Timeout, Timestamp,
 };
 
 /// A question as its row holds it: nothing but the fold of its events.
@@ -46,6 +46,9 @@ pub struct Question {
     pub id: QuestionId,
     /// The agent that asks.
     pub agent_id: Name,
+    /// The run for which it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     /// The session it works in, where there is one.
     pub session_id: Option<SessionId>,
     /// What sort of question.

@@ -1,10 +1,12 @@
 //! The rules say no. Expected, shown to the caller, never logged as a fault.
 
 use crate::{
-    Deadline, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, TokenId,
+    Deadline, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId,
     gate::{Choice, Decision},
     halt::Lifting,
+    journal::Key,
     question::{Closure, QuestionType},
+    run::Status,
 };
 
 /// Why a command was refused, and what to do about it.
@@ -77,6 +79,33 @@ pub enum Refusal {
     UnknownHalt { halt: HaltId },
     #[error("halt {halt} was already lifted by {} at {}", .lifting.by, .lifting.at)]
     HaltLifted { halt: HaltId, lifting: Lifting },
+    #[error("there is no run {run}; `folkmoot runs` shows those you can see")]
+    UnknownRun { run: RunId },
+    #[error("there is already a run {run}; leave the id out, or choose another")]
+    RunExists { run: RunId },
+    #[error("run {run} is over: it was {status} at {at}; start another")]
+    RunEnded { run: RunId, status: Status, at: Timestamp },
+    #[error(
+        "run {run} waits, and goes on by itself when what it waits for is decided; `folkmoot show {run}` says what"
+    )]
+    RunWaits { run: RunId },
+    #[error("run {run} is executed by somebody else's agent, not by Folkmoot: tell that agent to go on")]
+    NotOurs { run: RunId },
+    #[error("run {run} is executed by Folkmoot: only its own workflow records its steps and its end")]
+    NotYours { run: RunId },
+    #[error("run {run} is not ready to be worked on, or somebody else works on it")]
+    NotReady { run: RunId },
+    #[error("run {run} was taken over: this was claim {epoch}, and the one that counts is {current}")]
+    LeaseLost { run: RunId, epoch: u64, current: u64 },
+    #[error("step {key:?} of run {run} is recorded already, with another result; results never change")]
+    StepRecorded { run: RunId, key: Key },
+    #[error(
+        "this run was started by another version of its workflow: step {key:?} {differs}; use the version that started \
+         it, or register the new code under a new version"
+    )]
+    Changed { run: RunId, key: Key, differs: String },
+    #[error("run {run} has used up its {limit} {what}; start it with a higher limit")]
+    LimitExceeded { run: RunId, what: &'static str, limit: u64 },
     #[error("{field} {problem}")]
     Invalid { field: &'static str, problem: String },
 }
@@ -121,6 +150,17 @@ impl Refusal {
             Refusal::HaltsAsker { .. } => "halts_asker",
             Refusal::UnknownHalt { .. } => "unknown_halt",
             Refusal::HaltLifted { .. } => "halt_lifted",
+            Refusal::UnknownRun { .. } => "unknown_run",
+            Refusal::RunExists { .. } => "run_exists",
+            Refusal::RunEnded { .. } => "run_ended",
+            Refusal::RunWaits { .. } => "run_waits",
+            Refusal::NotOurs { .. } => "not_ours",
+            Refusal::NotYours { .. } => "not_yours",
+            Refusal::NotReady { .. } => "not_ready",
+            Refusal::LeaseLost { .. } => "lease_lost",
+            Refusal::StepRecorded { .. } => "step_recorded",
+            Refusal::Changed { .. } => "workflow_changed",
+            Refusal::LimitExceeded { .. } => "limit_exceeded",
             Refusal::Invalid { .. } => "invalid",
         }
     }

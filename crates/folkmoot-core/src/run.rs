@@ -1,28 +1,241 @@
-//! A run, as far as gates need one: what cannot pass, and who started it.
+//! A run: one durable execution of a workflow, or of somebody else's agent.
+//!
+//! ```text
+//!   start ─▶ Pending ──claim──▶ Running ──park──▶ Parked ──wake, claim──▶ Running
+//!               ▲                 │ ▲                │
+//!               │                 │ └─claim (its node died)
+//!               └─resume─ Stopped ◀─stop─┘           │
+//!   every state but Ended ──end · cancel──▶ Ended: completed · failed · cancelled
+//!   start ─▶ Outside (somebody else executes it) ──end · cancel──▶ Ended
+//! ```
+//!
+//! An ended run never changes, and whatever of it was still waiting has been closed with it. Each claim has a higher
+//! epoch than the one before, and whoever writes for a run names its epoch: so a node that lost a run cannot write for
+//! it. Nothing here passes a gate: a parked run is claimed only after something that it waits for has changed.
+
+mod cancel;
+mod claim;
+mod end;
+mod event;
+mod limits;
+mod park;
+mod resume;
+mod start;
+mod stop;
+#[cfg(test)]
+mod tests;
+mod workflow;
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, RunId, SessionId, Timestamp};
+pub(crate) use cancel::cancel;
+pub use claim::Claiming;
+pub(crate) use claim::claim;
+pub(crate) use end::end;
+pub use end::{Conclusion, Ending};
+pub use event::RunEvent;
+pub use limits::Limits;
+pub use park::Parking;
+pub(crate) use park::park;
+pub(crate) use resume::resume;
+pub use start::{Start, Starting};
+pub(crate) use start::{own_session, start, start_child};
+pub use stop::Stopping;
+pub(crate) use stop::stop;
+pub use workflow::{BadWorkflowName, WorkflowName};
 
-/// One durable execution of a workflow; here always somebody else's agent.
+use crate::{Deadline, Name, Principal, Refusal, Role, RunId, SessionId, Timestamp};
+
+/// A run as its row holds it: nothing but the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// As its starter calls it.
-    pub id: RunId,
-    /// What executes.
-    pub kind: RunKind,
-    /// Each run has exactly one.
-    pub session_id: SessionId,
-    /// Who started it.
-    pub initiator: Name,
-    /// When.
-    pub started_at: Timestamp,
+    /// What never changes.
+    pub start: Start,
+    /// Where it is in its life.
+    pub state: State,
+    /// Counts its claims. Whoever writes for it names this number.
+    pub epoch: u64,
+    /// How many entries its journal has.
+    pub steps: u32,
+    /// How many bytes the results in its journal have.
+    pub journal_bytes: u64,
+    /// How long it has been worked on; while it is parked its clock stands still.
+    pub active_micros: u64,
+    /// When its stream had its last event.
+    pub moved_at: Timestamp,
+    /// How many events its stream has.
+    pub seq: u64,
+}
+
+/// Where a run is in its life.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// No worker has taken it yet.
+    Pending,
+    /// Somebody else's agent executes it; it has no worker.
+    Outside,
+    /// A worker executes it.
+    Running {
+        /// The worker's node.
+        node: Name,
+        /// When that node claimed it.
+        since: Timestamp,
+    },
+    /// Every branch waits for something, and nobody works on it.
+    Parked(Parked),
+    /// It cannot go on until somebody has looked at it.
+    Stopped {
+        /// Which sort of problem.
+        code: String,
+        /// What happened, and what to do.
+        message: String,
+    },
+    /// It is over, for good.
+    Ended(Ending),
+}
+
+/// How a run waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    /// The wake-ups that it had had; one more, and a worker looks at it.
+    pub wakes: u64,
+    /// When the first of its sleeps is over.
+    pub due: Deadline,
+    /// The agents that wait for clearance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<Name>,
 }
 
 vocabulary! {
-    /// What a run executes. Our own kinds come with the workflows.
+    /// What a run executes. Debates, plans and tasks come with their workflows.
     pub enum RunKind {
         /// Somebody else's agent.
         External = "external",
+        /// A workflow that a program registered.
+        Custom = "custom",
     }
+}
+
+vocabulary! {
+    /// Where a run is in its life, in one word.
+    pub enum Status {
+        /// No worker has taken it yet.
+        Pending = "pending",
+        /// It is worked on.
+        Running = "running",
+        /// It waits, and nobody works on it.
+        Parked = "parked",
+        /// Somebody must look at it.
+        Stopped = "stopped",
+        /// It reached its end.
+        Completed = "completed",
+        /// It ended with an error.
+        Failed = "failed",
+        /// Somebody ended it.
+        Cancelled = "cancelled",
+    }
+}
+
+impl Run {
+    /// The one word for where it is.
+    pub fn status(&self) -> Status {
+        match &self.state {
+            State::Pending => Status::Pending,
+            State::Outside | State::Running { .. } => Status::Running,
+            State::Parked(_) => Status::Parked,
+            State::Stopped { .. } => Status::Stopped,
+            State::Ended(ending) => ending.status(),
+        }
+    }
+
+    /// How it ended, once it has.
+    pub fn ending(&self) -> Option<&Ending> {
+        match &self.state {
+            State::Ended(ending) => Some(ending),
+            State::Pending | State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => None,
+        }
+    }
+
+    /// How long it has been worked on by `now`.
+    pub fn active(&self, now: Timestamp) -> Duration {
+        let current = match &self.state {
+            State::Running { since, .. } => micros_between(*since, now),
+            State::Pending | State::Outside | State::Parked(_) | State::Stopped { .. } | State::Ended(_) => 0,
+        };
+        Duration::from_micros(self.active_micros.saturating_add(current))
+    }
+
+    /// Under which name it opens gates and asks: the workflow's, with the rights of whoever started it.
+    pub fn speaker(&self) -> Principal {
+        let name = match &self.start.workflow {
+            Some(workflow) => format!("{SPEAKER}{workflow}").parse().expect("a workflow's name fits into a name"),
+            None => self.start.initiator.clone(),
+        };
+        Principal::new(name, self.start.role)
+    }
+
+    /// Whether this principal may know of it: agents see their own.
+    pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
+        principal.role.sees_everything() || self.start.initiator == principal.name
+    }
+
+    /// Refuses whoever writes for a run that is no longer theirs.
+    pub(crate) fn must_be_held(&self, epoch: u64) -> Result<(), Refusal> {
+        match &self.state {
+            State::Ended(ending) => Err(self.is_over(ending)),
+            State::Running { .. } if self.epoch == epoch => Ok(()),
+            State::Pending | State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => {
+                Err(Refusal::LeaseLost { run: self.start.id.clone(), epoch, current: self.epoch })
+            }
+        }
+    }
+
+    /// Refuses to touch a run that is over.
+    pub(crate) fn must_go_on(&self) -> Result<(), Refusal> {
+        self.ending().map_or(Ok(()), |ending| Err(self.is_over(ending)))
+    }
+
+    fn is_over(&self, ending: &Ending) -> Refusal {
+        Refusal::RunEnded { run: self.start.id.clone(), status: ending.status(), at: ending.at }
+    }
+
+    /// Refuses to attach something to a run that is over, is another's, or belongs to another session.
+    pub(crate) fn must_take(&self, by: &Principal, session: Option<&SessionId>) -> Result<(), Refusal> {
+        let Start { id, initiator, session_id, .. } = &self.start;
+        if by.role == Role::Agent && *initiator != by.name && self.speaker().name != by.name {
+            return Err(Refusal::NotYourRun { run: id.clone() });
+        }
+        self.must_go_on()?;
+        match session {
+            Some(session) if session != session_id => {
+                let problem = format!("is {session}, but run {id} belongs to session {session_id}");
+                Err(Refusal::invalid("session_id", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses whoever did not start a run, and is no reviewer of it.
+    pub(crate) fn must_be_theirs(&self, by: &Principal, verb: &'static str) -> Result<(), Refusal> {
+        match by.role {
+            Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb }),
+            Role::Agent if self.start.initiator != by.name => Err(Refusal::UnknownRun { run: self.start.id.clone() }),
+            Role::Agent | Role::Reviewer | Role::Admin => Ok(()),
+        }
+    }
+}
+
+/// What every workflow's name as a requester begins with.
+pub(crate) const SPEAKER: &str = "workflow:";
+
+pub(crate) fn micros_between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.as_micros().saturating_sub(from.as_micros())).unwrap_or(0)
+}
+
+/// The stream of a run's events.
+pub fn stream(run: &RunId) -> String {
+    format!("run:{run}")
 }

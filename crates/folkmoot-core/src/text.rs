@@ -75,3 +75,12 @@ pub fn check_filled(field: &'static str, text: &str, bytes_max: usize) -> Result
     }
     check(field, text, bytes_max)
 }
+
+/// The text, cut to so many bytes, without what PostgreSQL cannot store: for what must be recorded whatever it says.
+pub fn shortened(text: &str, bytes_max: usize) -> String {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].replace('\0', "\u{fffd}")
+}

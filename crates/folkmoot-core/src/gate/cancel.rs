@@ -1,17 +1,22 @@
 //! Withdrawing a gate. Its run does not pass.
 
 use super::{Decision, DecisionWord, Gate, GateEvent, Next};
-use crate::{Principal, Refusal, Timestamp, text};
+use crate::{Name, Principal, Refusal, Timestamp, text};
 
 /// Judges a withdrawal.
 pub(crate) fn cancel(gate: &Gate, reason: &str, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
     gate.must_be_open(now)?;
     gate.must_be_theirs(by, "cancel")?;
     text::check("reason", reason, text::REASON_BYTES_MAX)?;
-    Ok(gate.closes(Decision {
+    Ok(withdraw(gate, reason, by.name.clone(), now))
+}
+
+/// The withdrawal of a gate that waits.
+pub(crate) fn withdraw(gate: &Gate, reason: &str, by: Name, now: Timestamp) -> GateEvent {
+    gate.closes(Decision {
         request_id: gate.id.clone(),
         decision: DecisionWord::Cancelled,
-        reviewer: by.name.clone(),
+        reviewer: by,
         reason: reason.to_owned(),
         feedback: None,
         edited: None,
@@ -20,5 +25,5 @@ pub(crate) fn cancel(gate: &Gate, reason: &str, by: &Principal, now: Timestamp) 
         revision: gate.revision,
         outcome: Next::Stop,
         votes: Vec::new(),
-    }))
+    })
 }

@@ -63,7 +63,9 @@ pub(crate) fn open(
     if by.role == Role::Viewer {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "open a gate" });
     }
-    check_run(opening, by, run)?;
+    if let Some(run) = run {
+        run.must_take(by, opening.session_id.as_ref())?;
+    }
     let resolved = policy.resolve(opening, by, run)?;
     let content = content(opening, &resolved)?;
     let digest = content.digest(&opening.summary);
@@ -83,7 +85,7 @@ pub(crate) fn open(
     Ok(GateEvent::Opened(Box::new(Gate {
         id: opening.id.clone(),
         run_id: opening.run_id.clone(),
-        session_id: run.map(|run| run.session_id.clone()).or_else(|| opening.session_id.clone()),
+        session_id: run.map(|run| run.start.session_id.clone()).or_else(|| opening.session_id.clone()),
         content,
         gate_type: GateType::Human,
         mode: Mode::Gate,
@@ -93,7 +95,7 @@ pub(crate) fn open(
         },
         requested_by: by.name.clone(),
         on_behalf_of: opening.on_behalf_of.clone(),
-        initiator: run.map(|run| run.initiator.clone()),
+        initiator: run.map(|run| run.start.initiator.clone()),
         self_review: resolved.self_review,
         requested_at: now,
         timeout: resolved.timeout,
@@ -115,20 +117,6 @@ pub(crate) fn ask_once(opened: &Gate, twin: &Gate) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::DedupeConflict { gate: twin.id.clone() })
-}
-
-fn check_run(opening: &Opening, by: &Principal, run: Option<&Run>) -> Result<(), Refusal> {
-    let Some(run) = run else { return Ok(()) };
-    if by.role == Role::Agent && run.initiator != by.name {
-        return Err(Refusal::NotYourRun { run: run.id.clone() });
-    }
-    match &opening.session_id {
-        Some(session) if *session != run.session_id => {
-            let problem = format!("is {session}, but run {} belongs to session {}", run.id, run.session_id);
-            Err(Refusal::invalid("session_id", problem))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn content(opening: &Opening, resolved: &Resolved) -> Result<Content, Refusal> {

@@ -86,13 +86,14 @@ impl Policy {
         if by.role == Role::Agent {
             self.refuse_weaker(&resolved, usual)?;
         }
-        if resolved.on_timeout == OnTimeout::Retry {
+        let ours = run.is_some_and(|run| run.start.workflow.is_some() && run.speaker().name == by.name);
+        if resolved.on_timeout == OnTimeout::Retry && !ours {
             let problem = "`retry` is only for Folkmoot's own runs; open another gate when this one has timed out";
             return Err(Refusal::invalid("on_timeout", problem));
         }
         check_timeout(resolved.timeout)?;
         // Of those who are named, whoever asks or is asked for will be refused: they make no quorum reachable.
-        let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.initiator);
+        let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.start.initiator);
         let involved = [Some(&by.name), opening.on_behalf_of.as_ref(), denied];
         let free = resolved.reviewers.iter().filter(|name| !involved.contains(&Some(name))).count();
         let people = (!resolved.reviewers.is_empty()).then_some(free);

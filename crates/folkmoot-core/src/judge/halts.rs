@@ -1,6 +1,6 @@
 //! What is written when a halt is raised or lifted.
 
-use super::{Case, No};
+use super::{Case, No, questions::released};
 use crate::{
     Commit, Fact, Halt, HaltId, Loaded, Name, Outcome, Refusal, Row,
     clearance::Others,
@@ -41,7 +41,8 @@ impl Case<'_> {
                 let mut events = vec![self.on(&halt, &event)];
                 events.extend(self.told(&mut halt, Some(&before), loaded.others));
                 let rows = vec![Row::Halt(Box::new(halt.clone()))];
-                Ok(Commit { rows, events, outcome: Outcome::Halt(Box::new(halt)), ..Commit::default() })
+                let wakes = released(before.hold().as_ref(), halt.hold().as_ref());
+                Ok(Commit { rows, events, wakes, outcome: Outcome::Halt(Box::new(halt)), ..Commit::default() })
             }
             Err(refusal) => {
                 let event = attempt("lift", &halt.raised_by, &refusal);

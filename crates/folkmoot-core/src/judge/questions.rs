@@ -2,17 +2,22 @@
 
 use super::{Case, No};
 use crate::{
-    Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Question, QuestionId, Refusal, Row, Subject, Timer,
-    TimerChange,
-    clearance::Others,
+    Actor, Artifact, Commit, Deadline, Fact, Hold, Loaded, Outcome, Principal, Question, QuestionId, Refusal, Row, Run,
+    Subject, Timer, TimerChange, Wake,
+    clearance::{Others, Target},
     halt::notices,
     question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, Usual},
 };
 
 impl Case<'_> {
-    pub(super) fn ask(&self, asking: &Asking, usual: &Usual) -> Result<Commit, No> {
-        let by = self.principal("ask")?;
-        let event = question::ask(asking, by, usual, self.now)?;
+    pub(super) fn ask_as(
+        &self,
+        by: &Principal,
+        asking: &Asking,
+        usual: &Usual,
+        run: Option<&Run>,
+    ) -> Result<Commit, No> {
+        let event = question::ask(asking, by, usual, run, self.now)?;
         let QuestionEvent::Asked(question) = &event else { unreachable!("an asking asks") };
         let mut question = question.as_ref().clone();
         let mut events = vec![self.about(&question, &event)];
@@ -59,7 +64,7 @@ impl Case<'_> {
     }
 
     /// Everything that follows from one event on a question that was asked.
-    fn moves(&self, mut question: Question, event: &QuestionEvent, others: Others) -> Commit {
+    pub(super) fn moves(&self, mut question: Question, event: &QuestionEvent, others: Others) -> Commit {
         let before = question.clone();
         question.apply(event).expect("an event that the rules just allowed applies");
         let mut events = vec![self.about(&question, event)];
@@ -67,7 +72,11 @@ impl Case<'_> {
         let subject = || TimerChange::Clear(Subject::Question(before.id.clone()));
         let moved = timer(&before) != timer(&question);
         let timers = moved.then(|| timer(&question).unwrap_or_else(subject)).into_iter().collect();
+        let closes = matches!((&before.state, &question.state), (State::Pending, State::Closed(_)));
+        let mut wakes: Vec<Wake> = before.run_id.iter().filter(|_| closes).cloned().map(Wake::Run).collect();
+        wakes.extend(released(before.hold().as_ref(), question.hold().as_ref()));
         Commit {
+            wakes,
             rows: vec![Row::Question(Box::new(question.clone()))],
             events,
             timers,
@@ -130,4 +139,10 @@ fn timer(question: &Question) -> Option<TimerChange> {
         }
         (State::Pending, Deadline::Never) | (State::Closed(_), _) => None,
     }
+}
+
+/// Those who may have waited for what a hold no longer holds.
+pub(super) fn released(before: Option<&Hold>, after: Option<&Hold>) -> Vec<Wake> {
+    let still = |target: &Target| after.is_some_and(|after| after.targets().any(|held| held == *target));
+    before.into_iter().flat_map(Hold::targets).filter(|target| !still(target)).map(Wake::Held).collect()
 }

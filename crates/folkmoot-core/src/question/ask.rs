@@ -7,7 +7,8 @@ use super::{
     policy::{check_default, check_timeout},
 };
 use crate::{
-    Digest, Name, Principal, QuestionId, Refusal, Role, Scope, SessionId, Timeout, Timestamp, principal, text,
+    Digest, Name, Principal, QuestionId, Refusal, Role, Run, RunId, Scope, SessionId, Timeout, Timestamp, principal,
+    text,
 };
 
 /// The most options that a question can offer.
@@ -22,7 +23,9 @@ pub struct Asking {
     pub id: QuestionId,
     /// The agent that asks; the asker itself unless it speaks for another.
     pub agent_id: Option<Name>,
-    /// The session it works in.
+    /// The run for which it asks, and which must exist.
+    pub run_id: Option<RunId>,
+    /// The session it works in; that of its run unless it is said.
     pub session_id: Option<SessionId>,
     /// What sort of question.
     pub question_type: QuestionType,
@@ -40,14 +43,27 @@ pub struct Asking {
     pub priority: Option<Priority>,
 }
 
-/// Judges an asking.
-pub(crate) fn ask(asking: &Asking, by: &Principal, usual: &Usual, now: Timestamp) -> Result<QuestionEvent, Refusal> {
+/// Judges an asking. `run` is the run that it names.
+pub(crate) fn ask(
+    asking: &Asking,
+    by: &Principal,
+    usual: &Usual,
+    run: Option<&Run>,
+    now: Timestamp,
+) -> Result<QuestionEvent, Refusal> {
     if by.role == Role::Viewer {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "ask" });
     }
+    if let Some(run) = run {
+        run.must_take(by, asking.session_id.as_ref())?;
+    }
+    let session_id = run.map(|run| run.start.session_id.clone()).or_else(|| asking.session_id.clone());
+    let asking = &Asking { session_id, ..asking.clone() };
     let question_type = asking.question_type;
     let agent_id = asking.agent_id.clone().unwrap_or_else(|| by.name.clone());
-    principal::check_name("agent_id", &agent_id)?;
+    if run.is_none_or(|run| run.speaker().name != agent_id) {
+        principal::check_name("agent_id", &agent_id)?;
+    }
     text::check_filled("text", &asking.text, text::SUMMARY_BYTES_MAX)?;
     let options = options(asking)?;
     let timeout = asking.timeout.unwrap_or(usual.timeout);
@@ -70,6 +86,7 @@ pub(crate) fn ask(asking: &Asking, by: &Principal, usual: &Usual, now: Timestamp
     Ok(QuestionEvent::Asked(Box::new(Question {
         id: asking.id.clone(),
         agent_id,
+        run_id: asking.run_id.clone(),
         session_id: asking.session_id.clone(),
         question_type,
         text: Digest::of(asking.text.as_bytes()),

@@ -91,6 +91,12 @@ fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), R
     }
 }
 
+/// The withdrawal of a question that waits, because its run is over.
+pub(crate) fn withdraw(question: &Question, reason: &str, by: Name, now: Timestamp) -> QuestionEvent {
+    let (status, reason) = (Status::Cancelled, reason.to_owned());
+    question.closes(Closure { status, answer: None, by, at: now, reason, fetched_at: None })
+}
+
 impl Question {
     pub(super) fn closes(&self, closure: Closure) -> QuestionEvent {
         let (asked_by, agent_id) = (self.asked_by.clone(), self.agent_id.clone());

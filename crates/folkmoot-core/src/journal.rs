@@ -1,0 +1,223 @@
+//! The journal: the recorded steps of one run, each under a stable key.
+//!
+//! ```text
+//!   ─▶ Begun ──▶ Done · Failed · Failing         a `once` step, before its effect; a step of somebody else's agent
+//!   ─▶ Failing ──▶ Begun · Done · Failed         an attempt failed, and there will be another
+//!   ─▶ Done                                      its result stands, and it is never executed again
+//!   ─▶ Waiting                                   on a gate, a question, another run, or the clock
+//! ```
+//!
+//! A result never changes. An entry that was recorded as one thing is never another: whoever replays a run with other
+//! code is refused.
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+pub use record::{Fence, NewEntry, Recording, Write};
+pub(crate) use record::{Recorded, record};
+
+use crate::{Digest, GateId, Name, QuestionId, RunId, Timestamp};
+
+/// What a step is called, the same in every execution: `draft`, `critique.2/attack`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Key(Arc<str>);
+
+/// The longest key, in bytes.
+pub const KEY_BYTES_MAX: usize = 256;
+
+/// Why a text is no key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no key of a step: use 1 to {KEY_BYTES_MAX} bytes without control characters or space at its ends")]
+pub struct BadKey(String);
+
+impl Key {
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Key {
+    type Err = BadKey;
+    fn from_str(text: &str) -> Result<Self, BadKey> {
+        let fits = (1..=KEY_BYTES_MAX).contains(&text.len());
+        if fits && text.trim() == text && !text.chars().any(char::is_control) {
+            return Ok(Self(text.into()));
+        }
+        Err(BadKey(text.chars().take(80).collect()))
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = BadKey;
+    fn try_from(text: String) -> Result<Self, BadKey> {
+        text.parse()
+    }
+}
+
+impl From<Key> for String {
+    fn from(key: Key) -> String {
+        key.0.as_ref().to_owned()
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Stable, and unique in its run.
+    pub key: Key,
+    /// What was done.
+    pub kind: EntryKind,
+    /// Which call it was in its branch of the workflow, from 1.
+    pub ordinal: u32,
+    /// Of what it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Digest>,
+    /// The agent that worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<Name>,
+    /// How far it is.
+    #[serde(flatten)]
+    pub state: EntryState,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it was first tried.
+    pub began_at: Timestamp,
+    /// When this was written.
+    pub at: Timestamp,
+}
+
+vocabulary! {
+    /// What an entry records.
+    pub enum EntryKind {
+        /// Work that may be done again if nobody knows whether it was done.
+        Step = "step",
+        /// Work that must not: its intent is recorded first.
+        Once = "once",
+        /// A gate.
+        Gate = "gate",
+        /// A question.
+        Question = "question",
+        /// A pause.
+        Sleep = "sleep",
+        /// Another run.
+        Run = "run",
+        /// Something told to the feed.
+        Event = "event",
+        /// What time it was.
+        Now = "now",
+        /// What chance said.
+        Random = "random",
+    }
+}
+
+/// How far an entry is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum EntryState {
+    /// It is about to be done, or it was done and nobody could say so.
+    Begun,
+    /// It failed, and is tried again.
+    Failing {
+        /// The last error.
+        error: StepError,
+        /// Not before this moment.
+        retry_at: Timestamp,
+    },
+    /// It is done.
+    Done {
+        /// Of its result, which is JSON and an artifact.
+        result: Digest,
+        /// The result's length.
+        bytes: u64,
+    },
+    /// It failed for good.
+    Failed {
+        /// The last error.
+        error: StepError,
+    },
+    /// Its result is elsewhere.
+    Waiting(Waits),
+}
+
+/// What an entry waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waits {
+    /// This gate.
+    Gate(GateId),
+    /// This question.
+    Question(QuestionId),
+    /// This run.
+    Run(RunId),
+    /// This moment.
+    Until(Timestamp),
+}
+
+/// Why a step failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct StepError {
+    /// Which sort of error: a retry policy looks at it.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+}
+
+impl Entry {
+    /// The length of its result.
+    pub fn bytes(&self) -> u64 {
+        match &self.state {
+            EntryState::Done { bytes, .. } => *bytes,
+            EntryState::Begun | EntryState::Failing { .. } | EntryState::Failed { .. } | EntryState::Waiting(_) => 0,
+        }
+    }
+
+    /// The digest of its result.
+    pub fn result(&self) -> Option<Digest> {
+        match &self.state {
+            EntryState::Done { result, .. } => Some(*result),
+            EntryState::Begun | EntryState::Failing { .. } | EntryState::Failed { .. } | EntryState::Waiting(_) => None,
+        }
+    }
+
+    /// What another call under the same key would do differently; an ordinal of 0 is unknown.
+    pub fn differs_from(&self, kind: EntryKind, input: Option<Digest>, ordinal: u32) -> Option<String> {
+        if self.kind != kind {
+            return Some(format!("was a {} and is now a {kind}", self.kind));
+        }
+        if self.ordinal != ordinal && ordinal != 0 {
+            return Some(format!("was call {} of its branch and is now call {ordinal}", self.ordinal));
+        }
+        (self.input != input).then(|| "was given something else".to_owned())
+    }
+
+    /// The one word for how far it is.
+    pub fn state_word(&self) -> &'static str {
+        match &self.state {
+            EntryState::Begun => "begun",
+            EntryState::Failing { .. } => "failing",
+            EntryState::Done { .. } => "done",
+            EntryState::Failed { .. } => "failed",
+            EntryState::Waiting(_) => "waiting",
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Writing to a journal.
+
+use super::{Entry, EntryKind, EntryState, Key, StepError, Waits};
+use crate::{
+    Digest, Name, Principal, Refusal, RunId, Timestamp,
+    gate::{Opening, Policy},
+    question::{Asking, Usual},
+    run::{Run, Starting, State},
+    text,
+};
+
+/// The longest result of one step, in bytes of its JSON.
+pub const RESULT_BYTES_MAX: usize = 16 << 20;
+/// The longest payload of an event that a workflow tells.
+const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
+/// Nouns whose events only Folkmoot itself tells.
+const OUR_NOUNS: [&str; 10] = ["gate", "question", "halt", "run", "step", "token", "agent", "session", "system", "log"];
+
+/// Something to be written to a journal.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Whose journal.
+    pub run: RunId,
+    /// Why it may be written.
+    pub fence: Fence,
+    /// Which line.
+    pub entry: NewEntry,
+    /// What.
+    pub write: Write,
+}
+
+/// Who may write to a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// The worker with this claim.
+    Epoch(u64),
+    /// The agent whose run it is, where it executes it itself.
+    Owner,
+}
+
+/// What does not change about a line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Stable, and unique in its run.
+    pub key: Key,
+    /// What is done.
+    pub kind: EntryKind,
+    /// Which call it is in its branch; 0 where the calls are not known.
+    pub ordinal: u32,
+    /// Of what it is given.
+    pub input: Option<Digest>,
+    /// The agent that works.
+    pub agent_id: Option<Name>,
+    /// When this attempt began.
+    pub began_at: Timestamp,
+}
+
+/// What is written to a line of a journal.
+#[derive(Clone, Debug)]
+pub enum Write {
+    /// It is about to be done.
+    Begin,
+    /// An attempt failed; the next is not before this moment.
+    Failing(StepError, Timestamp),
+    /// It is done, with this JSON.
+    Done(String),
+    /// It failed for good.
+    Failed(StepError),
+    /// It opens a gate.
+    Open {
+        /// What is asked.
+        opening: Box<Opening>,
+        /// What configuration says.
+        policy: Policy,
+        /// The bytes behind the digests of the opening's artifacts, in order.
+        contents: Vec<Vec<u8>>,
+    },
+    /// It asks.
+    Ask {
+        /// What is asked.
+        asking: Box<Asking>,
+        /// What questions of this type do.
+        usual: Usual,
+    },
+    /// It pauses for so long.
+    Sleep(std::time::Duration),
+    /// It starts another run.
+    Start(Box<Starting>),
+    /// It tells the feed something.
+    Emit {
+        /// `noun.verb`.
+        kind: String,
+        /// JSON.
+        payload: String,
+    },
+}
+
+/// What a recording comes to.
+pub(crate) enum Recorded {
+    /// It was written before, and stands.
+    Known,
+    /// This is to be written.
+    New(Entry),
+}
+
+/// Judges a recording on the line that has its key, if one has.
+pub(crate) fn record(
+    run: &Run,
+    known: Option<&Entry>,
+    recording: &Recording,
+    by: &Principal,
+    now: Timestamp,
+) -> Result<Recorded, Refusal> {
+    must_be_writer(run, recording.fence, by)?;
+    let new = &recording.entry;
+    if let Some(known) = known {
+        must_be_the_same(run, known, recording)?;
+    }
+    let state = match (&recording.write, known.map(|known| &known.state)) {
+        (Write::Begin, Some(EntryState::Begun)) if recording.fence == Fence::Owner => return Ok(Recorded::Known),
+        (Write::Begin, None | Some(EntryState::Begun | EntryState::Failing { .. })) => EntryState::Begun,
+        // What stands is told to whoever did not know of it: it need not be done.
+        (Write::Begin, Some(EntryState::Done { .. } | EntryState::Failed { .. })) => return Ok(Recorded::Known),
+        (Write::Done(result), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
+            text::check("result", result, RESULT_BYTES_MAX)?;
+            EntryState::Done { result: Digest::of(result.as_bytes()), bytes: result.len() as u64 }
+        }
+        (Write::Done(result), Some(EntryState::Done { result: stands, .. }))
+            if *stands == Digest::of(result.as_bytes()) =>
+        {
+            return Ok(Recorded::Known);
+        }
+        (Write::Failing(error, retry_at), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
+            EntryState::Failing { error: checked(error), retry_at: *retry_at }
+        }
+        (Write::Failed(error), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
+            EntryState::Failed { error: checked(error) }
+        }
+        (Write::Failed(error), Some(EntryState::Failed { error: stands })) if checked(error) == *stands => {
+            return Ok(Recorded::Known);
+        }
+        (Write::Open { opening, .. }, None) => EntryState::Waiting(Waits::Gate(opening.id.clone())),
+        (Write::Ask { asking, .. }, None) => EntryState::Waiting(Waits::Question(asking.id.clone())),
+        (Write::Sleep(span), None) => EntryState::Waiting(Waits::Until(now.plus(*span))),
+        (Write::Start(starting), None) => EntryState::Waiting(Waits::Run(starting.id.clone())),
+        (Write::Emit { kind, payload }, None) => {
+            check_event(kind, payload)?;
+            EntryState::Done { result: Digest::of(b"null"), bytes: 4 }
+        }
+        (Write::Open { .. } | Write::Ask { .. } | Write::Sleep(_) | Write::Start(_), Some(EntryState::Waiting(_)))
+        | (Write::Emit { .. }, Some(EntryState::Done { .. })) => return Ok(Recorded::Known),
+        (_, Some(_)) => return Err(Refusal::StepRecorded { run: run.start.id.clone(), key: new.key.clone() }),
+    };
+    let tried = match &recording.write {
+        Write::Begin => 1,
+        // An attempt whose beginning was recorded is counted already.
+        Write::Failing(..) | Write::Done(_) | Write::Failed(_) => {
+            u32::from(!matches!(known.map(|known| &known.state), Some(EntryState::Begun)))
+        }
+        Write::Open { .. } | Write::Ask { .. } | Write::Sleep(_) | Write::Start(_) | Write::Emit { .. } => 1,
+    };
+    let entry = Entry {
+        key: new.key.clone(),
+        kind: new.kind,
+        ordinal: known.map_or(new.ordinal, |known| known.ordinal),
+        input: new.input.or(known.and_then(|known| known.input)),
+        agent_id: new.agent_id.clone().or_else(|| known.and_then(|known| known.agent_id.clone())),
+        state,
+        attempts: known.map_or(0, |known| known.attempts) + tried,
+        began_at: known.map_or(new.began_at.min(now), |known| known.began_at),
+        at: now,
+    };
+    run.must_have_room(u32::from(known.is_none()), entry.bytes(), now)?;
+    Ok(Recorded::New(entry))
+}
+
+fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<(), Refusal> {
+    match fence {
+        Fence::Epoch(epoch) => run.must_be_held(epoch),
+        Fence::Owner => {
+            run.must_go_on()?;
+            if run.start.initiator != by.name {
+                return Err(Refusal::NotYourRun { run: run.start.id.clone() });
+            }
+            if run.state != State::Outside {
+                return Err(Refusal::NotYours { run: run.start.id.clone() });
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Refuses code that does something else under a key than what was done under it.
+fn must_be_the_same(run: &Run, known: &Entry, recording: &Recording) -> Result<(), Refusal> {
+    let new = &recording.entry;
+    // Somebody else's agent need not say again what it said when it began, and has no branches that we know of.
+    let says_all = recording.fence != Fence::Owner;
+    match known.differs_from(new.kind, new.input.or(known.input.filter(|_| !says_all)), new.ordinal) {
+        Some(differs) => Err(Refusal::Changed { run: run.start.id.clone(), key: new.key.clone(), differs }),
+        None => Ok(()),
+    }
+}
+
+fn checked(error: &StepError) -> StepError {
+    StepError {
+        code: text::shortened(&error.code, text::TITLE_BYTES_MAX),
+        message: text::shortened(&error.message, text::REASON_BYTES_MAX),
+    }
+}
+
+fn check_event(kind: &str, payload: &str) -> Result<(), Refusal> {
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let well_formed = kind.len() <= 64 && kind.split_once('.').is_some_and(|(noun, verb)| word(noun) && word(verb));
+    if !well_formed {
+        return Err(Refusal::invalid("event", format!("{kind:?} is no `noun.verb`")));
+    }
+    if OUR_NOUNS.iter().any(|noun| kind.split('.').next() == Some(noun)) {
+        return Err(Refusal::invalid("event", format!("{kind:?} is an event that only Folkmoot itself tells")));
+    }
+    text::check("payload", payload, PAYLOAD_BYTES_MAX)
+}

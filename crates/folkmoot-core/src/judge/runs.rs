@@ -1,0 +1,248 @@
+//! What is written when a run starts, is worked on, waits, and ends.
+
+use super::{Case, No};
+use crate::{
+    Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Principal, Question, Refusal, Row, Run, RunId, Subject,
+    Timer, TimerChange, Wake,
+    clearance::{Holds, Others},
+    gate,
+    journal::{self, Entry, Fence, Recorded, Recording, Write},
+    question,
+    run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
+};
+
+impl Case<'_> {
+    pub(super) fn start_run(&self, starting: &Starting, loaded: &Loaded) -> Result<Commit, No> {
+        let by = self.principal("start a run")?;
+        let start = run::start(starting, by, loaded.run.as_ref(), self.now)?;
+        Ok(self.starts(start, starting.input.as_deref()))
+    }
+
+    /// All that a new run writes.
+    pub(super) fn starts(&self, start: Start, input: Option<&str>) -> Commit {
+        let event = RunEvent::Started(Box::new(start.clone()));
+        let run = Run::new(start);
+        let mut rows: Vec<Row> = input.map(artifact).into_iter().collect();
+        rows.push(Row::Run(Box::new(run.clone())));
+        let events = vec![self.of_run(&run, &event)];
+        Commit { rows, events, outcome: Outcome::Run(Box::new(run)), ..Commit::default() }
+    }
+
+    pub(super) fn claim(&self, claiming: &Claiming, mut loaded: Loaded) -> Result<Commit, No> {
+        let run = found(loaded.run.take(), &claiming.run)?;
+        let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
+        if loaded.parent_over {
+            // What a run starts ends with it, wherever it was when that happened.
+            let event = run::cancel(&run, "the run that started it is over", self.command.by.name(), self.now)?;
+            return Ok(self.ends(run, &event, loaded));
+        }
+        let timers = match &run.state {
+            State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(&run))],
+            _ => Vec::new(),
+        };
+        Ok(Commit { timers, ..self.moves_run(run, &event, None) })
+    }
+
+    pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, No> {
+        let mut run = found(loaded.run, &recording.run)?;
+        let by = match recording.fence {
+            Fence::Epoch(_) => run.speaker(),
+            Fence::Owner => {
+                let by = self.principal("record a step")?;
+                run.must_be_theirs(by, "record a step")?;
+                by.clone()
+            }
+        };
+        let known = loaded.entry.as_ref();
+        let entry = match (journal::record(&run, known, recording, &by, self.now)?, known) {
+            (Recorded::New(entry), _) => entry,
+            (Recorded::Known, known) => {
+                let known = known.cloned().expect("what is known was loaded");
+                return Ok(Commit { outcome: Outcome::Entry(Box::new(known)), ..Commit::default() });
+            }
+        };
+        let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };
+        run.apply(&event, known).expect("an event that the rules just allowed applies");
+        let mut commit = Commit { events: vec![self.of_run(&run, &event)], ..Commit::default() };
+        commit.merge(self.written(&mut run, &recording.write, &by)?);
+        commit.rows.push(Row::Entry(run.start.id.clone(), Box::new(entry.clone())));
+        commit.rows.push(Row::Run(Box::new(run)));
+        commit.outcome = Outcome::Entry(Box::new(entry));
+        Ok(commit)
+    }
+
+    /// What else a record writes, in the same transaction: so that a run that crashes after it finds it again.
+    fn written(&self, run: &mut Run, write: &Write, by: &Principal) -> Result<Commit, No> {
+        let rows = |rows| Ok(Commit { rows, ..Commit::default() });
+        match write {
+            Write::Begin | Write::Failing(..) | Write::Failed(_) | Write::Sleep(_) => Ok(Commit::default()),
+            Write::Done(result) => rows(vec![artifact(result)]),
+            Write::Open { opening, policy, contents } => {
+                let event = gate::open(opening, by, policy, Some(run), self.now)?;
+                self.open(opening, event, contents, Loaded { run: Some(run.clone()), ..Loaded::default() })
+            }
+            Write::Ask { asking, usual } => self.ask_as(by, asking, usual, Some(run)),
+            Write::Start(starting) => {
+                let start = run::start_child(starting, run, self.now)?;
+                Ok(self.starts(start, starting.input.as_deref()))
+            }
+            Write::Emit { kind, payload } => {
+                let event = RunEvent::Emitted { kind: kind.clone(), payload: payload.clone(), at: self.now };
+                run.apply(&event, None).expect("a run that is worked on can tell");
+                let events = vec![self.of_run(run, &event)];
+                Ok(Commit { rows: vec![artifact("null")], events, ..Commit::default() })
+            }
+        }
+    }
+
+    pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, No> {
+        let run = found(loaded.run, &parking.run)?;
+        let Some(event) = run::park(&run, parking, loaded.wakes, loaded.free, self.now)? else {
+            return Ok(Commit { outcome: Outcome::Awake(loaded.wakes), ..Commit::default() });
+        };
+        let timers = match parking.due {
+            Deadline::At(due) => vec![TimerChange::Set(Timer { subject: subject(&run), due })],
+            Deadline::Never => Vec::new(),
+        };
+        Ok(Commit { timers, ..self.moves_run(run, &event, None) })
+    }
+
+    pub(super) fn wake(&self, id: &RunId, run: Option<Run>) -> Commit {
+        let wakes = run.iter().filter(|run| run.ending().is_none()).map(|_| Wake::Run(id.clone())).collect();
+        Commit { timers: vec![TimerChange::Clear(Subject::Run(id.clone()))], wakes, ..Commit::default() }
+    }
+
+    pub(super) fn stop(&self, stopping: &Stopping, loaded: Loaded) -> Result<Commit, No> {
+        let run = found(loaded.run, &stopping.run)?;
+        let event = run::stop(&run, stopping, self.now)?;
+        Ok(self.moves_run(run, &event, None))
+    }
+
+    pub(super) fn end_run(
+        &self,
+        id: &RunId,
+        fence: Fence,
+        conclusion: &Conclusion,
+        mut loaded: Loaded,
+    ) -> Result<Commit, No> {
+        let run = found(loaded.run.take(), id)?;
+        match fence {
+            Fence::Epoch(epoch) => run.must_be_held(epoch)?,
+            Fence::Owner => {
+                let by = self.principal("end a run")?;
+                run.must_be_theirs(by, "end a run")?;
+                if run.start.workflow.is_some() {
+                    return Err(Refusal::NotYours { run: id.clone() }.into());
+                }
+            }
+        }
+        let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
+        let mut commit = self.ends(run, &event, loaded);
+        if let Conclusion::Completed { output } = conclusion {
+            commit.rows.push(artifact(output));
+        }
+        Ok(commit)
+    }
+
+    pub(super) fn cancel_run(&self, id: &RunId, reason: &str, mut loaded: Loaded) -> Result<Commit, No> {
+        let run = found(loaded.run.take(), id)?;
+        match &self.command.by {
+            Actor::Principal(by) => run.must_be_theirs(by, "cancel a run")?,
+            Actor::System => {}
+        }
+        let event = run::cancel(&run, reason, self.command.by.name(), self.now)?;
+        Ok(self.ends(run, &event, loaded))
+    }
+
+    pub(super) fn resume_run(&self, id: &RunId, loaded: Loaded) -> Result<Commit, No> {
+        let by = self.principal("resume a run")?;
+        let run = found(loaded.run, id)?;
+        match run::resume(&run, by, self.now)? {
+            Some(event) => Ok(self.moves_run(run, &event, None)),
+            None => Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() }),
+        }
+    }
+
+    /// A run's end, and with it the end of all that is still open of it.
+    fn ends(&self, run: Run, event: &RunEvent, loaded: Loaded) -> Commit {
+        let id = run.start.id.clone();
+        let mut commit = self.moves_run(run, event, None);
+        let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("a run that moves is told") };
+        let reason = format!("its run {id} is over: {}", run.status());
+        for gate in loaded.open_gates {
+            let mut gate = gate;
+            // Its time may be over although its timer has not come round yet: that is settled first.
+            if let Some(lapse) = gate::expire(&gate, self.now) {
+                let lapsed = self.happens(gate.clone(), &lapse);
+                gate.apply(&lapse).expect("an event that the rules just allowed applies");
+                commit.merge(lapsed);
+            }
+            if gate.decision().is_none() {
+                let event = gate::withdraw(&gate, &reason, self.command.by.name(), self.now);
+                commit.merge(self.happens(gate, &event));
+            }
+        }
+        let mut questions = loaded.open_questions;
+        while let Some((question, others)) = questions.pop() {
+            let event = question::withdraw(&question, &reason, self.command.by.name(), self.now);
+            let others = beside(others, &question, &questions);
+            commit.merge(self.moves(question, &event, others));
+        }
+        commit.wakes.extend(run.start.parent.clone().map(Wake::Run));
+        commit.wakes.push(Wake::Children(id));
+        commit.timers.push(TimerChange::Clear(subject(&run)));
+        commit.outcome = Outcome::Run(run);
+        commit
+    }
+
+    /// Everything that follows from one event on a run.
+    fn moves_run(&self, mut run: Run, event: &RunEvent, known: Option<&Entry>) -> Commit {
+        run.apply(event, known).expect("an event that the rules just allowed applies");
+        let events = vec![self.of_run(&run, event)];
+        let rows = vec![Row::Run(Box::new(run.clone()))];
+        Commit { rows, events, outcome: Outcome::Run(Box::new(run)), ..Commit::default() }
+    }
+
+    /// An event of the run's stream, of which it is now the last.
+    fn of_run(&self, run: &Run, event: &RunEvent) -> Fact {
+        let stream = run::stream(&run.start.id);
+        self.fact(&stream, run.seq, event.kind(), event.payload(), Some(&run.start.session_id))
+    }
+}
+
+impl Commit {
+    /// Takes all that another writes, but not what it tells its caller.
+    pub(super) fn merge(&mut self, other: Commit) {
+        self.rows.extend(other.rows);
+        self.events.extend(other.events);
+        self.timers.extend(other.timers);
+        self.outbox.extend(other.outbox);
+        self.wakes.extend(other.wakes);
+    }
+}
+
+/// What holds the same as a question, when some others of its run are still open.
+fn beside(others: Others, question: &Question, open: &[(Question, Others)]) -> Others {
+    let mut holds = Holds::default();
+    for hold in open.iter().filter_map(|(question, _)| question.hold()) {
+        holds.replace(&hold.id.clone(), Some(hold));
+    }
+    let session = question.session_id.as_ref();
+    Others {
+        agent: others.agent || holds.holds_agent(question.agent_id.as_str()),
+        session: others.session || holds.sessions().any(|(id, _)| Some(id) == session),
+        system: others.system || holds.system().next().is_some(),
+    }
+}
+
+fn subject(run: &Run) -> Subject {
+    Subject::Run(run.start.id.clone())
+}
+
+fn artifact(text: &str) -> Row {
+    Row::Artifact(Artifact::new(text.as_bytes().to_vec()))
+}
+
+fn found(run: Option<Run>, id: &RunId) -> Result<Run, Refusal> {
+    run.ok_or_else(|| Refusal::UnknownRun { run: id.clone() })
+}

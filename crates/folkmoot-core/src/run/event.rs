@@ -1,0 +1,283 @@
+//! What can happen to a run, and the fold that makes its row and its journal of it.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Ending, Parked, Run, Start, State, micros_between};
+use crate::{
+    Fact, Name, Timestamp,
+    event::Broken,
+    journal::{Entry, Key},
+};
+
+/// A fact about one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEvent {
+    /// It exists.
+    Started(Box<Start>),
+    /// A worker took it: for the first time, after it was parked, or from a node that died.
+    Claimed {
+        /// Who started the run.
+        initiator: Name,
+        /// The worker's node.
+        node: Name,
+        /// Higher than every one before.
+        epoch: u64,
+        /// When.
+        at: Timestamp,
+    },
+    /// A line was written to its journal.
+    Recorded {
+        /// Who started the run.
+        initiator: Name,
+        /// As it now is.
+        entry: Box<Entry>,
+    },
+    /// The workflow told the feed something of its own.
+    Emitted {
+        /// `noun.verb`.
+        kind: String,
+        /// JSON.
+        payload: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// It waits, and nobody works on it.
+    Parked {
+        /// Who started the run.
+        initiator: Name,
+        /// How it waits.
+        parked: Parked,
+        /// When.
+        at: Timestamp,
+    },
+    /// It cannot go on by itself.
+    Stopped {
+        /// Who started the run.
+        initiator: Name,
+        /// Which sort of problem.
+        code: String,
+        /// What happened.
+        message: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// Somebody has looked at it, and it can go on.
+    Reopened {
+        /// Who started the run.
+        initiator: Name,
+        /// Who says so.
+        by: Name,
+        /// When.
+        at: Timestamp,
+    },
+    /// It is over.
+    Ended {
+        /// Who started the run.
+        initiator: Name,
+        /// How.
+        ending: Ending,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claimed {
+    initiator: Name,
+    node: Name,
+    epoch: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    initiator: Name,
+    #[serde(flatten)]
+    entry: Box<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ParkedSo {
+    initiator: Name,
+    #[serde(flatten)]
+    parked: Parked,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stopped {
+    initiator: Name,
+    code: String,
+    message: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Reopened {
+    initiator: Name,
+    by: Name,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ended {
+    initiator: Name,
+    #[serde(flatten)]
+    ending: Ending,
+}
+
+impl RunEvent {
+    /// Its type in the log and on the feed.
+    pub fn kind(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            RunEvent::Started(_) => "run.started",
+            RunEvent::Claimed { epoch: 1, .. } => "run.claimed",
+            RunEvent::Claimed { .. } => "run.resumed",
+            RunEvent::Recorded { .. } => "step.recorded",
+            RunEvent::Emitted { kind, .. } => return Cow::Owned(kind.clone()),
+            RunEvent::Parked { .. } => "run.parked",
+            RunEvent::Stopped { .. } => "run.stopped",
+            RunEvent::Reopened { .. } => "run.reopened",
+            RunEvent::Ended { .. } => "run.ended",
+        })
+    }
+
+    /// The exact text that the log hashes.
+    pub fn payload(&self) -> String {
+        let written = match self.clone() {
+            RunEvent::Started(start) => serde_json::to_string(&start),
+            RunEvent::Claimed { initiator, node, epoch, .. } => {
+                serde_json::to_string(&Claimed { initiator, node, epoch })
+            }
+            RunEvent::Recorded { initiator, entry } => serde_json::to_string(&Recorded { initiator, entry }),
+            RunEvent::Emitted { payload, .. } => return payload,
+            RunEvent::Parked { initiator, parked, .. } => serde_json::to_string(&ParkedSo { initiator, parked }),
+            RunEvent::Stopped { initiator, code, message, .. } => {
+                serde_json::to_string(&Stopped { initiator, code, message })
+            }
+            RunEvent::Reopened { initiator, by, .. } => serde_json::to_string(&Reopened { initiator, by }),
+            RunEvent::Ended { initiator, ending } => serde_json::to_string(&Ended { initiator, ending }),
+        };
+        written.expect("structs of texts and integers are JSON")
+    }
+
+    /// The event that a logged fact holds. What is none of ours is the workflow's own.
+    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+        let at = fact.at;
+        match fact.kind.as_ref() {
+            "run.started" => Ok(RunEvent::Started(Broken::parse(fact)?)),
+            "run.claimed" | "run.resumed" => {
+                let Claimed { initiator, node, epoch } = Broken::parse(fact)?;
+                Ok(RunEvent::Claimed { initiator, node, epoch, at })
+            }
+            "step.recorded" => {
+                let Recorded { initiator, entry } = Broken::parse(fact)?;
+                Ok(RunEvent::Recorded { initiator, entry })
+            }
+            "run.parked" => {
+                let ParkedSo { initiator, parked } = Broken::parse(fact)?;
+                Ok(RunEvent::Parked { initiator, parked, at })
+            }
+            "run.stopped" => {
+                let Stopped { initiator, code, message } = Broken::parse(fact)?;
+                Ok(RunEvent::Stopped { initiator, code, message, at })
+            }
+            "run.reopened" => {
+                let Reopened { initiator, by } = Broken::parse(fact)?;
+                Ok(RunEvent::Reopened { initiator, by, at })
+            }
+            "run.ended" => {
+                let Ended { initiator, ending } = Broken::parse(fact)?;
+                Ok(RunEvent::Ended { initiator, ending })
+            }
+            other if other.starts_with("run.") || other.starts_with("step.") => {
+                Err(Broken(format!("{other:?} is no event of a run")))
+            }
+            other => Ok(RunEvent::Emitted { kind: other.to_owned(), payload: fact.payload.clone(), at }),
+        }
+    }
+
+    fn at(&self) -> Timestamp {
+        match self {
+            RunEvent::Started(start) => start.started_at,
+            RunEvent::Claimed { at, .. }
+            | RunEvent::Emitted { at, .. }
+            | RunEvent::Parked { at, .. }
+            | RunEvent::Stopped { at, .. }
+            | RunEvent::Reopened { at, .. } => *at,
+            RunEvent::Recorded { entry, .. } => entry.at,
+            RunEvent::Ended { ending, .. } => ending.at,
+        }
+    }
+}
+
+impl Run {
+    /// The row and the journal that a stream of facts makes.
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<(Run, BTreeMap<Key, Entry>), Broken> {
+        let mut facts = facts.into_iter();
+        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let RunEvent::Started(start) = RunEvent::read(first)? else {
+            return Err(Broken(format!("begins with {} instead of run.started", first.kind)));
+        };
+        let mut run = Run::new(*start);
+        let mut journal: BTreeMap<Key, Entry> = BTreeMap::new();
+        Broken::unless_first(first, run.seq)?;
+        for fact in facts {
+            Broken::unless_next(fact, run.seq)?;
+            let event = RunEvent::read(fact)?;
+            let known = match &event {
+                RunEvent::Recorded { entry, .. } => journal.get(&entry.key).cloned(),
+                _ => None,
+            };
+            run.apply(&event, known.as_ref())?;
+            if let RunEvent::Recorded { entry, .. } = event {
+                journal.insert(entry.key.clone(), *entry);
+            }
+        }
+        Ok((run, journal))
+    }
+
+    /// Moves the row on by one event; `known` is the entry that a record replaces. The only way in which a row ever
+    /// changes.
+    pub fn apply(&mut self, event: &RunEvent, known: Option<&Entry>) -> Result<(), Broken> {
+        if self.ending().is_some() {
+            return Err(Broken(format!("{} came after its end", event.kind())));
+        }
+        self.seq += 1;
+        let at = event.at();
+        match event {
+            RunEvent::Started(_) => return Err(Broken("it was started twice".to_owned())),
+            RunEvent::Claimed { node, epoch, .. } => {
+                if *epoch != self.epoch + 1 {
+                    return Err(Broken(format!("claim {epoch} follows claim {}", self.epoch)));
+                }
+                // The node that had it died at some time after its last word.
+                self.stop_clock(self.moved_at);
+                self.epoch = *epoch;
+                self.state = State::Running { node: node.clone(), since: at };
+            }
+            RunEvent::Recorded { entry, .. } => {
+                self.steps += u32::from(known.is_none());
+                self.journal_bytes += entry.bytes().saturating_sub(known.map_or(0, Entry::bytes));
+            }
+            RunEvent::Emitted { .. } => {}
+            RunEvent::Parked { parked, .. } => {
+                self.stop_clock(at);
+                self.state = State::Parked(parked.clone());
+            }
+            RunEvent::Stopped { code, message, .. } => {
+                self.stop_clock(at);
+                self.state = State::Stopped { code: code.clone(), message: message.clone() };
+            }
+            RunEvent::Reopened { .. } => self.state = State::Pending,
+            RunEvent::Ended { ending, .. } => {
+                self.stop_clock(at);
+                self.state = State::Ended(ending.clone());
+            }
+        }
+        self.moved_at = at;
+        Ok(())
+    }
+
+    fn stop_clock(&mut self, at: Timestamp) {
+        if let State::Running { since, .. } = &self.state {
+            self.active_micros += micros_between(*since, at);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! How much one run may do.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Run;
+use crate::{Refusal, Timestamp};
+
+/// What a run may use up before it fails. Recorded when it starts: a later change of code does not reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Entries in its journal.
+    pub steps_max: u32,
+    /// Bytes of all results in its journal.
+    pub journal_bytes_max: u64,
+    /// Time during which it is worked on; waiting is not counted.
+    pub active_ms_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps_max: 100_000, journal_bytes_max: 256 << 20, active_ms_max: 24 * 3600 * 1000 }
+    }
+}
+
+impl Limits {
+    /// How much longer a run may be worked on.
+    pub fn time_left(&self, run: &Run, now: Timestamp) -> Duration {
+        Duration::from_millis(self.active_ms_max).saturating_sub(run.active(now))
+    }
+}
+
+impl Run {
+    /// Refuses one more entry with a result of so many bytes where that is more than the run may have.
+    pub(crate) fn must_have_room(&self, new_entries: u32, bytes: u64, now: Timestamp) -> Result<(), Refusal> {
+        let limits = &self.start.limits;
+        let over = |what, limit: u64| Err(Refusal::LimitExceeded { run: self.start.id.clone(), what, limit });
+        if new_entries > 0 && self.steps >= limits.steps_max {
+            return over("steps", limits.steps_max.into());
+        }
+        if self.journal_bytes.saturating_add(bytes) > limits.journal_bytes_max {
+            return over("bytes of journal", limits.journal_bytes_max);
+        }
+        if limits.time_left(self, now).is_zero() {
+            return over("milliseconds of work", limits.active_ms_max);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! Parking: every branch of the run waits, and nobody works on it until something has changed.
+
+use super::{Parked, Run, RunEvent};
+use crate::{Deadline, Name, Refusal, RunId, SessionId, Timestamp};
+
+/// A worker that has nothing to do for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parking {
+    /// Which one.
+    pub run: RunId,
+    /// The claim under which it was worked on.
+    pub epoch: u64,
+    /// The wake-ups that the worker knew of before it looked at everything that the run waits for.
+    pub wakes: u64,
+    /// When the first sleep is over.
+    pub due: Deadline,
+    /// The agents that wait for clearance.
+    pub held: Vec<Name>,
+    /// The session in which they do.
+    pub session_id: SessionId,
+}
+
+/// Judges a parking; `None` where something has changed since the worker looked. `free` says whether one of the agents
+/// that wait for clearance has it.
+pub(crate) fn park(
+    run: &Run,
+    parking: &Parking,
+    wakes: u64,
+    free: bool,
+    now: Timestamp,
+) -> Result<Option<RunEvent>, Refusal> {
+    run.must_be_held(parking.epoch)?;
+    if wakes != parking.wakes || free || parking.due.has_passed(now) {
+        return Ok(None);
+    }
+    let parked = Parked { wakes, due: parking.due, held: parking.held.clone() };
+    Ok(Some(RunEvent::Parked { initiator: run.start.initiator.clone(), parked, at: now }))
+}

@@ -1,0 +1,20 @@
+//! Resuming a run that stopped. It passes no gate: a run that waits goes on when what it waits for has changed.
+
+use super::{Run, RunEvent, State};
+use crate::{Principal, Refusal, Timestamp};
+
+/// Judges a resumption; `None` where the run is being worked on anyway.
+pub(crate) fn resume(run: &Run, by: &Principal, now: Timestamp) -> Result<Option<RunEvent>, Refusal> {
+    run.must_be_theirs(by, "resume a run")?;
+    let run_id = || run.start.id.clone();
+    match &run.state {
+        State::Stopped { .. } => {
+            let initiator = run.start.initiator.clone();
+            Ok(Some(RunEvent::Reopened { initiator, by: by.name.clone(), at: now }))
+        }
+        State::Pending | State::Running { .. } => Ok(None),
+        State::Parked(_) => Err(Refusal::RunWaits { run: run_id() }),
+        State::Outside => Err(Refusal::NotOurs { run: run_id() }),
+        State::Ended(_) => run.must_go_on().map(|()| None),
+    }
+}

@@ -1,0 +1,66 @@
+//! What code is called, with its version: a run keeps the version that it was started with.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+/// `debate@1`: a name, and a version that changes when the code does other steps than before.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WorkflowName(Arc<str>);
+
+/// The longest name with its version: it must fit into the name of a requester.
+const BYTES_MAX: usize = 96;
+
+/// Why a text names no workflow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no workflow: write name@version, such as debate@1, of a-z 0-9 _ - and a number from 1")]
+pub struct BadWorkflowName(String);
+
+impl WorkflowName {
+    /// With its version.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for WorkflowName {
+    type Err = BadWorkflowName;
+    fn from_str(text: &str) -> Result<Self, BadWorkflowName> {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+        let well_formed = text.len() <= BYTES_MAX
+            && text.split_once('@').is_some_and(|(name, version)| {
+                let number = version.parse::<u32>().is_ok_and(|n| n > 0 && n.to_string() == version);
+                !name.is_empty() && name.bytes().all(plain) && number
+            });
+        if well_formed {
+            return Ok(Self(text.into()));
+        }
+        Err(BadWorkflowName(text.chars().take(80).collect()))
+    }
+}
+
+impl TryFrom<String> for WorkflowName {
+    type Error = BadWorkflowName;
+    fn try_from(text: String) -> Result<Self, BadWorkflowName> {
+        text.parse()
+    }
+}
+
+impl From<WorkflowName> for String {
+    fn from(name: WorkflowName) -> String {
+        name.0.as_ref().to_owned()
+    }
+}
+
+impl fmt::Display for WorkflowName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for WorkflowName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
