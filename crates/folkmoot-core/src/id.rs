@@ -91,6 +91,13 @@ impl GateId {
     }
 }
 
+impl RunId {
+    /// Unique across everything, and in the order of starting.
+    pub fn new(now: Timestamp, random: u64) -> Self {
+        Self(format!("run-{}-{random:016x}", now.as_micros() / 1000).into())
+    }
+}
+
 impl QuestionId {
     /// Unique across everything, and in the order of asking.
     pub fn new(now: Timestamp, random: u64) -> Self {

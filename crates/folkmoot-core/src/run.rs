@@ -34,7 +34,7 @@ pub(crate) use cancel::cancel;
 pub use claim::Claiming;
 pub(crate) use claim::claim;
 pub(crate) use end::end;
-pub use end::{Conclusion, Ending};
+pub use end::{Conclusion, Ending, Outcome};
 pub use event::RunEvent;
 pub use limits::Limits;
 pub use park::Parking;
@@ -175,6 +175,15 @@ impl Run {
             None => self.start.initiator.clone(),
         };
         Principal::new(name, self.start.role)
+    }
+
+    /// The agent that works in it where none is named. Our own runs are each an agent of their own: what one of them asks
+    /// holds no other.
+    pub fn agent(&self) -> Name {
+        match &self.start.workflow {
+            Some(_) => self.start.id.as_str().parse().expect("what names a run can name an agent"),
+            None => self.start.initiator.clone(),
+        }
     }
 
     /// Whether this principal may know of it: agents see their own.

@@ -150,6 +150,12 @@ impl Timeout {
     }
 }
 
+impl From<Duration> for Timeout {
+    fn from(span: Duration) -> Self {
+        Timeout::After(span)
+    }
+}
+
 impl Serialize for Timeout {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

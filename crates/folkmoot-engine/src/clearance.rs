@@ -233,6 +233,16 @@ impl Engine {
         Uncleared::Timeout { blocked_by, answers: told(principal, gone) }
     }
 
+    /// Whether nothing covers this agent, as the log has it when this is called.
+    pub(crate) async fn is_cleared(&self, agent: &Name, session: &SessionId) -> bool {
+        self.is_current().await && self.can_proceed(agent.as_str(), Some(session.as_str()))
+    }
+
+    /// Changes with everything that happens.
+    pub(crate) fn clearance_changes(&self) -> watch::Receiver<u64> {
+        self.0.clearance.applied.subscribe()
+    }
+
     /// Waits until the index knows everything that was in the log when this was called; `false` where that cannot be
     /// known just now.
     async fn is_current(&self) -> bool {

@@ -8,6 +8,7 @@ mod decide;
 mod extend;
 mod halt;
 mod open;
+mod run;
 mod tokens;
 
 use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
@@ -30,7 +31,7 @@ pub struct NewArtifact {
 }
 
 impl NewArtifact {
-    fn reference(&self) -> ArtifactRef {
+    pub(crate) fn reference(&self) -> ArtifactRef {
         ArtifactRef {
             name: self.name.clone(),
             media_type: self.media_type.clone(),

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Actor, Command, Deadline, Subject, Timestamp};
+use folkmoot_core::{Action, Deadline, Subject, Timestamp};
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 use tokio::sync::Notify;
@@ -46,6 +46,11 @@ impl Deadlines {
         }
     }
 
+    /// Something may have a deadline that nobody considered.
+    pub(crate) fn look(&self) {
+        self.sooner.notify_one();
+    }
+
     fn disarm(&self) {
         self.armed_micros.store(i64::MIN, Ordering::SeqCst);
         self.soonest_micros.store(i64::MAX, Ordering::SeqCst);
@@ -73,13 +78,14 @@ impl Engine {
                 let action = match timer.subject {
                     Subject::Gate(gate) => Action::Expire { gate },
                     Subject::Question(question) => Action::Lapse { question },
+                    Subject::Run(run) => Action::Wake { run },
                 };
-                let id = self.new_command_id();
-                self.0.store.execute(Command { id, by: Actor::System, idempotency: None, action })
+                self.0.store.execute(self.own(action))
             };
             for outcome in join_all(due.into_iter().map(fire)).await {
                 outcome?;
             }
+            self.worker().nudge();
         }
     }
 }
@@ -95,8 +101,9 @@ pub(crate) async fn watch(engine: Engine) {
             }
         };
         tokio::select! {
-            () = engine.0.host.sleep(pause) => {}
+            biased;
             () = engine.0.deadlines.sooner.notified() => {}
+            () = engine.0.host.sleep(pause) => {}
         }
     }
 }

@@ -63,6 +63,7 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             engine.0.newest.apply(event);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
+            engine.hear(event);
             tell_operator(event);
             metrics::counter!("folkmoot_events_total", "type" => event.fact.kind.clone()).increment(1);
         }
@@ -100,16 +101,18 @@ fn is_about_tokens(event: &Event) -> bool {
 fn may_see(principal: &Principal, event: &Event) -> bool {
     #[derive(serde::Deserialize)]
     struct Owner {
-        #[serde(default, alias = "initiator", alias = "asked_by", alias = "raised_by")]
         requested_by: Option<folkmoot_core::Name>,
-        #[serde(default)]
+        initiator: Option<folkmoot_core::Name>,
+        asked_by: Option<folkmoot_core::Name>,
+        raised_by: Option<folkmoot_core::Name>,
         agent_id: Option<folkmoot_core::Name>,
     }
     let owned = || {
         let owner = serde_json::from_str::<Owner>(&event.fact.payload);
-        let owns =
-            |owner: Owner| [owner.requested_by, owner.agent_id].iter().flatten().any(|name| *name == principal.name);
-        owner.is_ok_and(owns)
+        owner.is_ok_and(|Owner { requested_by, initiator, asked_by, raised_by, agent_id }| {
+            let names = [requested_by, initiator, asked_by, raised_by, agent_id];
+            names.iter().flatten().any(|name| *name == principal.name)
+        })
     };
     let concerns_all = event.fact.kind.starts_with("system.");
     principal.role.sees_everything() || concerns_all || event.fact.actor == principal.name || owned()

@@ -9,18 +9,24 @@ mod check;
 mod clearance;
 mod commands;
 mod credentials;
+mod ctx;
 mod deadlines;
 mod feed;
 mod host;
 mod newest;
 mod newest_head;
 mod questions;
+mod runs;
+pub mod sim;
+mod turns;
 mod wait;
+mod worker;
+mod workflow;
 
 use std::sync::Arc;
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, Timestamp, gate::Policy, question,
+    CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, RunId, Timestamp, gate::Policy, question,
 };
 use folkmoot_store::{AnyStore, GateQuery, GateView, Page, Store};
 use tokio_util::sync::CancellationToken;
@@ -29,9 +35,27 @@ pub use audit::Report;
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Request};
+pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
+pub use folkmoot_core::Timeout;
 pub use folkmoot_store::{Cursor, Error};
 pub use host::{Host, Task, TokioHost};
+pub use runs::WaitingAt;
 pub use wait::Waiter;
+pub use worker::Work;
+pub use workflow::{Failure, Workflows};
+
+/// What an engine is told when it starts.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What holds for gates.
+    pub gates: Policy,
+    /// What holds for questions.
+    pub questions: question::Policy,
+    /// The workflows that this node executes.
+    pub workflows: Workflows,
+    /// How much it does at the same time.
+    pub work: Work,
+}
 
 /// The running engine. Clones are the same engine.
 #[derive(Clone, Debug)]
@@ -49,6 +73,7 @@ struct Inner {
     waiters: wait::Waiters,
     newest: newest::Newest,
     newest_head: newest_head::NewestHead,
+    worker: worker::Worker,
     closing: CancellationToken,
 }
 
@@ -70,15 +95,13 @@ impl From<Principal> for Caller {
 impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
-    pub async fn start(
-        store: AnyStore,
-        policy: Policy,
-        questions: question::Policy,
-        host: Arc<dyn Host>,
-    ) -> Result<Self, Error> {
+    pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
+        let Settings { gates: policy, questions, workflows, work } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let started_at = store.now();
+        let node =
+            format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
         let engine = Self(Arc::new(Inner {
             store,
             host: host.clone(),
@@ -90,18 +113,26 @@ impl Engine {
             waiters: wait::Waiters::default(),
             newest: newest::Newest::default(),
             newest_head: newest_head::NewestHead::default(),
+            worker: worker::Worker::new(node, workflows, &work),
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
         engine.spawn(feed::tail(engine.clone(), last));
         engine.spawn(deadlines::watch(engine.clone()));
         engine.spawn(deadlines::forget_keys(engine.clone()));
+        if engine.worker().has_workflows() {
+            // Where nobody else can write, whoever worked before is dead, and its runs need not wait for its lease.
+            engine.beat(!engine.0.store.is_shared()).await?;
+            engine.spawn(worker::live(engine.clone()));
+            engine.spawn(worker::work(engine.clone()));
+        }
         Ok(engine)
     }
 
     /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without it.
     pub async fn close(&self) {
         self.0.closing.cancel();
+        self.leave().await;
         self.0.store.close().await;
     }
 
@@ -134,10 +165,16 @@ impl Engine {
 
     /// A page of the gates that `principal` may know of.
     pub async fn gates(&self, principal: &Principal, mut query: GateQuery) -> Result<Page<GateView>, Error> {
-        if !principal.role.sees_everything() {
+        if !principal.role.sees_everything() && !self.is_own_run(principal, query.run.as_ref()).await? {
             query.requester = Some(principal.name.clone());
         }
         self.0.store.gates(query).await
+    }
+
+    /// Whether there is such a run and `principal` started it: whatever belongs to it may then be seen.
+    async fn is_own_run(&self, principal: &Principal, run: Option<&RunId>) -> Result<bool, Error> {
+        let Some(run) = run else { return Ok(false) };
+        Ok(self.0.store.run(run).await?.is_some_and(|run| run.start.initiator == principal.name))
     }
 
     /// The text of a gate's summary, unless it was erased.

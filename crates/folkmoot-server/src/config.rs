@@ -7,6 +7,7 @@ use folkmoot_core::{
     gate::Policy,
     question::{self, QuestionType},
 };
+use folkmoot_engine::{Work, Workflows};
 use serde::Deserialize;
 
 use crate::DataFolder;
@@ -24,6 +25,10 @@ pub struct Config {
     pub policy: Policy,
     /// What questions do unless they say otherwise.
     pub questions: question::Policy,
+    /// The workflows that this node executes; code, so no file configures them.
+    pub workflows: Workflows,
+    /// How much it executes at the same time.
+    pub work: Work,
     /// How much anybody may ask for.
     pub limits: Limits,
     /// It serves only as long as a verb of the command line lasts.
@@ -126,6 +131,8 @@ impl Config {
             database: None,
             policy: Policy::default(),
             questions: question::Policy::default(),
+            workflows: Workflows::new(),
+            work: Work::default(),
             limits: Limits::default(),
             temporary: false,
             bootstrap_tokens: Vec::new(),

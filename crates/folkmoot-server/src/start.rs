@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
-use folkmoot_engine::{Engine, TokioHost};
+use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,13 @@ impl Server {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
         };
-        let engine = Engine::start(store, config.policy.clone(), config.questions.clone(), Arc::new(TokioHost)).await?;
+        let settings = Settings {
+            gates: config.policy.clone(),
+            questions: config.questions.clone(),
+            workflows: config.workflows.clone(),
+            work: config.work.clone(),
+        };
+        let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
             engine.ensure_token(token.principal.clone(), &token.secret).await?;

@@ -16,15 +16,15 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Timer, Timestamp, audit::Record,
-    token::Token,
+    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId, Timer, Timestamp,
+    WorkflowName, audit::Record, token::Token,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
-pub use query::{Cursor, GateQuery, GateView, Page, QuestionQuery, QuestionView};
-pub use sqlite::Sqlite;
+pub use query::{Cursor, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery};
+pub use sqlite::{Sqlite, Witness};
 
 /// Why a store stopped whose writer is no longer there.
 const PANICKED: &str = "the writer panicked, which is a bug; what it said is in the log";
@@ -70,6 +70,30 @@ pub trait Store: Send + Sync {
     /// A page of questions: pending ones by priority, timeout and age, others newest first.
     fn questions(&self, query: QuestionQuery) -> impl Future<Output = Result<Page<QuestionView>, Error>> + Send;
 
+    /// One run.
+    fn run(&self, id: &RunId) -> impl Future<Output = Result<Option<Run>, Error>> + Send;
+
+    /// A page of runs, newest first.
+    fn runs(&self, query: RunQuery) -> impl Future<Output = Result<Page<Run>, Error>> + Send;
+
+    /// Part of a run's journal, in the order in which its steps began.
+    fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<Line>, Error>> + Send;
+
+    /// The next `limit` events after `after` of a run, its gates and its questions.
+    fn events_of_run(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
+
+    /// At most `limit` runs of these workflows that a worker can take, those first that have waited longest.
+    fn ready(&self, workflows: &[WorkflowName], limit: u32) -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
+
+    /// At most `limit` runs of these workflows whose node has died.
+    fn orphans(&self, workflows: &[WorkflowName], limit: u32)
+    -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
+
     /// One halt, whether or not it still stands.
     fn halt(&self, id: &HaltId) -> impl Future<Output = Result<Option<Halt>, Error>> + Send;
 
@@ -79,7 +103,7 @@ pub trait Store: Send + Sync {
     /// The bytes behind each digest; `None` where they are unknown or were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
-    /// The next `limit` gates, questions and halts by id after `after`, each row with all its events, in one snapshot.
+    /// The next `limit` gates, questions, halts and runs by id after `after`, each row with all its events, in one snapshot.
     /// Those whose row is gone are among them.
     fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
 
@@ -118,7 +142,7 @@ pub struct Written {
 /// A row, and all that the log says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// The id of the gate, question or halt.
+    /// The id of the gate, question or halt; `run:` and the id of a run.
     pub stream: String,
     /// What the row says; `Err` where it cannot even be read.
     pub row: Option<Result<Record, String>>,
@@ -175,6 +199,12 @@ any_store! {
     gates(query: GateQuery) -> Result<Page<GateView>, Error>;
     question(id: &QuestionId) -> Result<Option<QuestionView>, Error>;
     questions(query: QuestionQuery) -> Result<Page<QuestionView>, Error>;
+    run(id: &RunId) -> Result<Option<Run>, Error>;
+    runs(query: RunQuery) -> Result<Page<Run>, Error>;
+    journal(query: JournalQuery) -> Result<Vec<Line>, Error>;
+    events_of_run(run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error>;
+    ready(workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error>;
+    orphans(workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error>;
     halt(id: &HaltId) -> Result<Option<Halt>, Error>;
     holds() -> Result<(u64, Vec<Hold>), Error>;
     contents(digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error>;

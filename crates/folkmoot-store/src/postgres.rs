@@ -20,7 +20,8 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Timer, Timestamp, token::Token,
+    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer, Timestamp, WorkflowName,
+    audit::Record, token::Token,
 };
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -35,8 +36,8 @@ use tokio_postgres::{
 
 use self::{tls::Tls, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, Page, QuestionQuery, QuestionView, Store, SystemClock, Written,
-    migrate, query,
+    Clock, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery, Store,
+    SystemClock, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -224,6 +225,36 @@ impl Store for Postgres {
         Ok(query.page(self.all(&sql, &arguments, rows::read_question_view).await?))
     }
 
+    async fn run(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        let sql = format!("{} WHERE id = ?1", rows::select_runs());
+        Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_run).await?.pop())
+    }
+
+    async fn runs(&self, query: RunQuery) -> Result<Page<Run>, Error> {
+        let (sql, arguments) = query.sql()?;
+        Ok(query.page(self.all(&sql, &arguments, rows::read_run).await?))
+    }
+
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<Line>, Error> {
+        let (sql, arguments) = query.sql();
+        self.all(&sql, &arguments, rows::read_line).await
+    }
+
+    async fn events_of_run(&self, run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
+        self.all(&query::of_run(), &query::of_run_arguments(run, after, limit), rows::read_event).await
+    }
+
+    async fn ready(&self, workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error> {
+        let arguments = query::of_workflows(vec![Value::Int(limit.into())], workflows);
+        self.all(&query::ready(workflows.len()), &arguments, |row| rows::parse(&row.text(0)?)).await
+    }
+
+    async fn orphans(&self, workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error> {
+        let first = vec![Value::Int(limit.into()), Value::Int(self.now().as_micros())];
+        let arguments = query::of_workflows(first, workflows);
+        self.all(&query::orphans(workflows.len()), &arguments, |row| rows::parse(&row.text(0)?)).await
+    }
+
     async fn halt(&self, id: &HaltId) -> Result<Option<Halt>, Error> {
         let sql = format!("SELECT {} FROM halts WHERE id = ?1", rows::HALTS.names());
         Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_halt).await?.pop())
@@ -267,20 +298,26 @@ impl Store for Postgres {
             // One snapshot for the statements: a commit between them would look like a row that disagrees.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
             let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
-            let found = snapshot.query(&dollars(query::STREAMS), &[&after, &limit]).await?;
+            let found = snapshot.query(&dollars(query::STREAMS), &[&after, &limit, &query::runs_after(after)]).await?;
             let streams: Vec<String> = found.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
             let columns = rows::EVENTS.names();
             let sql = format!("SELECT {columns} FROM events WHERE stream = ANY($1) ORDER BY stream, stream_seq");
             let events = snapshot.query(&sql, &[&streams]).await?;
+            let runs: Vec<&str> = streams.iter().filter_map(|stream| stream.strip_prefix("run:")).collect();
+            let plain: Vec<&str> = streams.iter().map(String::as_str).collect();
             let mut records = Vec::new();
             for (table, read) in rows::RECORDS {
+                let (ids, prefix) = if table.name == rows::RUNS.name { (&runs, "run:") } else { (&plain, "") };
                 let sql = format!("SELECT {} FROM {} WHERE id = ANY($1)", table.names(), table.name);
-                records.extend(snapshot.query(&sql, &[&streams]).await?.into_iter().map(|row| (row, read)));
+                records.extend(snapshot.query(&sql, &[ids]).await?.into_iter().map(|row| (row, prefix, read)));
             }
-            Ok((streams, events, records))
+            let columns = rows::JOURNAL.names();
+            let sql = format!("SELECT {columns} FROM journal WHERE run_id = ANY($1) ORDER BY run_id, key");
+            let journal = snapshot.query(&sql, &[&runs]).await?;
+            Ok((streams, events, records, journal))
         });
         let found = asked.await;
-        let (streams, events, records) = answered(client, found)?;
+        let (streams, events, records, journal) = answered(client, found)?;
         let mut histories: Vec<History> =
             streams.into_iter().map(|stream| History { stream, row: None, events: Vec::new() }).collect();
         let place = |histories: &[History], stream: &str| {
@@ -292,9 +329,15 @@ impl Store for Postgres {
                 histories[n].events.push(event);
             }
         }
-        for (row, read) in &records {
-            if let Some(n) = place(&histories, &row.text(0)?) {
+        for (row, prefix, read) in &records {
+            if let Some(n) = place(&histories, &format!("{prefix}{}", row.text(0)?)) {
                 histories[n].row = Some(read(row).map_err(|error| error.to_string()));
+            }
+        }
+        for row in &journal {
+            let found = place(&histories, &format!("run:{}", row.text(0)?)).map(|n| &mut histories[n].row);
+            if let Some(Some(Ok(Record::Run(_, entries)))) = found {
+                entries.push(rows::read_entry(row)?);
             }
         }
         Ok(histories)

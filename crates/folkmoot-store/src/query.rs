@@ -1,8 +1,12 @@
-//! What can be asked of gates and questions.
+//! What can be asked of gates, questions and runs.
 
 use std::fmt;
 
-use folkmoot_core::{Gate, GateId, Name, Question, Refusal, RunId, SessionId, Status, question};
+use folkmoot_core::{
+    Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
+    journal::{Entry, Key},
+    question, run,
+};
 
 use crate::rows::{self, Value};
 
@@ -48,6 +52,8 @@ pub struct QuestionQuery {
     pub status: Option<question::Status>,
     /// Only of this agent.
     pub agent: Option<Name>,
+    /// Only of this run.
+    pub run: Option<RunId>,
     /// Only of this session.
     pub session: Option<SessionId>,
     /// Only those that this name asked, or that were asked for it.
@@ -58,6 +64,43 @@ pub struct QuestionQuery {
     pub after: Option<Cursor>,
     /// At most so many.
     pub limit: u32,
+}
+
+/// Which runs, and from where on.
+#[derive(Clone, Debug, Default)]
+pub struct RunQuery {
+    /// Only these.
+    pub status: Option<run::Status>,
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only those that this run started.
+    pub parent: Option<RunId>,
+    /// Only those that this principal started.
+    pub initiator: Option<Name>,
+    /// From here on.
+    pub after: Option<Cursor>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Which part of a run's journal.
+#[derive(Clone, Debug)]
+pub struct JournalQuery {
+    /// Whose.
+    pub run: RunId,
+    /// What came after this moment and key.
+    pub after: Option<(Timestamp, Key)>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// One line of a journal, with its result as JSON unless that was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The row.
+    pub entry: Entry,
+    /// What the row has only as a digest.
+    pub result: Option<String>,
 }
 
 /// Part of a list, and where the next part begins.
@@ -125,6 +168,7 @@ impl GateQuery {
             either: None,
             plus: None,
             status: self.status.map(Status::word),
+            inbox: self.status == Some(Status::Pending),
             after: self.after.as_ref(),
             limit: self.limit,
         }
@@ -151,11 +195,13 @@ impl QuestionQuery {
             at: "asked_at",
             equals: vec![
                 ("agent_id", self.agent.as_ref().map(Name::as_str)),
+                ("run_id", self.run.as_ref().map(RunId::as_str)),
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
             ],
             either: self.concerns.as_ref().map(|name| (["asked_by", "agent_id"], name.as_str())),
             plus: self.halting.then_some("halts IS NOT NULL"),
             status: self.status.map(question::Status::word),
+            inbox: self.status == Some(question::Status::Pending),
             after: self.after.as_ref(),
             limit: self.limit,
         }
@@ -173,7 +219,108 @@ impl QuestionQuery {
     }
 }
 
-/// What gates and questions have in common as lists.
+impl RunQuery {
+    /// The statement and its arguments, one more row than the page holds.
+    pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
+        Listing {
+            select: rows::select_runs(),
+            deadline: "started_at",
+            at: "started_at",
+            equals: vec![
+                ("session_id", self.session.as_ref().map(SessionId::as_str)),
+                ("parent", self.parent.as_ref().map(RunId::as_str)),
+                ("initiator", self.initiator.as_ref().map(Name::as_str)),
+            ],
+            either: None,
+            plus: None,
+            status: self.status.map(run::Status::word),
+            inbox: false,
+            after: self.after.as_ref(),
+            limit: self.limit,
+        }
+        .sql()
+    }
+
+    /// Cuts what [`RunQuery::sql`] found to a page.
+    pub(crate) fn page(&self, items: Vec<Run>) -> Page<Run> {
+        cut(items, self.limit, |run| Cursor {
+            inbox: None,
+            at: run.start.started_at.as_micros(),
+            id: run.start.id.to_string(),
+        })
+    }
+}
+
+impl JournalQuery {
+    /// The statement and its arguments.
+    pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
+        let mut arguments = vec![Value::Text(self.run.as_str().into())];
+        let mut after = "";
+        if let Some((at, key)) = &self.after {
+            after = " AND (began_at, key) > (?2, ?3)";
+            arguments.extend([Value::Int(at.as_micros()), Value::Text(key.as_str().into())]);
+        }
+        arguments.push(Value::Int(self.limit.into()));
+        let (select, n) = (rows::select_journal(), arguments.len());
+        (format!("{select} WHERE run_id = ?1{after} ORDER BY began_at, key LIMIT ?{n}"), arguments)
+    }
+}
+
+/// Runs that a worker can take: new ones, and those for which something has changed, those first that have waited
+/// longest. `workflows` says how many names there are as arguments from `?2` on.
+pub(crate) fn ready(workflows: usize) -> String {
+    let names: Vec<_> = (2..workflows + 2).map(|n| format!("?{n}")).collect();
+    let names = names.join(", ");
+    format!(
+        "SELECT id FROM (
+           SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE status = 'pending' AND workflow IN ({names})
+             ORDER BY moved_at, id LIMIT ?1) AS new
+           UNION ALL
+           SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE wakes > parked_wakes AND workflow IN ({names})
+             ORDER BY moved_at, id LIMIT ?1) AS woken
+         ) AS ready ORDER BY moved_at, id LIMIT ?1"
+    )
+}
+
+/// Runs whose node has died by `?2`, at most `?1`.
+pub(crate) fn orphans(workflows: usize) -> String {
+    let names: Vec<_> = (3..workflows + 3).map(|n| format!("?{n}")).collect();
+    format!(
+        "SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({})
+         AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = runs.node AND alive_until > ?2)
+         ORDER BY node, id LIMIT ?1",
+        names.join(", ")
+    )
+}
+
+/// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and to its questions,
+/// after `?3`.
+pub(crate) fn of_run() -> String {
+    format!(
+        "SELECT {} FROM events WHERE position > ?3 AND (stream = ?1
+         OR stream IN (SELECT id FROM gates WHERE run_id = ?2)
+         OR stream IN (SELECT id FROM questions WHERE run_id = ?2)) ORDER BY position LIMIT ?4",
+        rows::EVENTS.names()
+    )
+}
+
+/// The arguments of [`of_run`].
+pub(crate) fn of_run_arguments(run: &RunId, after: u64, limit: u32) -> Vec<Value<'_>> {
+    vec![
+        Value::Text(run::stream(run).into()),
+        Value::Text(run.as_str().into()),
+        Value::Int(rows::int(after)),
+        Value::Int(limit.into()),
+    ]
+}
+
+/// The arguments of [`ready`] and [`orphans`].
+pub(crate) fn of_workflows<'a>(mut first: Vec<Value<'a>>, workflows: &'a [WorkflowName]) -> Vec<Value<'a>> {
+    first.extend(workflows.iter().map(|name| Value::Text(name.as_str().into())));
+    first
+}
+
+/// What gates, questions and runs have in common as lists.
 struct Listing<'a> {
     select: &'static str,
     deadline: &'static str,
@@ -184,6 +331,8 @@ struct Listing<'a> {
     /// One more condition.
     plus: Option<&'static str>,
     status: Option<&'static str>,
+    /// What waits is listed by how urgent it is.
+    inbox: bool,
     after: Option<&'a Cursor>,
     limit: u32,
 }
@@ -205,7 +354,7 @@ impl<'a> Listing<'a> {
         conditions.extend(self.plus.map(str::to_owned));
         // The word itself, not an argument: a partial index is only used where the planner sees it.
         conditions.extend(self.status.map(|status| format!("status = '{status}'")));
-        let inbox = self.status == Some(Status::Pending.word());
+        let inbox = self.inbox;
         let order = match inbox {
             true => format!("urgency, {deadline}, {at}, id"),
             false => format!("{at} DESC, id DESC"),
@@ -238,15 +387,22 @@ fn cut<T>(mut items: Vec<T>, limit: u32, cursor: impl Fn(&T) -> Cursor) -> Page<
     Page { items, next }
 }
 
-/// The next streams by id, of those that have a row and of those that only the log knows.
+/// Where the runs go on in a walk through all streams that has come to `after`. Their streams come after all others, so
+/// that the index by id serves.
+pub(crate) fn runs_after(after: &str) -> &str {
+    after.strip_prefix("run:").unwrap_or_default()
+}
+
+/// The next streams by id, of those that have a row and of those that only the log knows; the runs from `?3` on.
 pub(crate) const STREAMS: &str = "SELECT id FROM (
     SELECT id FROM (SELECT id FROM gates WHERE id > ?1 ORDER BY id LIMIT ?2) AS gates_with_row
     UNION SELECT id FROM (SELECT id FROM questions WHERE id > ?1 ORDER BY id LIMIT ?2) AS questions_with_row
     UNION SELECT id FROM (SELECT id FROM halts WHERE id > ?1 ORDER BY id LIMIT ?2) AS halts_with_row
+    UNION SELECT id FROM (SELECT 'run:' || id AS id FROM runs WHERE id > ?3 ORDER BY runs.id LIMIT ?2) AS runs_with_row
     UNION
     SELECT stream FROM (
       SELECT stream FROM events WHERE stream > ?1 AND stream_seq = 1
-      AND type IN ('gate.opened', 'question.asked', 'halt.raised', 'halt.refused') ORDER BY stream LIMIT ?2
+      AND type IN ('gate.opened', 'question.asked', 'halt.raised', 'halt.refused', 'run.started') ORDER BY stream LIMIT ?2
     ) AS with_log
   ) AS known ORDER BY id LIMIT ?2";
 

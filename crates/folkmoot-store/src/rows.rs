@@ -6,18 +6,19 @@ use std::{
 };
 
 use folkmoot_core::{
-    Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Scope,
-    Subject, Timeout, Timer, Timestamp,
+    Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Run,
+    RunId, Scope, Subject, Timeout, Timer, Timestamp, WorkflowName,
     audit::Record,
     gate::{Content, Risk, State},
     halt::Lifting,
+    journal::Entry,
     question::{self, Priority},
-    run::Run,
+    run,
     token::Token,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, GateView, QuestionView};
+use crate::{Error, GateView, Line, QuestionView};
 
 /// One column of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,16 +52,19 @@ pub(crate) enum Conflict {
     Fails,
     /// It stays as it is.
     Keeps,
-    /// It is replaced, except for the first column, which is its key, and those that never change: an index over them
-    /// need not be written again.
-    Replaces { but: &'static [&'static str] },
+    /// It is replaced, except for its key, and for columns that never change: an index over them need not be written
+    /// again.
+    Replaces { key: &'static [&'static str], but: &'static [&'static str] },
 }
 
 use Type::{Bytes, Int, Text};
 
 pub(crate) const GATES: Table = Table {
     name: "gates",
-    conflict: Conflict::Replaces { but: &["run_id", "session_id", "requested_by", "requested_at", "dedupe_key"] },
+    conflict: Conflict::Replaces {
+        key: &["id"],
+        but: &["run_id", "session_id", "requested_by", "requested_at", "dedupe_key"],
+    },
     columns: &[
         ("id", Text),
         ("run_id", Text),
@@ -127,15 +131,78 @@ pub(crate) const SESSIONS: Table =
 
 pub(crate) const RUNS: Table = Table {
     name: "runs",
-    conflict: Conflict::Fails,
-    columns: &[("id", Text), ("kind", Text), ("session_id", Text), ("initiator", Text), ("started_at", Int)],
+    conflict: Conflict::Replaces {
+        key: &["id"],
+        but: &[
+            "kind",
+            "session_id",
+            "initiator",
+            "started_at",
+            "title",
+            "workflow",
+            "role",
+            "parent",
+            "input",
+            "limits",
+        ],
+    },
+    columns: &[
+        ("id", Text),
+        ("kind", Text),
+        ("session_id", Text),
+        ("initiator", Text),
+        ("started_at", Int),
+        ("title", Text),
+        ("workflow", Text),
+        ("role", Text),
+        ("parent", Text),
+        ("input", Text),
+        ("limits", Text),
+        ("status", Text),
+        ("state", Text),
+        ("node", Text),
+        ("parked_wakes", Int),
+        ("held", Text),
+        ("epoch", Int),
+        ("steps", Int),
+        ("journal_bytes", Int),
+        ("active_micros", Int),
+        ("moved_at", Int),
+        ("seq", Int),
+    ],
+};
+
+pub(crate) const JOURNAL: Table = Table {
+    name: "journal",
+    conflict: Conflict::Replaces { key: &["run_id", "key"], but: &["kind", "ordinal", "began_at"] },
+    columns: &[
+        ("run_id", Text),
+        ("key", Text),
+        ("kind", Text),
+        ("ordinal", Int),
+        ("input", Text),
+        ("agent_id", Text),
+        ("state", Text),
+        ("result", Text),
+        ("attempts", Int),
+        ("began_at", Int),
+        ("at", Int),
+    ],
+};
+
+pub(crate) const NODES: Table = Table {
+    name: "nodes",
+    conflict: Conflict::Replaces { key: &["node"], but: &[] },
+    columns: &[("node", Text), ("alive_until", Int)],
 };
 
 pub(crate) const QUESTIONS: Table = Table {
     name: "questions",
     conflict: Conflict::Replaces {
+        key: &["id"],
         but: &[
             "agent_id",
+            "run_id",
             "session_id",
             "type",
             "text_digest",
@@ -169,12 +236,16 @@ pub(crate) const QUESTIONS: Table = Table {
         ("seq", Int),
         ("status", Text),
         ("closure", Text),
+        ("run_id", Text),
     ],
 };
 
 pub(crate) const HALTS: Table = Table {
     name: "halts",
-    conflict: Conflict::Replaces { but: &["scope", "agent_id", "session_id", "reason", "raised_by", "raised_at"] },
+    conflict: Conflict::Replaces {
+        key: &["id"],
+        but: &["scope", "agent_id", "session_id", "reason", "raised_by", "raised_at"],
+    },
     columns: &[
         ("id", Text),
         ("scope", Text),
@@ -191,7 +262,7 @@ pub(crate) const HALTS: Table = Table {
 
 pub(crate) const TIMERS: Table = Table {
     name: "timers",
-    conflict: Conflict::Replaces { but: &["kind"] },
+    conflict: Conflict::Replaces { key: &["subject"], but: &["kind"] },
     columns: &[("subject", Text), ("kind", Text), ("due", Int)],
 };
 
@@ -233,17 +304,32 @@ pub(crate) const IDEMPOTENCY: Table = Table {
 };
 
 /// Every table that commands write.
-pub(crate) const WRITTEN: [Table; 12] =
-    [GATES, EVENTS, ARTIFACTS, SESSIONS, RUNS, QUESTIONS, HALTS, TIMERS, OUTBOX, PRINCIPALS, TOKENS, IDEMPOTENCY];
+pub(crate) const WRITTEN: [Table; 14] = [
+    GATES,
+    EVENTS,
+    ARTIFACTS,
+    SESSIONS,
+    RUNS,
+    JOURNAL,
+    NODES,
+    QUESTIONS,
+    HALTS,
+    TIMERS,
+    OUTBOX,
+    PRINCIPALS,
+    TOKENS,
+    IDEMPOTENCY,
+];
 
 /// How a row that is the fold of a stream is read.
 type ReadRecord = fn(&dyn Columns) -> Result<Record, Error>;
 
 /// Every table of which each row is the fold of a stream.
-pub(crate) const RECORDS: [(&Table, ReadRecord); 3] = [
+pub(crate) const RECORDS: [(&Table, ReadRecord); 4] = [
     (&GATES, |row| Ok(Record::Gate(Box::new(read_gate(row)?)))),
     (&QUESTIONS, |row| Ok(Record::Question(Box::new(read_question(row)?)))),
     (&HALTS, |row| Ok(Record::Halt(Box::new(read_halt(row)?)))),
+    (&RUNS, |row| Ok(Record::Run(Box::new(read_run(row)?), Vec::new()))),
 ];
 
 impl Table {
@@ -257,10 +343,10 @@ impl Table {
         match self.conflict {
             Conflict::Fails => String::new(),
             Conflict::Keeps => " ON CONFLICT DO NOTHING".to_owned(),
-            Conflict::Replaces { but } => {
-                let changing = self.columns[1..].iter().filter(|(name, _)| !but.contains(name));
+            Conflict::Replaces { key, but } => {
+                let changing = self.columns.iter().filter(|(name, _)| !key.contains(name) && !but.contains(name));
                 let sets: Vec<_> = changing.map(|(name, _)| format!("{name} = excluded.{name}")).collect();
-                format!(" ON CONFLICT ({}) DO UPDATE SET {}", self.columns[0].0, sets.join(", "))
+                format!(" ON CONFLICT ({}) DO UPDATE SET {}", key.join(", "), sets.join(", "))
             }
         }
     }
@@ -452,24 +538,172 @@ pub(crate) fn artifact(artifact: &Artifact) -> Vec<Value<'_>> {
     vec![Value::Text(artifact.digest.to_string().into()), Value::Bytes(artifact.content.as_slice().into())]
 }
 
+/// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and
+/// [`read_run_aside`] read them.
+pub(crate) fn select_runs() -> &'static str {
+    static SQL: OnceLock<String> = OnceLock::new();
+    SQL.get_or_init(|| {
+        let names = RUNS.names();
+        format!(
+            "SELECT {names}, wakes, (SELECT alive_until FROM nodes WHERE nodes.node = runs.node),
+             (SELECT count(*) FROM runs AS parents WHERE parents.id = runs.parent
+              AND parents.status IN ('completed', 'failed', 'cancelled')) FROM runs"
+        )
+    })
+}
+
 pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
+    let start = &run.start;
     vec![
-        text(run.id.as_str()),
-        text(run.kind.word()),
-        text(run.session_id.as_str()),
-        text(run.initiator.as_str()),
-        Value::Int(run.started_at.as_micros()),
+        text(start.id.as_str()),
+        text(start.kind.word()),
+        text(start.session_id.as_str()),
+        text(start.initiator.as_str()),
+        Value::Int(start.started_at.as_micros()),
+        text(&start.title),
+        maybe(start.workflow.as_ref().map(WorkflowName::as_str)),
+        text(start.role.word()),
+        maybe(start.parent.as_ref().map(RunId::as_str)),
+        Value::MaybeText(start.input.map(|input| input.to_string().into())),
+        json(&start.limits),
+        text(run.status().word()),
+        json(&run.state),
+        maybe(node_of(run)),
+        Value::MaybeInt(parked(run).map(|parked| int(parked.wakes))),
+        maybe(parked(run).and_then(held)),
+        Value::Int(int(run.epoch)),
+        Value::Int(run.steps.into()),
+        Value::Int(int(run.journal_bytes)),
+        Value::Int(int(run.active_micros)),
+        Value::Int(run.moved_at.as_micros()),
+        Value::Int(int(run.seq)),
     ]
 }
 
+fn node_of(run: &Run) -> Option<&str> {
+    match &run.state {
+        run::State::Running { node, .. } => Some(node.as_str()),
+        _ => None,
+    }
+}
+
+fn parked(run: &Run) -> Option<&run::Parked> {
+    match &run.state {
+        run::State::Parked(parked) => Some(parked),
+        _ => None,
+    }
+}
+
+/// The agent that waits for clearance, where there is one; `*` where there are several.
+fn held(parked: &run::Parked) -> Option<&str> {
+    match parked.held.as_slice() {
+        [] => None,
+        [agent] => Some(agent.as_str()),
+        [_, _, ..] => Some("*"),
+    }
+}
+
 pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
-    Ok(Run {
-        id: parse(&row.text(0)?)?,
-        kind: parse(&row.text(1)?)?,
-        session_id: parse(&row.text(2)?)?,
-        initiator: parse(&row.text(3)?)?,
-        started_at: Timestamp::from_micros(row.int(4)?),
+    let run = Run {
+        start: run::Start {
+            id: parse(&row.text(0)?)?,
+            kind: parse(&row.text(1)?)?,
+            session_id: parse(&row.text(2)?)?,
+            initiator: parse(&row.text(3)?)?,
+            started_at: Timestamp::from_micros(row.int(4)?),
+            title: row.text(5)?,
+            workflow: parse_maybe(row.maybe_text(6)?)?,
+            role: parse(&row.text(7)?)?,
+            parent: parse_maybe(row.maybe_text(8)?)?,
+            input: parse_maybe(row.maybe_text(9)?)?,
+            limits: from_json(&row.text(10)?)?,
+        },
+        state: from_json(&row.text(12)?)?,
+        epoch: position(row.int(16)?)?,
+        steps: small(row.int(17)?)?,
+        journal_bytes: position(row.int(18)?)?,
+        active_micros: position(row.int(19)?)?,
+        moved_at: Timestamp::from_micros(row.int(20)?),
+        seq: position(row.int(21)?)?,
+    };
+    // Four columns repeat what others say, for the indexes. A row in which they differ was not written by us.
+    let agrees = row.text(11)? == run.status().word()
+        && row.maybe_text(13)?.as_deref() == node_of(&run)
+        && row.maybe_int(14)? == parked(&run).map(|parked| int(parked.wakes))
+        && row.maybe_text(15)?.as_deref() == parked(&run).and_then(held);
+    if !agrees {
+        return Err(Error::Unreadable(format!("run {}: status, node or wait contradicts its state", run.start.id)));
+    }
+    Ok(run)
+}
+
+/// What is read with a run, and is no part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunAside {
+    pub wakes: u64,
+    pub alive_until: Option<Timestamp>,
+    pub parent_over: bool,
+}
+
+pub(crate) fn read_run_aside(row: &dyn Columns) -> Result<(Run, RunAside), Error> {
+    let after = RUNS.columns.len();
+    let aside = RunAside {
+        wakes: position(row.int(after)?)?,
+        alive_until: row.maybe_int(after + 1)?.map(Timestamp::from_micros),
+        parent_over: row.int(after + 2)? > 0,
+    };
+    Ok((read_run(row)?, aside))
+}
+
+pub(crate) fn entry<'a>(run: &'a RunId, entry: &'a Entry) -> Vec<Value<'a>> {
+    vec![
+        text(run.as_str()),
+        text(entry.key.as_str()),
+        text(entry.kind.word()),
+        Value::Int(entry.ordinal.into()),
+        Value::MaybeText(entry.input.map(|input| input.to_string().into())),
+        maybe(entry.agent_id.as_ref().map(Name::as_str)),
+        json(&entry.state),
+        Value::MaybeText(entry.result().map(|result| result.to_string().into())),
+        Value::Int(entry.attempts.into()),
+        Value::Int(entry.began_at.as_micros()),
+        Value::Int(entry.at.as_micros()),
+    ]
+}
+
+pub(crate) fn read_entry(row: &dyn Columns) -> Result<Entry, Error> {
+    let entry = Entry {
+        key: parse(&row.text(1)?)?,
+        kind: parse(&row.text(2)?)?,
+        ordinal: small(row.int(3)?)?,
+        input: parse_maybe(row.maybe_text(4)?)?,
+        agent_id: parse_maybe(row.maybe_text(5)?)?,
+        state: from_json(&row.text(6)?)?,
+        attempts: small(row.int(8)?)?,
+        began_at: Timestamp::from_micros(row.int(9)?),
+        at: Timestamp::from_micros(row.int(10)?),
+    };
+    if row.maybe_text(7)? != entry.result().map(|result| result.to_string()) {
+        return Err(Error::Unreadable(format!("step {}: its result contradicts its state", entry.key)));
+    }
+    Ok(entry)
+}
+
+/// Lines of a journal with their results, as [`read_line`] reads them.
+pub(crate) fn select_journal() -> &'static str {
+    static SQL: OnceLock<String> = OnceLock::new();
+    SQL.get_or_init(|| {
+        let names = JOURNAL.names();
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = result) FROM journal")
     })
+}
+
+pub(crate) fn read_line(row: &dyn Columns) -> Result<Line, Error> {
+    Ok(Line { entry: read_entry(row)?, result: read_text(row.maybe_bytes(JOURNAL.columns.len())?)? })
+}
+
+pub(crate) fn node(node: &Name, until: Timestamp) -> Vec<Value<'_>> {
+    vec![text(node.as_str()), Value::Int(until.as_micros())]
 }
 
 /// Questions with what they ask, as [`read_question_view`] reads them.
@@ -502,6 +736,7 @@ pub(crate) fn question(question: &Question) -> Vec<Value<'_>> {
         Value::Int(int(question.seq)),
         text(question.status().word()),
         Value::MaybeText(question.closure().map(|closure| json_text(closure).into())),
+        maybe(question.run_id.as_ref().map(RunId::as_str)),
     ]
 }
 
@@ -509,6 +744,7 @@ pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
     let question = Question {
         id: parse(&row.text(0)?)?,
         agent_id: parse(&row.text(1)?)?,
+        run_id: parse_maybe(row.maybe_text(19)?)?,
         session_id: parse_maybe(row.maybe_text(2)?)?,
         question_type: parse(&row.text(3)?)?,
         text: parse(&row.text(4)?)?,
@@ -584,14 +820,16 @@ pub(crate) fn timer(timer: &Timer) -> Vec<Value<'_>> {
     let kind = match &timer.subject {
         Subject::Gate(_) => "gate",
         Subject::Question(_) => "question",
+        Subject::Run(_) => "run",
     };
-    vec![text(timer.subject.as_str()), text(kind), Value::Int(timer.due.as_micros())]
+    vec![Value::Text(timer.subject.key()), text(kind), Value::Int(timer.due.as_micros())]
 }
 
 pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
     let subject = match row.text(1)?.as_str() {
         "gate" => Subject::Gate(parse(&row.text(0)?)?),
         "question" => Subject::Question(parse(&row.text(0)?)?),
+        "run" => Subject::Run(parse(row.text(0)?.strip_prefix("run:").unwrap_or_default())?),
         other => return Err(Error::Unreadable(format!("{other:?} has no timers"))),
     };
     Ok(Timer { subject, due: Timestamp::from_micros(row.int(2)?) })

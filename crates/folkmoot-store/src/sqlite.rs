@@ -15,14 +15,16 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Timer, Timestamp, token::Token,
+    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer, Timestamp, WorkflowName,
+    audit::Record, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{readers::Readers, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, Page, QuestionQuery, QuestionView, Store, Written, migrate, query,
+    Clock, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery, Store,
+    Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -36,11 +38,21 @@ const CLOSED: &str = "it was closed";
 /// How long one connection waits for another's lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A store in one SQLite file.
+/// Looks at each command before it is judged and after it is durable: for tests of what a crash leaves behind. Where it
+/// says `false` the process is as good as dead, and nobody ever hears what became of the command.
+pub trait Witness: Send + Sync + std::fmt::Debug {
+    /// It is about to be judged.
+    fn before(&self, command: &Command) -> bool;
+    /// Whatever it came to is durable.
+    fn after(&self, command: &Command) -> bool;
+}
+
+/// A store in one SQLite file, or in memory.
 #[derive(Debug)]
 pub struct Sqlite {
     /// `None` once the store is closed.
-    jobs: RwLock<Option<mpsc::Sender<Job>>>,
+    jobs: RwLock<Option<Jobs>>,
+    witness: Option<Arc<dyn Witness>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     readers: Readers,
     recent: Arc<Recent>,
@@ -48,7 +60,62 @@ pub struct Sqlite {
     stopped: watch::Receiver<Option<String>>,
 }
 
+/// Where commands go.
+#[derive(Debug)]
+enum Jobs {
+    /// To the writer's thread.
+    Queue(mpsc::Sender<Job>),
+    /// To the writer itself, which answers before anybody else can ask.
+    Memory(Arc<Mutex<writer::Writer>>),
+}
+
 impl Sqlite {
+    /// A database that is gone when the last store on it is. Everything happens in the thread that asks for it and is
+    /// done when it returns, so that a simulation with a seed has one course.
+    pub fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut connection = connect(Path::new(":memory:"), flags)?;
+        migrate(&mut connection)?;
+        let head = head(&connection)?;
+        let recent = Arc::new(Recent::starting_at(head.position));
+        let (stop, stopped) = watch::channel(None);
+        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
+        Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
+    }
+
+    /// Another store on the same database in memory, as if its process had been started again; `None` where this one is
+    /// in a file or closed.
+    pub fn again(&self) -> Option<Self> {
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(Jobs::Memory(writer)) = jobs.as_ref() else { return None };
+        Some(Self::on_writer(writer.clone(), self.recent.clone(), self.clock.clone(), self.stopped.clone()))
+    }
+
+    fn on_writer(
+        writer: Arc<Mutex<writer::Writer>>,
+        recent: Arc<Recent>,
+        clock: Arc<dyn Clock>,
+        stopped: watch::Receiver<Option<String>>,
+    ) -> Self {
+        Self {
+            jobs: RwLock::new(Some(Jobs::Memory(writer.clone()))),
+            witness: None,
+            threads: Mutex::default(),
+            readers: Readers::Memory(writer),
+            recent,
+            clock,
+            stopped,
+        }
+    }
+
+    /// The same store, with somebody who looks at each command.
+    #[must_use]
+    pub fn witnessed(self, witness: Arc<dyn Witness>) -> Self {
+        let mut store = self;
+        store.witness = Some(witness);
+        store
+    }
+
     /// Opens the file, making or migrating it as needed. Whoever opens it must hold the lock on its folder: there is
     /// one writer.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
@@ -63,14 +130,15 @@ impl Sqlite {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
         let (checkpointer, checkpoints) = checkpoint::Checkpointer::start(path, stop.clone())?;
-        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, checkpointer)?;
+        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, Some(checkpointer))?;
         let writer = std::thread::Builder::new()
             .name("folkmoot-writer".to_owned())
             .spawn(move || writer.run(queue))
             .map_err(|error| Error::Database(format!("the writer thread does not start: {error}")))?;
-        let readers = Readers::new(PathBuf::from(path))?;
+        let readers = Readers::Pool(readers::Pool::new(PathBuf::from(path))?);
         Ok(Self {
-            jobs: RwLock::new(Some(jobs)),
+            jobs: RwLock::new(Some(Jobs::Queue(jobs))),
+            witness: None,
             threads: Mutex::new(vec![writer, checkpoints]),
             readers,
             recent,
@@ -81,10 +149,17 @@ impl Sqlite {
 
     async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|jobs| jobs.try_send(job(reply))) {
-            Some(Ok(())) => {}
-            Some(Err(mpsc::error::TrySendError::Full(_))) => return Err(Error::Busy),
-            Some(Err(mpsc::error::TrySendError::Closed(_))) | None => return Err(self.why_stopped()),
+        match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(Jobs::Queue(jobs)) => match jobs.try_send(job(reply)) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(_)) => return Err(Error::Busy),
+                Err(mpsc::error::TrySendError::Closed(_)) => return Err(self.why_stopped()),
+            },
+            Some(Jobs::Memory(writer)) => {
+                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                writer.commit(&mut vec![job(reply)]).map_err(Error::Stopped)?;
+            }
+            None => return Err(self.why_stopped()),
         }
         answer.await.unwrap_or_else(|_| Err(self.why_stopped()))
     }
@@ -124,7 +199,17 @@ impl Store for Sqlite {
     }
 
     async fn write(&self, command: Command) -> Result<Written, Error> {
-        self.submit(|reply| Job::Execute(Box::new(command), reply)).await
+        let Some(witness) = &self.witness else {
+            return self.submit(|reply| Job::Execute(Box::new(command), reply)).await;
+        };
+        if !witness.before(&command) {
+            return std::future::pending().await;
+        }
+        let written = self.submit(|reply| Job::Execute(Box::new(command.clone()), reply)).await;
+        if !witness.after(&command) {
+            return std::future::pending().await;
+        }
+        written
     }
 
     async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
@@ -181,6 +266,64 @@ impl Store for Sqlite {
             .read(move |connection| {
                 let (sql, arguments) = query.sql()?;
                 Ok(query.page(all(connection, &sql, &arguments, rows::read_question_view)?))
+            })
+            .await
+    }
+
+    async fn run(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        let id = id.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{} WHERE id = ?1", rows::select_runs());
+                Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_run)?.pop())
+            })
+            .await
+    }
+
+    async fn runs(&self, query: RunQuery) -> Result<Page<Run>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql()?;
+                Ok(query.page(all(connection, &sql, &arguments, rows::read_run)?))
+            })
+            .await
+    }
+
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<Line>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql();
+                all(connection, &sql, &arguments, rows::read_line)
+            })
+            .await
+    }
+
+    async fn events_of_run(&self, run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
+        let run = run.clone();
+        self.readers
+            .read(move |connection| {
+                all(connection, &query::of_run(), &query::of_run_arguments(&run, after, limit), rows::read_event)
+            })
+            .await
+    }
+
+    async fn ready(&self, workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error> {
+        let workflows = workflows.to_vec();
+        self.readers
+            .read(move |connection| {
+                let arguments = query::of_workflows(vec![Value::Int(limit.into())], &workflows);
+                all(connection, &query::ready(workflows.len()), &arguments, |row| rows::parse(&row.text(0)?))
+            })
+            .await
+    }
+
+    async fn orphans(&self, workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error> {
+        let (workflows, now) = (workflows.to_vec(), self.now());
+        self.readers
+            .read(move |connection| {
+                let first = vec![Value::Int(limit.into()), Value::Int(now.as_micros())];
+                let arguments = query::of_workflows(first, &workflows);
+                all(connection, &query::orphans(workflows.len()), &arguments, |row| rows::parse(&row.text(0)?))
             })
             .await
     }
@@ -322,7 +465,7 @@ fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {
 fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<History>, Error> {
     // One snapshot for the three statements: a commit between them would look like a row that disagrees.
     let snapshot = connection.unchecked_transaction().map_err(failed)?;
-    let arguments = [Value::Text(after.into()), Value::Int(limit.into())];
+    let arguments = [Value::Text(after.into()), Value::Int(limit.into()), Value::Text(query::runs_after(after).into())];
     let streams = all(&snapshot, query::STREAMS, &arguments, |row| row.text(0))?;
     streams
         .into_iter()
@@ -330,10 +473,17 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
             let id = [Value::Text(stream.as_str().into())];
             let sql = format!("SELECT {} FROM events WHERE stream = ?1 ORDER BY stream_seq", rows::EVENTS.names());
             let events = all(&snapshot, &sql, &id, rows::read_event)?;
+            let run = stream.strip_prefix("run:");
             let mut row = None;
             for (table, read) in rows::RECORDS {
+                let id = if table.name == rows::RUNS.name { run } else { Some(stream.as_str()) };
+                let Some(id) = id.map(|id| [Value::Text(id.into())]) else { continue };
                 let sql = format!("SELECT {} FROM {} WHERE id = ?1", table.names(), table.name);
                 row = row.or(all(&snapshot, &sql, &id, |row| Ok(read(row).map_err(|e| e.to_string())))?.pop());
+            }
+            if let (Some(Ok(Record::Run(_, journal))), Some(run)) = (&mut row, run) {
+                let sql = format!("SELECT {} FROM journal WHERE run_id = ?1 ORDER BY key", rows::JOURNAL.names());
+                *journal = all(&snapshot, &sql, &[Value::Text(run.into())], rows::read_entry)?;
             }
             Ok(History { stream, row, events })
         })

@@ -4,10 +4,10 @@ use std::{hint::black_box, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use folkmoot_core::{
-    Principal, Role, gate,
-    question::{self, Asking, QuestionType},
+    Principal, Role,
+    question::{Asking, QuestionType},
 };
-use folkmoot_engine::{Engine, TokioHost};
+use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 
 /// How many are asked at once, so that they share commits.
@@ -19,8 +19,7 @@ pub(crate) fn measure(folder: &Path, questions: usize) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let store = AnyStore::Sqlite(Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?);
-        let (gates, usual) = (gate::Policy::default(), question::Policy::default());
-        let engine = Engine::start(store, gates, usual, Arc::new(TokioHost)).await?;
+        let engine = Engine::start(store, Settings::default(), Arc::new(TokioHost)).await?;
         for first in (0..questions).step_by(AT_ONCE) {
             let asked = (first..questions.min(first + AT_ONCE)).map(|n| ask(&engine, n));
             futures_util::future::try_join_all(asked).await?;
@@ -39,6 +38,7 @@ async fn ask(engine: &Engine, number: usize) -> Result<()> {
     let asking = Asking {
         id: engine.new_question_id(),
         agent_id: Some(format!("agent-{number}").parse()?),
+        run_id: None,
         session_id: Some(format!("session-{}", number % 1000).parse()?),
         question_type: QuestionType::Approval,
         text: "May I?".to_owned(),

@@ -6,7 +6,7 @@ use crate::{
     Timer, TimerChange, Wake,
     clearance::{Holds, Others},
     gate,
-    journal::{self, Entry, Fence, Recorded, Recording, Write},
+    journal::{self, Fence, Recorded, Recording, Write},
     question,
     run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
 };
@@ -40,7 +40,11 @@ impl Case<'_> {
             State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(&run))],
             _ => Vec::new(),
         };
-        Ok(Commit { timers, ..self.moves_run(run, &event, None) })
+        let mut commit = Commit { timers, ..self.moves_run(run, &event) };
+        if let Outcome::Run(run) = std::mem::take(&mut commit.outcome) {
+            commit.outcome = Outcome::Claimed(run, loaded.wakes);
+        }
+        Ok(commit)
     }
 
     pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, No> {
@@ -104,7 +108,7 @@ impl Case<'_> {
             Deadline::At(due) => vec![TimerChange::Set(Timer { subject: subject(&run), due })],
             Deadline::Never => Vec::new(),
         };
-        Ok(Commit { timers, ..self.moves_run(run, &event, None) })
+        Ok(Commit { timers, ..self.moves_run(run, &event) })
     }
 
     pub(super) fn wake(&self, id: &RunId, run: Option<Run>) -> Commit {
@@ -115,7 +119,7 @@ impl Case<'_> {
     pub(super) fn stop(&self, stopping: &Stopping, loaded: Loaded) -> Result<Commit, No> {
         let run = found(loaded.run, &stopping.run)?;
         let event = run::stop(&run, stopping, self.now)?;
-        Ok(self.moves_run(run, &event, None))
+        Ok(self.moves_run(run, &event))
     }
 
     pub(super) fn end_run(
@@ -158,7 +162,7 @@ impl Case<'_> {
         let by = self.principal("resume a run")?;
         let run = found(loaded.run, id)?;
         match run::resume(&run, by, self.now)? {
-            Some(event) => Ok(self.moves_run(run, &event, None)),
+            Some(event) => Ok(self.moves_run(run, &event)),
             None => Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() }),
         }
     }
@@ -166,7 +170,7 @@ impl Case<'_> {
     /// A run's end, and with it the end of all that is still open of it.
     fn ends(&self, run: Run, event: &RunEvent, loaded: Loaded) -> Commit {
         let id = run.start.id.clone();
-        let mut commit = self.moves_run(run, event, None);
+        let mut commit = self.moves_run(run, event);
         let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("a run that moves is told") };
         let reason = format!("its run {id} is over: {}", run.status());
         for gate in loaded.open_gates {
@@ -196,8 +200,8 @@ impl Case<'_> {
     }
 
     /// Everything that follows from one event on a run.
-    fn moves_run(&self, mut run: Run, event: &RunEvent, known: Option<&Entry>) -> Commit {
-        run.apply(event, known).expect("an event that the rules just allowed applies");
+    fn moves_run(&self, mut run: Run, event: &RunEvent) -> Commit {
+        run.apply(event, None).expect("an event that the rules just allowed applies");
         let events = vec![self.of_run(&run, event)];
         let rows = vec![Row::Run(Box::new(run.clone()))];
         Commit { rows, events, outcome: Outcome::Run(Box::new(run)), ..Commit::default() }

@@ -60,10 +60,9 @@ pub(crate) fn ask(
     let session_id = run.map(|run| run.start.session_id.clone()).or_else(|| asking.session_id.clone());
     let asking = &Asking { session_id, ..asking.clone() };
     let question_type = asking.question_type;
-    let agent_id = asking.agent_id.clone().unwrap_or_else(|| by.name.clone());
-    if run.is_none_or(|run| run.speaker().name != agent_id) {
-        principal::check_name("agent_id", &agent_id)?;
-    }
+    let asker = || run.filter(|run| run.start.workflow.is_some()).map_or_else(|| by.name.clone(), Run::agent);
+    let agent_id = asking.agent_id.clone().unwrap_or_else(asker);
+    principal::check_name("agent_id", &agent_id)?;
     text::check_filled("text", &asking.text, text::SUMMARY_BYTES_MAX)?;
     let options = options(asking)?;
     let timeout = asking.timeout.unwrap_or(usual.timeout);

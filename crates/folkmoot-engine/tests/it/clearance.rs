@@ -28,6 +28,7 @@ async fn ask(engine: &Engine, question_type: QuestionType, agent_id: &str, in_se
     let asking = Asking {
         id: engine.new_question_id(),
         agent_id: Some(name(agent_id)),
+        run_id: None,
         session_id: in_session.map(session),
         question_type,
         text: "May I?".to_owned(),
@@ -246,6 +247,7 @@ async fn a_questions_own_timeout_applies_its_default_and_says_so() {
     let asking = Asking {
         id: moot.engine.new_question_id(),
         agent_id: Some(name("a1")),
+        run_id: None,
         session_id: None,
         question_type: QuestionType::Blocking,
         text: "Which way?".to_owned(),

@@ -7,4 +7,5 @@ mod check;
 mod clearance;
 mod deadlines;
 mod moot;
+mod runs;
 mod wait;

@@ -10,10 +10,9 @@ use std::{
 
 use folkmoot_core::{
     Principal, Role, Timeout, Timestamp,
-    gate::{Choice, Gate, Kind, Opening, Policy, Risk, Verdict},
-    question,
+    gate::{Choice, Gate, Kind, Opening, Risk, Verdict},
 };
-use folkmoot_engine::{Engine, Error, Request, TokioHost};
+use folkmoot_engine::{Engine, Error, Request, Settings, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite};
 use tempfile::TempDir;
 
@@ -36,7 +35,7 @@ pub fn alice() -> Principal {
 }
 
 async fn engine(store: AnyStore) -> Engine {
-    Engine::start(store, Policy::default(), question::Policy::default(), Arc::new(TokioHost)).await.unwrap()
+    Engine::start(store, Settings::default(), Arc::new(TokioHost)).await.unwrap()
 }
 
 /// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.

@@ -7,17 +7,19 @@
 //! other lock is needed, and no two nodes can wait for each other.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use folkmoot_core::{
     Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Judgement, Loaded,
-    Name, Outcome, Principal, Question, QuestionId, Row, RunId, SessionId, Subject, TimerChange, Timestamp, TokenId,
-    chain,
+    Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject, TimerChange, Timestamp,
+    TokenId, Wake, chain,
     clearance::{Others, Target},
+    journal::{Entry, Key},
     judge,
-    run::Run,
+    run::State,
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
@@ -26,7 +28,7 @@ use tokio_postgres::{Client, Statement, types::ToSql};
 use super::{CLOCK, Time, dollars, failed};
 use crate::{
     Error, Written,
-    rows::{self, Columns, Table, Type, Value},
+    rows::{self, Columns, RunAside, Table, Type, Value},
 };
 
 /// What a batch came to.
@@ -83,6 +85,9 @@ struct Work {
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     runs: HashMap<RunId, Run>,
+    /// What was read with each run, as it is by now.
+    asides: HashMap<RunId, RunAside>,
+    entries: HashMap<(RunId, Key), Entry>,
     principals: HashMap<Name, Principal>,
     tokens: HashMap<TokenId, Token>,
     known_keys: HashMap<(Name, String, String), (String, String)>,
@@ -93,12 +98,15 @@ struct Work {
     new_halts: BTreeSet<HaltId>,
     new_artifacts: Vec<Artifact>,
     new_sessions: Vec<(SessionId, Timestamp)>,
-    new_runs: Vec<Run>,
+    new_runs: BTreeSet<RunId>,
+    new_entries: BTreeSet<(RunId, Key)>,
+    nodes: BTreeMap<Name, Timestamp>,
+    gone_nodes: Vec<Name>,
     new_tokens: Vec<(Token, [u8; 32])>,
     revoked: Vec<Token>,
     timers: BTreeMap<Subject, TimerChange>,
     outbox: Vec<(Delivery, u64)>,
-    wakes: Vec<RunId>,
+    wakes: Vec<Wake>,
     new_keys: Vec<Vec<Value<'static>>>,
 }
 
@@ -141,27 +149,63 @@ impl Work {
         let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
         let others = match (&question, &halt) {
             (Some(question), _) => {
-                self.others(question.id.as_str(), Some(&question.agent_id), question.session_id.as_ref())
+                let others = |id: &str| id != question.id.as_str();
+                self.others(others, Some(&question.agent_id), question.session_id.as_ref())
             }
-            (None, Some(halt)) => self.others(halt.id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref()),
+            (None, Some(halt)) => {
+                self.others(|id| id != halt.id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref())
+            }
             (None, None) => Others::default(),
         };
+        let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
+        let aside = needs.run.and_then(|id| self.asides.get(id)).copied().unwrap_or_default();
+        let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
+        let (open_gates, open_questions) = match &run {
+            Some(run) if needs.open => self.open_of(&run.start.id),
+            Some(_) | None => (Vec::new(), Vec::new()),
+        };
+        let entry = needs.run.zip(needs.entry).map(|(run, key)| (run.clone(), key.clone()));
+        let is_free =
+            |session: &SessionId, agent: &Name| self.others(|_| true, Some(agent), Some(session)) == Others::default();
         Loaded {
+            wakes: aside.wakes,
+            alive_until: aside.alive_until,
+            parent_over: aside.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
+            open_gates,
+            open_questions,
+            entry: entry.and_then(|place| self.entries.get(&place)).cloned(),
+            free: needs.held.is_some_and(|(agents, session)| agents.iter().any(|agent| is_free(session, agent))),
             question,
             halt,
             others,
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
-            run: needs.run.and_then(|id| self.runs.get(id)).cloned(),
+            run,
             principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
             gate,
         }
     }
 
-    /// Whether anything but `id` holds the agent, the session, or everyone.
-    fn others(&self, id: &str, agent: Option<&Name>, session: Option<&SessionId>) -> Others {
-        let held = |target: &Target| self.held.get(target).is_some_and(|ids| ids.iter().any(|other| other != id));
+    /// All that is still open of a run: its gates, and its questions with what else holds what they hold.
+    fn open_of(&self, run: &RunId) -> (Vec<Gate>, Vec<(Question, Others)>) {
+        let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none());
+        let mut gates: Vec<Gate> = gates.cloned().collect();
+        gates.sort_by(|a, b| (a.requested_at, &a.id).cmp(&(b.requested_at, &b.id)));
+        let own = |question: &&Question| question.run_id.as_ref() == Some(run) && question.closure().is_none();
+        let mut questions: Vec<&Question> = self.questions.values().filter(own).collect();
+        questions.sort_by(|a, b| (a.asked_at, &a.id).cmp(&(b.asked_at, &b.id)));
+        let ids: HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
+        let with_others = |question: &&Question| {
+            let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
+            ((*question).clone(), self.others(|id| !ids.contains(id), agent, session))
+        };
+        (gates, questions.iter().map(with_others).collect())
+    }
+
+    /// Whether anything that counts holds the agent, the session, or everyone.
+    fn others(&self, counts: impl Fn(&str) -> bool, agent: Option<&Name>, session: Option<&SessionId>) -> Others {
+        let held = |target: &Target| self.held.get(target).is_some_and(|ids| ids.iter().any(|other| counts(other)));
         Others {
             agent: agent.is_some_and(|agent| held(&Target::Agent(agent.clone()))),
             session: session.is_some_and(|session| held(&Target::Session(session.clone()))),
@@ -200,9 +244,30 @@ impl Work {
                     self.new_artifacts.push(artifact);
                 }
                 Row::Run(run) => {
-                    self.new_sessions.push((run.session_id.clone(), now));
-                    self.runs.insert(run.id.clone(), run.clone());
-                    self.new_runs.push(run);
+                    if run.seq == 1 {
+                        self.new_sessions.push((run.start.session_id.clone(), now));
+                    }
+                    if let State::Running { node, .. } = &run.state {
+                        let alive_until = self.nodes.get(node).copied();
+                        let aside = self.asides.entry(run.start.id.clone()).or_default();
+                        aside.alive_until = alive_until.or(aside.alive_until);
+                    }
+                    self.new_runs.insert(run.start.id.clone());
+                    self.runs.insert(run.start.id.clone(), *run);
+                }
+                Row::Entry(run, entry) => {
+                    let place = (run, entry.key.clone());
+                    self.new_entries.insert(place.clone());
+                    self.entries.insert(place, *entry);
+                }
+                // Nobody is alone on a database that others can reach.
+                Row::Node { node, until, alone: _ } => {
+                    self.gone_nodes.retain(|gone| *gone != node);
+                    self.nodes.insert(node, until);
+                }
+                Row::NodeGone(node) => {
+                    self.nodes.remove(&node);
+                    self.gone_nodes.push(node);
                 }
                 Row::Session(id, at) => self.new_sessions.push((id, at)),
                 Row::Token(token, hash) => {
@@ -226,6 +291,16 @@ impl Work {
             let position = rows::told(&delivery, &self.events[before..]);
             self.outbox.push((delivery, position));
         }
+        for wake in &commit.wakes {
+            let woken = |run: &&Run| match wake {
+                Wake::Run(id) => run.start.id == *id,
+                Wake::Children(id) => run.start.parent.as_ref() == Some(id),
+                Wake::Held(target) => waits_for(run, target),
+            };
+            for run in self.runs.values().filter(woken) {
+                self.asides.entry(run.start.id.clone()).or_default().wakes += 1;
+            }
+        }
         self.wakes.extend(commit.wakes);
     }
 
@@ -245,16 +320,19 @@ impl Work {
     }
 
     fn is_untouched(&self) -> bool {
-        // Whatever is written has an event, except a timer of a gate that is gone.
-        self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty() && self.new_artifacts.is_empty()
+        // Whatever is written has an event, except timers that only wake or are no longer needed, and signs of life.
+        let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.wakes.is_empty();
+        let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
+        quiet && empty && self.new_artifacts.is_empty()
     }
 
     async fn write(&self, client: &Client, sql: &Statements) -> Result<(), Failure> {
         let set = |change: &TimerChange| matches!(change, TimerChange::Set(_));
         let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
-        let cleared: Vec<&str> = cleared.iter().map(|change| change.subject().as_str()).collect();
+        let cleared: Vec<Cow<'_, str>> = cleared.iter().map(|change| change.subject().key()).collect();
         let set = set.iter().filter_map(|change| change.timer()).map(rows::timer).collect();
-        let wakes: Vec<&str> = self.wakes.iter().map(RunId::as_str).collect();
+        let Wakes { runs: wakes, parents, agents, sessions, system } = Wakes::of(&self.wakes);
+        let gone_nodes: Vec<&str> = self.gone_nodes.iter().map(Name::as_str).collect();
         let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
         let revoked_at: Vec<Option<i64>> =
             self.revoked.iter().map(|token| token.revoked_at.map(Timestamp::as_micros)).collect();
@@ -266,7 +344,12 @@ impl Work {
             Columnar::new(&rows::EVENTS, self.events.iter().map(|event| rows::event(event)).collect()),
             Columnar::new(&rows::ARTIFACTS, self.new_artifacts.iter().map(rows::artifact).collect()),
             Columnar::new(&rows::SESSIONS, self.new_sessions.iter().map(|(id, at)| rows::session(id, *at)).collect()),
-            Columnar::new(&rows::RUNS, self.new_runs.iter().map(rows::run).collect()),
+            Columnar::new(&rows::RUNS, self.new_runs.iter().map(|id| rows::run(&self.runs[id])).collect()),
+            Columnar::new(
+                &rows::JOURNAL,
+                self.new_entries.iter().map(|place| rows::entry(&place.0, &self.entries[place])).collect(),
+            ),
+            Columnar::new(&rows::NODES, self.nodes.iter().map(|(node, until)| rows::node(node, *until)).collect()),
             Columnar::new(
                 &rows::QUESTIONS,
                 self.new_questions.iter().map(|id| rows::question(&self.questions[id])).collect(),
@@ -299,6 +382,15 @@ impl Work {
         if !wakes.is_empty() {
             updates.push((&sql.wake, vec![&wakes]));
         }
+        if !parents.is_empty() {
+            updates.push((&sql.wake_children, vec![&parents]));
+        }
+        if system || !agents.is_empty() || !sessions.is_empty() {
+            updates.push((&sql.wake_held, vec![&agents, &sessions, &system]));
+        }
+        if !gone_nodes.is_empty() {
+            updates.push((&sql.forget_nodes, vec![&gone_nodes]));
+        }
         if !revoked_ids.is_empty() {
             updates.push((&sql.revoke, vec![&revoked_ids, &revoked_at]));
         }
@@ -319,6 +411,43 @@ impl Work {
     }
 }
 
+/// Whether a run waits for clearance that this keeps from it.
+fn waits_for(run: &Run, target: &Target) -> bool {
+    let State::Parked(parked) = &run.state else { return false };
+    !parked.held.is_empty()
+        && match target {
+            Target::Agent(agent) => parked.held.contains(agent),
+            Target::Session(session) => run.start.session_id == *session,
+            Target::System => true,
+        }
+}
+
+/// Whom a batch wakes, as its statements are told.
+#[derive(Default)]
+struct Wakes<'a> {
+    runs: Vec<&'a str>,
+    parents: Vec<&'a str>,
+    agents: Vec<&'a str>,
+    sessions: Vec<&'a str>,
+    system: bool,
+}
+
+impl<'a> Wakes<'a> {
+    fn of(wakes: &'a [Wake]) -> Self {
+        let mut all = Wakes::default();
+        for wake in wakes {
+            match wake {
+                Wake::Run(run) => all.runs.push(run.as_str()),
+                Wake::Children(run) => all.parents.push(run.as_str()),
+                Wake::Held(Target::Agent(agent)) => all.agents.push(agent.as_str()),
+                Wake::Held(Target::Session(session)) => all.sessions.push(session.as_str()),
+                Wake::Held(Target::System) => all.system = true,
+            }
+        }
+        all
+    }
+}
+
 /// Locks the head and reads what the commands need, in one round trip. Also returns the database's clock.
 async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
     let mut gates = BTreeSet::new();
@@ -327,6 +456,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
+    let (mut parked_agents, mut parked_sessions) = (Vec::new(), Vec::new());
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
         let needs = command.needs();
@@ -335,6 +466,15 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         questions.extend(needs.question.map(QuestionId::as_str));
         halts.extend(needs.halt.map(HaltId::as_str));
         runs.extend(needs.run.map(RunId::as_str));
+        ending.extend(needs.run.filter(|_| needs.open).map(RunId::as_str));
+        if let Some((run, key)) = needs.run.zip(needs.entry) {
+            entry_runs.push(run.as_str());
+            entry_keys.push(key.as_str());
+        }
+        if let Some((agents, session)) = needs.held {
+            parked_agents.extend(agents.iter().map(Name::as_str));
+            parked_sessions.extend(agents.iter().map(|_| session.as_str()));
+        }
         principals.extend(needs.principal.map(Name::as_str));
         tokens.extend(needs.token.map(TokenId::as_str));
         if let Some((name, key)) = needs.twin {
@@ -350,12 +490,15 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let gates: Vec<&str> = gates.into_iter().collect();
     let amended: Vec<&str> = amended.into_iter().collect();
     let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
-    // At most each of them ends, so of one more at least one is left.
-    let enough = (questions.len() + halts.len() + 1) as i64;
+    let ending: Vec<&str> = ending.into_iter().collect();
+    // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
+    let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
+    let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
+    let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || !parked_agents.is_empty();
     let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 12] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 15] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -363,8 +506,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
         (!questions.is_empty(), &sql.load_questions, vec![&questions]),
         (!halts.is_empty(), &sql.load_halts, vec![&halts]),
-        (enough > 1, &sql.load_held, vec![&questions, &halts, &enough]),
+        (any_held, &sql.load_held, vec![&questions, &halts, &enough, &ending, &parked_agents, &parked_sessions]),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
+        (!ending.is_empty(), &sql.load_open_gates, vec![&ending]),
+        (!ending.is_empty(), &sql.load_open_questions, vec![&ending]),
+        (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),
         (!tokens.is_empty(), &sql.load_tokens, vec![&tokens]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
@@ -375,13 +521,28 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (begun, found) = tokio::join!(biased; client.batch_execute("BEGIN"), try_join_all(asked));
     begun.map_err(failed)?;
     let found = found.map_err(failed)?;
-    let [head, clock, gates, twins, summaries, questions, halts, held, runs, principals, tokens, keys] =
-        <[_; 12]>::try_from(found).expect("twelve were asked");
+    let [
+        head,
+        clock,
+        gates,
+        twins,
+        summaries,
+        questions,
+        halts,
+        held,
+        runs,
+        open_gates,
+        open_questions,
+        entries,
+        principals,
+        tokens,
+        keys,
+    ] = <[_; 15]>::try_from(found).expect("fifteen were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
-    for row in gates.iter().chain(&twins) {
+    for row in gates.iter().chain(&twins).chain(&open_gates) {
         let gate = rows::read_gate(row)?;
         if let (Some(key), None) = (&gate.dedupe_key, gate.decision()) {
             work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
@@ -393,7 +554,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             work.texts.insert(rows::parse(&row.text(0)?)?, text);
         }
     }
-    for row in &questions {
+    for row in questions.iter().chain(&open_questions) {
         let question = rows::read_question(row)?;
         work.questions.insert(question.id.clone(), question);
     }
@@ -410,8 +571,13 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         work.held.entry(target).or_default().insert(row.text(2)?);
     }
     for row in &runs {
-        let run = rows::read_run(row)?;
-        work.runs.insert(run.id.clone(), run);
+        let (run, aside) = rows::read_run_aside(row)?;
+        work.asides.insert(run.start.id.clone(), aside);
+        work.runs.insert(run.start.id.clone(), run);
+    }
+    for row in &entries {
+        let entry = rows::read_entry(row)?;
+        work.entries.insert((rows::parse(&row.text(0)?)?, entry.key.clone()), entry);
     }
     for row in &principals {
         let principal = rows::read_principal(row)?;
@@ -490,12 +656,18 @@ pub(super) struct Statements {
     load_halts: Statement,
     load_held: Statement,
     load_runs: Statement,
+    load_open_gates: Statement,
+    load_open_questions: Statement,
+    load_entries: Statement,
     load_principals: Statement,
     load_tokens: Statement,
     load_keys: Statement,
     move_head: Statement,
     clear_timers: Statement,
     wake: Statement,
+    wake_children: Statement,
+    wake_held: Statement,
+    forget_nodes: Statement,
     revoke: Statement,
     insert: HashMap<&'static str, Statement>,
 }
@@ -527,7 +699,21 @@ impl Statements {
             load_questions: prepare(&by_id(&rows::QUESTIONS, "id")).await?,
             load_halts: prepare(&by_id(&rows::HALTS, "id")).await?,
             load_held: prepare(LOAD_HELD).await?,
-            load_runs: prepare(&by_id(&rows::RUNS, "id")).await?,
+            load_runs: prepare(&format!("{} WHERE id = ANY(?1)", rows::select_runs())).await?,
+            load_open_gates: prepare(&format!(
+                "SELECT {gates} FROM gates WHERE run_id = ANY(?1) AND status = 'pending'"
+            ))
+            .await?,
+            load_open_questions: prepare(&format!(
+                "SELECT {} FROM questions WHERE run_id = ANY(?1) AND status = 'pending'",
+                rows::QUESTIONS.names()
+            ))
+            .await?,
+            load_entries: prepare(&format!(
+                "SELECT {} FROM journal WHERE (run_id, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
+                rows::JOURNAL.names()
+            ))
+            .await?,
             load_principals: prepare(&by_id(&rows::PRINCIPALS, "name")).await?,
             load_tokens: prepare(&by_id(&rows::TOKENS, "id")).await?,
             load_keys: prepare(
@@ -543,6 +729,13 @@ impl Statements {
                  WHERE runs.id = woken.id",
             )
             .await?,
+            wake_children: prepare("UPDATE runs SET wakes = wakes + 1 WHERE parent = ANY(?1)").await?,
+            wake_held: prepare(
+                "UPDATE runs SET wakes = wakes + 1 WHERE held IS NOT NULL
+                 AND (?3::bool OR session_id = ANY(?2) OR held = ANY(?1) OR (held = '*' AND cardinality(?1) > 0))",
+            )
+            .await?,
+            forget_nodes: prepare("DELETE FROM nodes WHERE node = ANY(?1)").await?,
             revoke: prepare(
                 "UPDATE tokens SET revoked_at = gone.at FROM unnest(?1::text[], ?2::bigint[]) AS gone (id, at)
                  WHERE tokens.id = gone.id",
@@ -553,9 +746,15 @@ impl Statements {
     }
 }
 
-/// What holds the agents and sessions of the questions `?1` and the halts `?2`, and everyone; at most `?3` of each.
+/// More open questions than any run has at once.
+const OPEN_OF_A_RUN: usize = 10_000;
+
+/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, and the
+/// agents `?5` in the sessions `?6`; and everyone; at most `?3` of each.
 const LOAD_HELD: &str = "WITH touched AS (
     SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
+    UNION SELECT agent_id, session_id FROM questions WHERE run_id = ANY(?4::text[]) AND status = 'pending'
+    UNION SELECT * FROM unnest(?5::text[], ?6::text[])
     UNION SELECT agent_id, session_id FROM halts WHERE id = ANY(?2::text[]))
   SELECT touched_agent.agent_id, NULL::text, held.id
   FROM (SELECT DISTINCT agent_id FROM touched WHERE agent_id IS NOT NULL) AS touched_agent CROSS JOIN LATERAL (

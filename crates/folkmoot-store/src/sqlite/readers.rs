@@ -1,4 +1,4 @@
-//! A few read-only connections, used on blocking threads.
+//! A few read-only connections, used on blocking threads; of a database in memory, the writer's own.
 
 use std::{
     path::PathBuf,
@@ -8,19 +8,52 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
+use super::writer::Writer;
 use crate::Error;
 
 /// Reads wait for nobody but each other, and few are needed: each takes microseconds.
 const CONNECTIONS: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct Readers {
+pub(super) enum Readers {
+    Pool(Pool),
+    Memory(Arc<Mutex<Writer>>),
+}
+
+#[derive(Debug)]
+pub(super) struct Pool {
     path: PathBuf,
     idle: Arc<Mutex<Vec<Connection>>>,
     permits: Arc<Semaphore>,
 }
 
 impl Readers {
+    pub(super) fn close(&self) {
+        match self {
+            Readers::Pool(pool) => pool.close(),
+            Readers::Memory(_) => {}
+        }
+    }
+
+    pub(super) async fn finish(&self) {
+        match self {
+            Readers::Pool(pool) => pool.finish().await,
+            Readers::Memory(_) => {}
+        }
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        match self {
+            Readers::Pool(pool) => pool.read(query).await,
+            Readers::Memory(writer) => query(writer.lock().unwrap_or_else(PoisonError::into_inner).connection()),
+        }
+    }
+}
+
+impl Pool {
     pub(super) fn new(path: PathBuf) -> Result<Self, Error> {
         let first = super::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         Ok(Self { path, idle: Arc::new(Mutex::new(vec![first])), permits: Arc::new(Semaphore::new(CONNECTIONS)) })

@@ -9,8 +9,10 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Commit, Event, Head, Judgement, Loaded, Name, Outcome, Row, SessionId, TimerChange, Timestamp, chain,
-    clearance::Others, judge,
+    Command, Commit, Event, Head, Judgement, Loaded, Name, Outcome, Row, RunId, SessionId, TimerChange, Timestamp,
+    Wake, chain,
+    clearance::{Others, Target},
+    judge,
 };
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -29,19 +31,23 @@ use crate::{
 /// The most commands in one commit: more make the slowest wait longer than they save.
 const BATCH: usize = 128;
 
-/// Whether a question, or a halt, other than `?1` holds the agent `?2`.
+/// Whether a question that is neither `?1` nor an open one of the run `?3`, or a halt other than `?1`, holds the agent
+/// `?2`.
 const HELD_AGENT: [&str; 2] = [
-    "SELECT EXISTS (SELECT 1 FROM questions WHERE agent_id = ?2 AND holds IS NOT NULL AND id <> ?1)",
+    "SELECT EXISTS (SELECT 1 FROM questions WHERE agent_id = ?2 AND holds IS NOT NULL AND id <> ?1
+     AND (?3 IS NULL OR status <> 'pending' OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'agent' AND agent_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
 ];
 /// The same for the session `?2`.
 const HELD_SESSION: [&str; 2] = [
-    "SELECT EXISTS (SELECT 1 FROM questions WHERE session_id = ?2 AND holds IN ('session', 'all') AND id <> ?1)",
+    "SELECT EXISTS (SELECT 1 FROM questions WHERE session_id = ?2 AND holds IN ('session', 'all') AND id <> ?1
+     AND (?3 IS NULL OR status <> 'pending' OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'session' AND session_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
 ];
 /// The same for everyone; `?2` is nothing.
 const HELD_ALL: [&str; 2] = [
-    "SELECT EXISTS (SELECT 1 FROM questions WHERE holds = 'all' AND id <> ?1 AND ?2 IS NULL)",
+    "SELECT EXISTS (SELECT 1 FROM questions WHERE holds = 'all' AND id <> ?1 AND ?2 IS NULL
+     AND (?3 IS NULL OR status <> 'pending' OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' AND lifted_at IS NULL AND id <> ?1 AND ?2 IS NULL)",
 ];
 
@@ -52,25 +58,31 @@ pub(super) enum Job {
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
 }
 
+#[derive(Debug)]
 pub(super) struct Writer {
     connection: Connection,
     head: Head,
     recent: Arc<Recent>,
     clock: Arc<dyn Clock>,
     stop: watch::Sender<Option<String>>,
-    checkpointer: Checkpointer,
+    /// `None` where the database is in memory.
+    checkpointer: Option<Checkpointer>,
     pages: Arc<AtomicI32>,
     restart_at: i32,
     sql: Statements,
 }
 
 /// The texts of the statements, which are also the keys of the statement cache.
+#[derive(Debug)]
 struct Statements {
     load_gate: String,
     load_twin: String,
     load_question: String,
     load_halt: String,
     load_run: String,
+    load_open_gates: String,
+    load_open_questions: String,
+    load_entry: String,
     load_token: String,
     insert: Vec<(&'static str, String)>,
 }
@@ -100,7 +112,7 @@ impl Writer {
         recent: Arc<Recent>,
         clock: Arc<dyn Clock>,
         stop: watch::Sender<Option<String>>,
-        checkpointer: Checkpointer,
+        checkpointer: Option<Checkpointer>,
     ) -> Result<Self, Error> {
         let pages = Arc::new(AtomicI32::new(0));
         let counter = pages.clone();
@@ -144,7 +156,7 @@ impl Writer {
     }
 
     /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
-    fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+    pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
         match self.write(jobs) {
             Ok(batch) => {
                 self.head = batch.head;
@@ -241,8 +253,20 @@ impl Writer {
                 Row::Halt(halt) => self.insert(&rows::HALTS, &rows::halt(halt))?,
                 Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact))?,
                 Row::Run(run) => {
-                    self.insert(&rows::SESSIONS, &rows::session(&run.session_id, now))?;
+                    if run.seq == 1 {
+                        self.insert(&rows::SESSIONS, &rows::session(&run.start.session_id, now))?;
+                    }
                     self.insert(&rows::RUNS, &rows::run(run))?;
+                }
+                Row::Entry(run, entry) => self.insert(&rows::JOURNAL, &rows::entry(run, entry))?,
+                Row::Node { node, until, alone } => {
+                    if *alone {
+                        self.execute("DELETE FROM nodes", &[])?;
+                    }
+                    self.insert(&rows::NODES, &rows::node(node, *until))?;
+                }
+                Row::NodeGone(node) => {
+                    self.execute("DELETE FROM nodes WHERE node = ?1", &[Value::Text(node.as_str().into())])?;
                 }
                 Row::Session(id, at) => self.insert(&rows::SESSIONS, &rows::session(id, *at))?,
                 Row::Token(token, hash) => {
@@ -268,7 +292,7 @@ impl Writer {
             match change {
                 TimerChange::Set(timer) => self.insert(&rows::TIMERS, &rows::timer(timer))?,
                 TimerChange::Clear(subject) => {
-                    self.execute("DELETE FROM timers WHERE subject = ?1", &[Value::Text(subject.as_str().into())])?;
+                    self.execute("DELETE FROM timers WHERE subject = ?1", &[Value::Text(subject.key())])?;
                 }
             }
         }
@@ -276,8 +300,19 @@ impl Writer {
             let position = rows::told(delivery, &batch.events[before..]);
             self.insert(&rows::OUTBOX, &rows::delivery(delivery, position))?;
         }
-        for run in &commit.wakes {
-            self.execute("UPDATE runs SET wakes = wakes + 1 WHERE id = ?1", &[Value::Text(run.as_str().into())])?;
+        for wake in &commit.wakes {
+            let (which, argument) = match wake {
+                Wake::Run(run) => ("id = ?1", Value::Text(run.as_str().into())),
+                Wake::Children(run) => ("parent = ?1", Value::Text(run.as_str().into())),
+                Wake::Held(Target::Agent(agent)) => {
+                    ("held IS NOT NULL AND held IN (?1, '*')", Value::Text(agent.as_str().into()))
+                }
+                Wake::Held(Target::Session(id)) => {
+                    ("held IS NOT NULL AND session_id = ?1", Value::Text(id.as_str().into()))
+                }
+                Wake::Held(Target::System) => ("held IS NOT NULL AND ?1 IS NULL", Value::MaybeText(None)),
+            };
+            self.execute(&format!("UPDATE runs SET wakes = wakes + 1 WHERE {which}"), &[argument])?;
         }
         if let Some(record) = rows::idempotency(command, &commit.outcome, now).filter(|_| done) {
             self.insert(&rows::IDEMPOTENCY, &record)?;
@@ -306,19 +341,44 @@ impl Writer {
                 self.one(&self.sql.load_question, &[Value::Text(id.as_str().into())], rows::read_question)?;
             if let Some(question) = &question {
                 let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
-                loaded.others = self.others(id.as_str(), agent, session)?;
+                loaded.others = self.others(id.as_str(), None, agent, session)?;
             }
             loaded.question = question;
         }
         if let Some(id) = needs.halt {
             let halt = self.one(&self.sql.load_halt, &[Value::Text(id.as_str().into())], rows::read_halt)?;
             if let Some(halt) = &halt {
-                loaded.others = self.others(id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref())?;
+                loaded.others = self.others(id.as_str(), None, halt.agent_id.as_ref(), halt.session_id.as_ref())?;
             }
             loaded.halt = halt;
         }
-        if let Some(run) = needs.run {
-            loaded.run = self.one(&self.sql.load_run, &[Value::Text(run.as_str().into())], rows::read_run)?;
+        if let Some(id) = needs.run {
+            let key = [Value::Text(id.as_str().into())];
+            let found = self.one(&self.sql.load_run, &key, rows::read_run_aside)?;
+            if let Some((run, aside)) = found {
+                (loaded.wakes, loaded.alive_until, loaded.parent_over) =
+                    (aside.wakes, aside.alive_until, aside.parent_over);
+                loaded.run = Some(run);
+            }
+            if needs.open && loaded.run.is_some() {
+                loaded.open_gates = all(&self.connection, &self.sql.load_open_gates, &key, rows::read_gate)?;
+                let questions = all(&self.connection, &self.sql.load_open_questions, &key, rows::read_question)?;
+                for question in questions {
+                    let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
+                    let others = self.others("", Some(id), agent, session)?;
+                    loaded.open_questions.push((question, others));
+                }
+            }
+            if let Some(line) = needs.entry {
+                let key = [Value::Text(id.as_str().into()), Value::Text(line.as_str().into())];
+                loaded.entry = self.one(&self.sql.load_entry, &key, rows::read_entry)?;
+            }
+        }
+        if let Some((agents, session)) = needs.held {
+            for agent in agents {
+                let others = self.others("", None, Some(agent), Some(session))?;
+                loaded.free |= others == Others::default();
+            }
         }
         if let Some(name) = needs.principal {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";
@@ -330,13 +390,21 @@ impl Writer {
         Ok(loaded)
     }
 
-    /// Whether anything but `id` holds the agent, the session, or everyone.
-    fn others(&self, id: &str, agent: Option<&Name>, session: Option<&SessionId>) -> Result<Others, Error> {
-        let exists = |sql: &str, key: Option<&str>| {
-            let arguments = [Value::Text(id.into()), Value::MaybeText(key.map(Cow::Borrowed))];
-            Ok::<_, Error>(self.one(sql, &arguments, |row| row.int(0))? == Some(1))
+    /// Whether anything but `id`, and but the open questions of `run`, holds the agent, the session, or everyone.
+    fn others(
+        &self,
+        id: &str,
+        run: Option<&RunId>,
+        agent: Option<&Name>,
+        session: Option<&SessionId>,
+    ) -> Result<Others, Error> {
+        let exists =
+            |sql: &str, arguments: &[Value<'_>]| Ok::<_, Error>(self.one(sql, arguments, |row| row.int(0))? == Some(1));
+        let held = |sql: &[&str; 2], key: Option<&str>| {
+            let run = Value::MaybeText(run.map(|run| run.as_str().into()));
+            let arguments = [Value::Text(id.into()), Value::MaybeText(key.map(Cow::Borrowed)), run];
+            Ok::<_, Error>(exists(sql[0], &arguments)? || exists(sql[1], &arguments[..2])?)
         };
-        let held = |sql: &[&str; 2], key| Ok::<_, Error>(exists(sql[0], key)? || exists(sql[1], key)?);
         Ok(Others {
             agent: agent.map_or(Ok(false), |agent| held(&HELD_AGENT, Some(agent.as_str())))?,
             session: session.map_or(Ok(false), |session| held(&HELD_SESSION, Some(session.as_str())))?,
@@ -377,6 +445,11 @@ impl Writer {
         statement.execute(rusqlite::params_from_iter(arguments)).map_err(failed)
     }
 
+    /// What is read in the place that is written.
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages >= self.restart_at {
@@ -390,13 +463,13 @@ impl Writer {
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
             }
         } else if pages >= checkpoint::PAGES_PASSIVE {
-            self.checkpointer.ask();
+            self.checkpointer.iter().for_each(Checkpointer::ask);
         }
     }
 
     /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
     fn restart_log(&self) -> rusqlite::Result<bool> {
-        let _paused = self.checkpointer.pause();
+        let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
         self.connection.busy_timeout(checkpoint::PATIENCE)?;
         let busy = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
         self.connection.busy_timeout(super::PATIENCE)?;
@@ -419,7 +492,13 @@ impl Statements {
             ),
             load_question: format!("SELECT {} FROM questions WHERE id = ?1", rows::QUESTIONS.names()),
             load_halt: format!("SELECT {} FROM halts WHERE id = ?1", rows::HALTS.names()),
-            load_run: format!("SELECT {} FROM runs WHERE id = ?1", rows::RUNS.names()),
+            load_run: format!("{} WHERE id = ?1", rows::select_runs()),
+            load_open_gates: format!("SELECT {gates} FROM gates WHERE run_id = ?1 AND status = 'pending'"),
+            load_open_questions: format!(
+                "SELECT {} FROM questions WHERE run_id = ?1 AND status = 'pending' ORDER BY asked_at, id",
+                rows::QUESTIONS.names()
+            ),
+            load_entry: format!("SELECT {} FROM journal WHERE run_id = ?1 AND key = ?2", rows::JOURNAL.names()),
             load_token: format!("SELECT {} FROM tokens WHERE id = ?1", rows::TOKENS.names()),
             insert: rows::WRITTEN.iter().map(insert).collect(),
         }

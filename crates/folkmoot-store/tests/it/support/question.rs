@@ -14,6 +14,7 @@ pub(crate) fn asking(question_type: QuestionType) -> Asking {
     Asking {
         id: format!("question-{:06}", unique()).parse().unwrap(),
         agent_id: Some(name("a1")),
+        run_id: None,
         session_id: Some("s1".parse().unwrap()),
         question_type,
         text: "May I?".to_owned(),

@@ -1,0 +1,61 @@
+//! Starting, cancelling, resuming and ending runs, and recording the steps of somebody else's agent.
+
+use folkmoot_core::{
+    Action, Outcome, Refusal, Run, RunId,
+    journal::{Entry, Fence, NewEntry, Recording, Write},
+    run::{Conclusion, Starting},
+};
+use folkmoot_store::Error;
+
+use crate::{Caller, Engine};
+
+impl Engine {
+    /// A new run's id.
+    pub fn new_run_id(&self) -> RunId {
+        RunId::new(self.now(), self.0.host.random() as u64)
+    }
+
+    /// Starts a run. Its workflow must be one that this node knows.
+    pub async fn start_run(&self, caller: Caller, starting: Starting) -> Result<Run, Error> {
+        if let Some(unknown) = starting.workflow.as_ref().filter(|name| !self.0.worker.knows(name)) {
+            let known: Vec<_> = self.0.worker.names().iter().map(|name| name.as_str()).collect();
+            let problem = match known.as_slice() {
+                [] => format!("{unknown} is not known here: this node has no workflows"),
+                known => format!("{unknown} is not known here; use one of {}", known.join(", ")),
+            };
+            return Err(Refusal::invalid("workflow", problem).into());
+        }
+        self.execute_on_run(caller, Action::StartRun(Box::new(starting))).await
+    }
+
+    /// Ends a run, in any state, and with it whatever of it is in flight or open.
+    pub async fn cancel_run(&self, caller: Caller, run: RunId, reason: String) -> Result<Run, Error> {
+        self.execute_on_run(caller, Action::CancelRun { run, reason }).await
+    }
+
+    /// Lets a run that stopped go on. A run that waits is not moved by it.
+    pub async fn resume_run(&self, caller: Caller, run: RunId) -> Result<Run, Error> {
+        self.execute_on_run(caller, Action::ResumeRun { run }).await
+    }
+
+    /// Says how a run ended that somebody else's agent executes.
+    pub async fn end_run(&self, caller: Caller, run: RunId, conclusion: Conclusion) -> Result<Run, Error> {
+        self.execute_on_run(caller, Action::EndRun { run, fence: Fence::Owner, conclusion }).await
+    }
+
+    /// Records a step of a run that somebody else's agent executes. What stands is returned, whoever wrote it.
+    pub async fn record_step(&self, caller: Caller, run: RunId, entry: NewEntry, write: Write) -> Result<Entry, Error> {
+        let recording = Recording { run, fence: Fence::Owner, entry, write };
+        match self.execute(caller, Action::Record(Box::new(recording))).await? {
+            Outcome::Entry(entry) => Ok(*entry),
+            other => Err(Error::Unreadable(format!("a step was expected, and this came: {other:?}"))),
+        }
+    }
+
+    async fn execute_on_run(&self, caller: Caller, action: Action) -> Result<Run, Error> {
+        match self.execute(caller, action).await? {
+            Outcome::Run(run) => Ok(*run),
+            other => Err(Error::Unreadable(format!("a run was expected, and this came: {other:?}"))),
+        }
+    }
+}

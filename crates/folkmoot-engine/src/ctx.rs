@@ -1,0 +1,110 @@
+//! What a workflow is written on: steps that are recorded, and waits that survive anything.
+//!
+//! A workflow's function runs from its top each time the run is taken up, and whatever is in the journal answers at
+//! once. So it must do the same calls in the same order each time: whatever may differ (the time, chance, the world)
+//! comes from a step, or from [`Ctx::now`] and [`Ctx::random`]. Every call takes a key, which is what replay matches on.
+
+mod ask;
+mod child;
+mod emit;
+mod gate;
+mod join;
+mod pass;
+mod sleep;
+mod step;
+mod value;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use folkmoot_core::{
+    Digest, Name, RunId, SessionId,
+    journal::{EntryKind, Key},
+};
+use folkmoot_store::Line;
+
+pub use ask::{Answer, Ask};
+pub use gate::{Decided, GateRequest};
+pub(crate) use pass::{Halt, Pass};
+pub use step::{OnUncertain, Retry, Step};
+
+/// A workflow's way to everything outside it. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Ctx {
+    pass: Arc<Pass>,
+    /// What keys in this branch begin with.
+    branch: Arc<str>,
+    /// Counts the calls in this branch.
+    calls: Arc<AtomicU32>,
+}
+
+/// A stable key of several parts: `key!("proposal", round, agent.id)` is `proposal/2/critic`.
+#[macro_export]
+macro_rules! key {
+    ($first:expr $(, $part:expr)* $(,)?) => {{
+        let mut key = ::std::string::ToString::to_string(&$first);
+        $(key.push('/'); key.push_str(&::std::string::ToString::to_string(&$part));)*
+        key
+    }};
+}
+
+/// One call on the `Ctx`, in its place.
+#[derive(Clone, Debug)]
+struct Call {
+    key: Key,
+    kind: EntryKind,
+    /// 0 for calls that the engine makes on its own account, which do not happen in every pass.
+    ordinal: u32,
+    input: Option<Digest>,
+}
+
+impl Ctx {
+    pub(crate) fn new(pass: Arc<Pass>) -> Self {
+        Self { pass, branch: "".into(), calls: Arc::default() }
+    }
+
+    /// The run.
+    pub fn run_id(&self) -> &RunId {
+        &self.pass.run.start.id
+    }
+
+    /// Its session.
+    pub fn session_id(&self) -> &SessionId {
+        &self.pass.run.start.session_id
+    }
+
+    /// Who started it.
+    pub fn initiator(&self) -> &Name {
+        &self.pass.run.start.initiator
+    }
+
+    /// A call under this key, and what the journal has of it. Never returns where the code is not what it was.
+    async fn call(&self, kind: EntryKind, key: &str, input: Option<Digest>) -> (Call, Option<Line>) {
+        let ordinal = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        self.call_at(kind, key, ordinal, input).await
+    }
+
+    async fn call_at(&self, kind: EntryKind, key: &str, ordinal: u32, input: Option<Digest>) -> (Call, Option<Line>) {
+        let text = format!("{}{key}", self.branch);
+        let key: Key = match text.parse() {
+            Ok(key) => key,
+            Err(error) => return self.pass.halt(Halt::stop("invalid_key", error.to_string())).await,
+        };
+        if !self.pass.use_key(&key) {
+            let message = format!("this workflow uses the key {key:?} twice; give each call a key of its own");
+            return self.pass.halt(Halt::stop("key_used_twice", message)).await;
+        }
+        let known = self.pass.recorded(&key);
+        if let Some(differs) = known.as_ref().and_then(|line| line.entry.differs_from(kind, input, ordinal)) {
+            return self.pass.halt(Halt::changed(&self.pass.run, &key, differs)).await;
+        }
+        (Call { key, kind, ordinal, input }, known)
+    }
+}
+
+/// What a value is given as, for the journal.
+fn digest_of(value: &impl serde::Serialize) -> Option<Digest> {
+    serde_json::to_vec(value).ok().map(|bytes| Digest::of(&bytes))
+}

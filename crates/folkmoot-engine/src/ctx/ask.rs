@@ -1,0 +1,167 @@
+//! Questions in a workflow.
+
+use folkmoot_core::{
+    Action, Name, Question, QuestionId, Scope, Timeout,
+    journal::{EntryKind, EntryState, Waits, Write},
+    question::{Asking, Closure, Priority, QuestionType, Status},
+};
+use folkmoot_store::Store;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Ctx, digest_of};
+use crate::Failure;
+
+/// What a workflow asks people. What is not said comes from the configured policy.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    question_type: QuestionType,
+    text: String,
+    options: Vec<String>,
+    default: Option<Value>,
+    timeout: Option<Timeout>,
+    halts: Option<Scope>,
+    priority: Option<Priority>,
+    agent: Option<Name>,
+}
+
+impl Ask {
+    /// A question of this type, which says what it halts meanwhile.
+    pub fn new(question_type: QuestionType, text: impl Into<String>) -> Self {
+        Self {
+            question_type,
+            text: text.into(),
+            options: Vec::new(),
+            default: None,
+            timeout: None,
+            halts: None,
+            priority: None,
+            agent: None,
+        }
+    }
+
+    /// What can be answered; anything unless it is said.
+    #[must_use]
+    pub fn options(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.options = options.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What its timeout answers.
+    #[must_use]
+    pub fn default(mut self, answer: impl Into<Value>) -> Self {
+        self.default = Some(answer.into());
+        self
+    }
+
+    /// How long until its timeout, or between reminders.
+    #[must_use]
+    pub fn timeout(mut self, timeout: impl Into<Timeout>) -> Self {
+        self.timeout = Some(timeout.into());
+        self
+    }
+
+    /// Halts more than its type does.
+    #[must_use]
+    pub fn halts(mut self, scope: Scope) -> Self {
+        self.halts = Some(scope);
+        self
+    }
+
+    /// What is looked at first.
+    #[must_use]
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// The agent that asks, and that it halts; the run's own unless it is said.
+    #[must_use]
+    pub fn agent(mut self, agent: Name) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+}
+
+/// What became of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// How it was closed, by whom, when and why.
+    pub closure: Closure,
+}
+
+impl Answer {
+    /// Whether somebody answered, or a timeout applied the default; not where it was denied, skipped or cancelled.
+    pub fn is_given(&self) -> bool {
+        self.closure.status != Status::Denied && self.closure.answer.is_some()
+    }
+
+    /// The answer, as what the workflow expects.
+    pub fn get<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        let Closure { status, reason, by, .. } = &self.closure;
+        let answer = self.closure.answer.clone().filter(|_| self.is_given());
+        let none = || Failure::new("no_answer", format!("the question was {status} by {by}: {reason}"));
+        let misfit = |error| Failure::new("invalid_answer", format!("the answer does not fit: {error}"));
+        serde_json::from_value(answer.ok_or_else(none)?).map_err(misfit)
+    }
+}
+
+impl Ctx {
+    /// Asks, and waits until it is answered, denied, skipped, cancelled, or its time is over.
+    pub async fn ask(&self, key: impl AsRef<str>, ask: Ask) -> Result<Answer, Failure> {
+        let input = digest_of(&(ask.question_type, &ask.text, &ask.options));
+        let (call, known) = self.call(EntryKind::Question, key.as_ref(), input).await;
+        let engine = &self.pass.engine;
+        let entry = match known {
+            Some(line) => line.entry,
+            None => {
+                let usual = engine.0.questions.usual(ask.question_type);
+                let write = Write::Ask { asking: Box::new(self.asking(&ask)), usual };
+                let asked = self.pass.record(&call, ask.agent.as_ref(), engine.now(), write).await?;
+                engine.0.deadlines.look();
+                asked
+            }
+        };
+        match &entry.state {
+            EntryState::Waiting(Waits::Question(id)) => self.answer(id).await,
+            _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no question", entry.key))),
+        }
+    }
+
+    fn asking(&self, ask: &Ask) -> Asking {
+        let run = &self.pass.run;
+        Asking {
+            id: self.pass.engine.new_question_id(),
+            agent_id: Some(ask.agent.clone().unwrap_or_else(|| run.agent())),
+            run_id: Some(run.start.id.clone()),
+            session_id: Some(run.start.session_id.clone()),
+            question_type: ask.question_type,
+            text: ask.text.clone(),
+            options: ask.options.clone(),
+            default: ask.default.clone(),
+            timeout: ask.timeout,
+            halts: ask.halts,
+            priority: ask.priority,
+        }
+    }
+
+    async fn answer(&self, id: &QuestionId) -> Result<Answer, Failure> {
+        let question: Question = self
+            .until(id.as_str(), |engine| {
+                let id = id.clone();
+                async move {
+                    let found = engine.0.store.question(&id).await?.map(|view| view.question);
+                    Ok(found.filter(|question| question.closure().is_some()))
+                }
+            })
+            .await;
+        let closure = question.closure().expect("it was waited for until it had one").clone();
+        if closure.status == Status::Denied && closure.fetched_at.is_none() {
+            // It has been heard: it does not hold the asker any more.
+            let _busy = self.pass.busy();
+            let fetched = self.pass.persist(Action::Fetch { question: id.clone() }).await;
+            fetched.map_err(|refusal| Failure::new(refusal.code(), refusal.to_string()))?;
+        }
+        Ok(Answer { closure })
+    }
+}

@@ -1,0 +1,68 @@
+//! Runs that a run starts.
+
+use folkmoot_core::{
+    RunId, WorkflowName,
+    journal::{EntryKind, EntryState, Waits, Write},
+    run::{self, Outcome, Starting},
+};
+use folkmoot_store::Store;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Ctx, digest_of};
+use crate::Failure;
+
+impl Ctx {
+    /// Starts another run and waits for its end; what it fails with is this call's failure. It works in this run's
+    /// session, for whoever started this run, and ends with it.
+    pub async fn child<T: DeserializeOwned>(
+        &self,
+        key: impl AsRef<str>,
+        workflow: &str,
+        input: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let input = serde_json::to_string(input)?;
+        let (call, known) = self.call(EntryKind::Run, key.as_ref(), digest_of(&(workflow, &input))).await;
+        let engine = &self.pass.engine;
+        let entry = match known {
+            Some(line) => line.entry,
+            None => {
+                let workflow: WorkflowName = workflow.parse()?;
+                let starting = Starting {
+                    id: engine.new_run_id(),
+                    workflow: Some(workflow),
+                    title: format!("{} of {}", call.key, self.run_id()),
+                    session_id: None,
+                    input: Some(input),
+                    limits: self.pass.run.start.limits,
+                };
+                self.pass.record(&call, None, engine.now(), Write::Start(Box::new(starting))).await?
+            }
+        };
+        match &entry.state {
+            EntryState::Waiting(Waits::Run(id)) => self.outcome_of(id).await,
+            _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no run", entry.key))),
+        }
+    }
+
+    async fn outcome_of<T: DeserializeOwned>(&self, id: &RunId) -> Result<T, Failure> {
+        let child = self
+            .until(&run::stream(id), |engine| {
+                let id = id.clone();
+                async move { Ok(engine.0.store.run(&id).await?.filter(|run| run.ending().is_some())) }
+            })
+            .await;
+        let ending = child.ending().expect("it was waited for until it had one");
+        let output = match (ending.outcome, ending.output) {
+            (Outcome::Completed, Some(output)) => self.text_of(output).await,
+            (Outcome::Completed, None) => Some("null".to_owned()),
+            (Outcome::Failed, _) => return Err(Failure::new(&ending.code, &ending.reason)),
+            (Outcome::Cancelled, _) => {
+                let message = format!("run {id} was cancelled by {}: {}", ending.by, ending.reason);
+                return Err(Failure::new("cancelled", message));
+            }
+        };
+        let erased = || Failure::new("erased", format!("the output of run {id} was erased"));
+        serde_json::from_str(&output.ok_or_else(erased)?)
+            .map_err(|error| Failure::new("invalid_result", error.to_string()))
+    }
+}

@@ -1,0 +1,285 @@
+//! Gates in a workflow.
+
+use folkmoot_core::{
+    Digest, GateId, Name, Phase, Timeout,
+    gate::{Choice, Decision, Kind, Next, OnTimeout, Opening, Risk, SelfReview},
+    journal::{EntryKind, EntryState, Waits, Write},
+};
+use folkmoot_store::{GateView, Store};
+
+use super::{Ctx, digest_of, pass::Wait};
+use crate::{Engine, Error, Failure, NewArtifact};
+
+/// How many gates more are opened where a timeout means `retry`.
+const RETRIES: u32 = 3;
+
+/// What a workflow puts before people. What is not said comes from the configured policy.
+#[derive(Clone, Debug)]
+pub struct GateRequest {
+    title: Option<String>,
+    summary: String,
+    phase: Option<String>,
+    kind: Kind,
+    risk: Risk,
+    artifacts: Vec<NewArtifact>,
+    allowed: Option<Vec<Choice>>,
+    timeout: Option<Timeout>,
+    on_timeout: Option<OnTimeout>,
+    reviewers: Option<Vec<Name>>,
+    quorum: Option<u32>,
+    reject_quorum: Option<u32>,
+    self_review: Option<SelfReview>,
+    notification_channels: Vec<String>,
+    on_behalf_of: Option<Name>,
+}
+
+impl GateRequest {
+    /// Asks this, for a yes or a no.
+    pub fn new(summary: impl Into<String>) -> Self {
+        Self {
+            title: None,
+            summary: summary.into(),
+            phase: None,
+            kind: Kind::Custom,
+            risk: Risk::Medium,
+            artifacts: Vec::new(),
+            allowed: None,
+            timeout: None,
+            on_timeout: None,
+            reviewers: None,
+            quorum: None,
+            reject_quorum: None,
+            self_review: None,
+            notification_channels: Vec::new(),
+            on_behalf_of: None,
+        }
+    }
+
+    /// In one line; the first of the summary unless it is said.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Where in the run it stands; its key unless it is said.
+    #[must_use]
+    pub fn phase(mut self, phase: &Phase) -> Self {
+        self.phase = Some(phase.to_string());
+        self
+    }
+
+    /// What sort of request it is.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// What is at stake.
+    #[must_use]
+    pub fn risk(mut self, risk: Risk) -> Self {
+        self.risk = risk;
+        self
+    }
+
+    /// Something that people can look at.
+    #[must_use]
+    pub fn artifact(
+        mut self,
+        name: impl Into<String>,
+        media_type: impl Into<String>,
+        content: impl Into<Vec<u8>>,
+    ) -> Self {
+        let (name, media_type, content) = (name.into(), media_type.into(), content.into());
+        self.artifacts.push(NewArtifact { name, media_type, content });
+        self
+    }
+
+    /// What people can say.
+    #[must_use]
+    pub fn allow(mut self, choices: impl IntoIterator<Item = Choice>) -> Self {
+        self.allowed = Some(choices.into_iter().collect());
+        self
+    }
+
+    /// How long it waits.
+    #[must_use]
+    pub fn timeout(mut self, timeout: impl Into<Timeout>) -> Self {
+        self.timeout = Some(timeout.into());
+        self
+    }
+
+    /// What a timeout does.
+    #[must_use]
+    pub fn on_timeout(mut self, on_timeout: OnTimeout) -> Self {
+        self.on_timeout = Some(on_timeout);
+        self
+    }
+
+    /// Who may decide.
+    #[must_use]
+    pub fn reviewers(mut self, reviewers: impl IntoIterator<Item = Name>) -> Self {
+        self.reviewers = Some(reviewers.into_iter().collect());
+        self
+    }
+
+    /// How many must approve, and how many rejections end it.
+    #[must_use]
+    pub fn quorum(mut self, approvals: u32, rejections: u32) -> Self {
+        (self.quorum, self.reject_quorum) = (Some(approvals), Some(rejections));
+        self
+    }
+
+    /// Whether whoever started the run may decide.
+    #[must_use]
+    pub fn self_review(mut self, self_review: SelfReview) -> Self {
+        self.self_review = Some(self_review);
+        self
+    }
+
+    /// Whom to tell, beside the feed and those that the policy names.
+    #[must_use]
+    pub fn notify(mut self, channel: impl Into<String>) -> Self {
+        self.notification_channels.push(channel.into());
+        self
+    }
+
+    /// The agent for which it is asked.
+    #[must_use]
+    pub fn on_behalf_of(mut self, agent: Name) -> Self {
+        self.on_behalf_of = Some(agent);
+        self
+    }
+
+    fn opening(&self, ctx: &Ctx, key: &str) -> Opening {
+        let phase = self.phase.as_deref().unwrap_or(key).parse();
+        let phase: Phase = phase.unwrap_or_else(|_| "custom".parse().expect("a plain word is a phase"));
+        let run = &ctx.pass.run.start;
+        Opening {
+            id: ctx.pass.engine.new_gate_id(Some(&run.id), &phase),
+            run_id: Some(run.id.clone()),
+            session_id: Some(run.session_id.clone()),
+            title: self.title.clone(),
+            summary: self.summary.clone(),
+            phase,
+            kind: self.kind,
+            risk: self.risk,
+            artifacts: self.artifacts.iter().map(NewArtifact::reference).collect(),
+            allowed: self.allowed.clone(),
+            timeout: self.timeout,
+            on_timeout: self.on_timeout,
+            reviewers: self.reviewers.clone(),
+            quorum: self.quorum,
+            reject_quorum: self.reject_quorum,
+            self_review: self.self_review,
+            dedupe_key: None,
+            notification_channels: self.notification_channels.clone(),
+            on_behalf_of: self.on_behalf_of.clone(),
+        }
+    }
+}
+
+/// What people decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// By whom, when, why, and about what.
+    pub decision: Decision,
+    /// The text that they wrote instead.
+    pub edited: Option<String>,
+}
+
+impl Decided {
+    /// Whether the run may go on past the gate.
+    pub fn may_proceed(&self) -> bool {
+        self.decision.outcome == Next::Proceed
+    }
+}
+
+impl Ctx {
+    /// Opens a gate and waits until it is decided. Where a timeout means `retry`, another is opened, at most three
+    /// times.
+    pub async fn gate(&self, key: impl AsRef<str>, request: GateRequest) -> Result<Decided, Failure> {
+        let ordinal = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        self.gate_at(key.as_ref(), ordinal, request).await
+    }
+
+    pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateRequest) -> Result<Decided, Failure> {
+        let mut decided = self.one_gate(key, ordinal, &request).await?;
+        for retry in 1..=RETRIES {
+            if decided.decision.outcome != Next::Retry {
+                break;
+            }
+            decided = self.one_gate(&format!("{key}#{}", retry + 1), 0, &request).await?;
+        }
+        Ok(decided)
+    }
+
+    async fn one_gate(&self, key: &str, ordinal: u32, request: &GateRequest) -> Result<Decided, Failure> {
+        let artifacts: Vec<_> = request.artifacts.iter().map(|a| (&a.name, &a.media_type, &a.content)).collect();
+        let input = digest_of(&(&request.title, &request.summary, artifacts));
+        let (call, known) = self.call_at(EntryKind::Gate, key, ordinal, input).await;
+        let entry = match known {
+            Some(line) => line.entry,
+            None => {
+                let write = Write::Open {
+                    opening: Box::new(request.opening(self, key)),
+                    policy: self.pass.engine.0.policy.clone(),
+                    contents: request.artifacts.iter().map(|artifact| artifact.content.clone()).collect(),
+                };
+                let opened = self.pass.record(&call, None, self.pass.engine.now(), write).await?;
+                self.pass.engine.0.deadlines.look();
+                opened
+            }
+        };
+        match &entry.state {
+            EntryState::Waiting(Waits::Gate(id)) => self.decided(id).await,
+            _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no gate", entry.key))),
+        }
+    }
+
+    async fn decided(&self, id: &GateId) -> Result<Decided, Failure> {
+        let view: GateView = self
+            .until(id.as_str(), |engine| {
+                let id = id.clone();
+                async move { Ok(engine.0.store.gate(&id).await?.filter(|view| view.gate.decision().is_some())) }
+            })
+            .await;
+        let gate = view.gate;
+        let decision = gate.decision().expect("it was waited for until it had one").clone();
+        let edited = match decision.edited {
+            Some(digest) => self.text_of(digest).await,
+            None => None,
+        };
+        Ok(Decided { decision, edited })
+    }
+
+    /// The text behind a digest, unless it was erased.
+    pub(super) async fn text_of(&self, digest: Digest) -> Option<String> {
+        let found = self.pass.read(move |engine| async move { engine.contents(vec![digest]).await }).await;
+        found.into_iter().flatten().next().and_then(|bytes| String::from_utf8(bytes).ok())
+    }
+
+    /// Waits until `look` finds what is looked for, which only events of this stream can bring about.
+    pub(super) async fn until<T, F>(&self, stream: &str, look: impl Fn(Engine) -> F) -> T
+    where
+        F: Future<Output = Result<Option<T>, Error>>,
+    {
+        let engine = &self.pass.engine;
+        // Before the first look: what happens after it is then told.
+        let mut listening = engine.0.waiters.listen(stream);
+        loop {
+            let mut again = self.pass.next_look();
+            if let Some(found) = self.pass.read(&look).await {
+                return found;
+            }
+            let _waiting = self.pass.waiting(Wait::Wake);
+            tokio::select! {
+                biased;
+                // An error means that the pass has ended, and this with it.
+                _ = again.changed() => {}
+                _ = listening.next() => {}
+            }
+        }
+    }
+}

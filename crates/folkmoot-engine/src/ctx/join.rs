@@ -1,0 +1,39 @@
+//! Parallel branches.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::{Ctx, Halt};
+use crate::Failure;
+
+impl Ctx {
+    /// Runs a branch for each item, all at the same time, and gives what they give in the order of the items. Keys in a
+    /// branch are its own: two branches can use the same. All branches run to their end; then the first failure, in the
+    /// order of the items, is the join's.
+    pub async fn join<I, T, F>(
+        &self,
+        key: impl AsRef<str>,
+        items: impl IntoIterator<Item = I>,
+        branch: impl Fn(Ctx, I) -> F,
+    ) -> Result<Vec<T>, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let name = format!("{}{}", self.branch, key.as_ref());
+        // A name of its own, so that no two joins have branches of the same name.
+        let used = match format!("{name}.").parse() {
+            Ok(key) => self.pass.use_key(&key),
+            Err(error) => return self.pass.halt(Halt::stop("invalid_key", error.to_string())).await,
+        };
+        if !used {
+            let message = format!("this workflow uses the key {name:?} twice; give each join a key of its own");
+            return self.pass.halt(Halt::stop("key_used_twice", message)).await;
+        }
+        let branches = items.into_iter().enumerate().map(|(n, item)| {
+            let branch_name = format!("{name}.{}/", n + 1).into();
+            branch(Ctx { pass: self.pass.clone(), branch: branch_name, calls: Arc::default() }, item)
+        });
+        join_all(branches).await.into_iter().collect()
+    }
+}

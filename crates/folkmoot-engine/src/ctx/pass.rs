@@ -1,0 +1,288 @@
+//! One pass through a workflow: what it has in memory while a worker has its run.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use folkmoot_core::{
+    Action, Actor, Command, Deadline, Name, Outcome, Refusal, Run, Timestamp,
+    journal::{Entry, Fence, Key, NewEntry, Recording, Write},
+    run::Conclusion,
+};
+use folkmoot_store::{Error, Line, Store};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::Call;
+use crate::{Engine, Failure};
+
+/// How long after the database did not answer it is asked again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub(crate) struct Pass {
+    pub(crate) engine: Engine,
+    pub(crate) run: Run,
+    journal: Mutex<HashMap<Key, Line>>,
+    /// The keys that this pass has used.
+    used: Mutex<HashSet<Key>>,
+    /// How many calls work or read just now. Only ever changed while the workflow is polled.
+    busy: AtomicUsize,
+    waits: Mutex<BTreeMap<u64, Wait>>,
+    next_wait: AtomicU64,
+    /// Goes up when everything that is waited for is to be looked at again.
+    look_again: watch::Sender<u64>,
+    halted: Mutex<Option<Halt>>,
+    /// The run is over, or another's: whatever is in flight is dropped.
+    pub(crate) gone: CancellationToken,
+}
+
+/// What a branch waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// A gate, a question or another run: its end wakes this run.
+    Wake,
+    /// A moment.
+    Until(Timestamp),
+    /// This agent's clearance.
+    Clearance(Name),
+}
+
+/// Why a pass ends before the workflow's function does.
+#[derive(Clone, Debug)]
+pub(crate) enum Halt {
+    /// Somebody must look at it.
+    Stop { code: String, message: String },
+    /// It has used up what it may.
+    Fail(Conclusion),
+}
+
+impl Halt {
+    pub(crate) fn stop(code: &str, message: impl Into<String>) -> Self {
+        Halt::Stop { code: code.to_owned(), message: message.into() }
+    }
+
+    pub(crate) fn changed(run: &Run, key: &Key, differs: String) -> Self {
+        Halt::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs })
+    }
+
+    fn refused(refusal: &Refusal) -> Self {
+        Halt::stop(refusal.code(), refusal.to_string())
+    }
+}
+
+/// Something that a call does itself, or waits for without being able to park.
+pub(crate) struct Busy<'a>(&'a AtomicUsize);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A branch that waits.
+pub(crate) struct Waiting<'a> {
+    pass: &'a Pass,
+    number: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        lock(&self.pass.waits).remove(&self.number);
+    }
+}
+
+impl Pass {
+    pub(crate) fn new(engine: Engine, run: Run, journal: Vec<Line>, gone: CancellationToken) -> Self {
+        Self {
+            engine,
+            run,
+            journal: Mutex::new(journal.into_iter().map(|line| (line.entry.key.clone(), line)).collect()),
+            used: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            waits: Mutex::default(),
+            next_wait: AtomicU64::new(0),
+            look_again: watch::Sender::new(0),
+            halted: Mutex::default(),
+            gone,
+        }
+    }
+
+    /// Whether every branch waits for something that can wake the run.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether no branch waits for anything that the `Ctx` knows of.
+    pub(crate) fn waits_for_nothing(&self) -> bool {
+        lock(&self.waits).is_empty()
+    }
+
+    /// The moment that the first sleep is over.
+    pub(crate) fn due(&self) -> Deadline {
+        let waits = lock(&self.waits);
+        let moments = waits.values().filter_map(|wait| match wait {
+            Wait::Until(moment) => Some(Deadline::At(*moment)),
+            Wait::Wake | Wait::Clearance(_) => None,
+        });
+        moments.min().unwrap_or(Deadline::Never)
+    }
+
+    /// The agents that wait for clearance.
+    pub(crate) fn held(&self) -> Vec<Name> {
+        let waits = lock(&self.waits);
+        let mut held: Vec<Name> = waits
+            .values()
+            .filter_map(|wait| match wait {
+                Wait::Clearance(agent) => Some(agent.clone()),
+                Wait::Wake | Wait::Until(_) => None,
+            })
+            .collect();
+        held.sort();
+        held.dedup();
+        held
+    }
+
+    /// Why the pass cannot go on, if it cannot.
+    pub(crate) fn halted(&self) -> Option<Halt> {
+        lock(&self.halted).take()
+    }
+
+    /// Everything that is waited for may have changed.
+    pub(crate) fn look_again(&self) {
+        self.look_again.send_modify(|n| *n += 1);
+    }
+
+    /// Resolves when everything that is waited for is to be looked at again. Taken before the look that it follows.
+    pub(super) fn next_look(&self) -> watch::Receiver<u64> {
+        self.look_again.subscribe()
+    }
+
+    pub(super) fn busy(&self) -> Busy<'_> {
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        Busy(&self.busy)
+    }
+
+    pub(super) fn waiting(&self, wait: Wait) -> Waiting<'_> {
+        let number = self.next_wait.fetch_add(1, Ordering::Relaxed);
+        lock(&self.waits).insert(number, wait);
+        Waiting { pass: self, number }
+    }
+
+    /// Ends the pass. The workflow's function never hears of it: it is dropped where it is.
+    pub(super) async fn halt<T>(&self, halt: Halt) -> T {
+        lock(&self.halted).get_or_insert(halt);
+        std::future::pending().await
+    }
+
+    /// `false` where this pass has used the key before.
+    pub(super) fn use_key(&self, key: &Key) -> bool {
+        lock(&self.used).insert(key.clone())
+    }
+
+    pub(super) fn recorded(&self, key: &Key) -> Option<Line> {
+        lock(&self.journal).get(key).cloned()
+    }
+
+    /// Writes to the journal. Returns when it is durable; never, where the run is no longer this worker's. What the
+    /// rules refuse is the workflow's to handle.
+    pub(super) async fn record(
+        &self,
+        call: &Call,
+        agent: Option<&Name>,
+        began_at: Timestamp,
+        write: Write,
+    ) -> Result<Entry, Failure> {
+        let _busy = self.busy();
+        let entry = NewEntry {
+            key: call.key.clone(),
+            kind: call.kind,
+            ordinal: call.ordinal,
+            input: call.input,
+            agent_id: agent.cloned(),
+            began_at,
+        };
+        let fence = Fence::Epoch(self.run.epoch);
+        let recording = Recording { run: self.run.start.id.clone(), fence, entry, write };
+        match self.persist(Action::Record(Box::new(recording.clone()))).await {
+            Ok(Outcome::Entry(entry)) => {
+                let result = match recording.write {
+                    Write::Done(result) => Some(result),
+                    _ => None,
+                };
+                lock(&self.journal).insert(entry.key.clone(), Line { entry: (*entry).clone(), result });
+                Ok(*entry)
+            }
+            Ok(other) => self.halt(Halt::stop("store", format!("an entry was expected, and {other:?} came"))).await,
+            Err(refusal @ Refusal::Changed { .. }) => self.halt(Halt::refused(&refusal)).await,
+            Err(refusal @ Refusal::LimitExceeded { .. }) => {
+                let (code, message) = (refusal.code().to_owned(), refusal.to_string());
+                self.halt(Halt::Fail(Conclusion::Failed { code, message })).await
+            }
+            Err(refusal) => Err(Failure::new(refusal.code(), refusal.to_string())),
+        }
+    }
+
+    /// Writes for this run, for as long as it takes: what is only told late is not lost. Never returns where the run is
+    /// over, or another worker's.
+    pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
+        loop {
+            let command = Command {
+                id: self.engine.new_command_id(),
+                by: Actor::Principal(self.run.speaker()),
+                idempotency: None,
+                action: action.clone(),
+            };
+            match self.engine.0.store.execute(command).await {
+                Ok(outcome) => return Ok(outcome),
+                Err(Error::Refused(Refusal::LeaseLost { .. } | Refusal::RunEnded { .. })) => {
+                    self.gone.cancel();
+                    std::future::pending::<()>().await;
+                }
+                Err(Error::Refused(refusal)) => return Err(refusal),
+                Err(Error::Stopped(reason)) => {
+                    tracing::warn!(run.id = %self.run.start.id, "run {}: {reason}", self.run.start.id);
+                    self.gone.cancel();
+                    std::future::pending::<()>().await;
+                }
+                Err(error) => {
+                    // Also where nobody knows whether it was written: what stands is found when it is written again.
+                    let run = &self.run.start.id;
+                    tracing::warn!(run.id = %run, "run {run}: cannot be written just now: {error}");
+                    self.engine.0.host.sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Reads for this run, for as long as it takes.
+    pub(super) async fn read<T, F>(&self, query: impl Fn(Engine) -> F) -> T
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let _busy = self.busy();
+        loop {
+            match query(self.engine.clone()).await {
+                Ok(found) => return found,
+                Err(Error::Stopped(_)) => {
+                    self.gone.cancel();
+                    std::future::pending::<()>().await;
+                }
+                Err(error) => {
+                    let run = &self.run.start.id;
+                    tracing::warn!(run.id = %run, "run {run}: cannot be read just now: {error}");
+                    self.engine.0.host.sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,442 @@
+//! Steps: work that is done once, and after that only remembered.
+
+use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
+
+use folkmoot_core::{
+    Digest, Name, Timestamp,
+    gate::{Choice, DecisionWord, Kind, Risk},
+    journal::{Entry, EntryKind, EntryState, Write},
+};
+use folkmoot_store::Line;
+use futures_util::FutureExt;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::oneshot;
+
+use super::{Call, Ctx, GateRequest, digest_of, pass::Wait};
+use crate::{Failure, Timeout, turns::Turn};
+
+/// How long a step that does not say may take: a model that never answers must not hold its run for ever.
+const STEP_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long a step waits that had its turn and may not begin just then.
+const NOT_YET: Duration = Duration::from_millis(50);
+
+/// How a step that failed is tried again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// How often it is tried at most, the first time included.
+    pub attempts: u32,
+    /// How long it waits before the second attempt.
+    pub backoff: Duration,
+    /// How many times longer it waits before each one after that.
+    pub factor: f64,
+    /// The longest that it waits.
+    pub backoff_max: Duration,
+    /// Which errors are worth another attempt, by their code; all where this is empty.
+    pub codes: Vec<String>,
+}
+
+impl Default for Retry {
+    /// One attempt.
+    fn default() -> Self {
+        Self {
+            attempts: 1,
+            backoff: Duration::from_secs(1),
+            factor: 2.0,
+            backoff_max: Duration::from_secs(300),
+            codes: Vec::new(),
+        }
+    }
+}
+
+impl Retry {
+    /// So many attempts, a second before the second and twice as long before each one after that.
+    pub fn times(attempts: u32) -> Self {
+        Self { attempts, ..Self::default() }
+    }
+
+    /// How long to wait before the next attempt; `None` where there is none.
+    fn again(&self, tried: u32, failure: &Failure) -> Option<Duration> {
+        let worth = self.codes.is_empty() || self.codes.contains(&failure.code);
+        let grown = self.backoff.as_secs_f64() * self.factor.powi(i32::try_from(tried).unwrap_or(i32::MAX) - 1);
+        let wait = Duration::try_from_secs_f64(grown).unwrap_or(self.backoff_max).min(self.backoff_max);
+        (worth && tried < self.attempts).then_some(wait)
+    }
+}
+
+/// What becomes of a `once` step whose fate nobody knows: its node died, or its time was over, while it was in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnUncertain {
+    /// A gate asks a person. It is never repeated by itself.
+    #[default]
+    Ask,
+    /// It is tried again.
+    Retry,
+    /// It fails.
+    Fail,
+}
+
+/// One step, before it is awaited.
+#[must_use = "a step does nothing until it is awaited"]
+pub struct Step<T, W> {
+    ctx: Ctx,
+    key: String,
+    work: W,
+    kind: EntryKind,
+    input: Option<Digest>,
+    agent: Option<Name>,
+    retry: Retry,
+    timeout: Timeout,
+    on_uncertain: OnUncertain,
+    gives: PhantomData<fn() -> T>,
+}
+
+impl Ctx {
+    /// Executes `work` and records its result under `key`; where it is recorded, answers with that. If its node dies
+    /// while it is in flight it is done again, unless it is [`Step::once`].
+    pub fn step<T, F, W>(&self, key: impl Into<String>, work: W) -> Step<T, W>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+        W: Fn() -> F + Send + Sync + 'static,
+    {
+        Step {
+            ctx: self.clone(),
+            key: key.into(),
+            work,
+            kind: EntryKind::Step,
+            input: None,
+            agent: None,
+            retry: Retry::default(),
+            timeout: Timeout::After(STEP_TIMEOUT),
+            on_uncertain: OnUncertain::default(),
+            gives: PhantomData,
+        }
+    }
+}
+
+impl<T, W> fmt::Debug for Step<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step").field("key", &self.key).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl<T, W> Step<T, W> {
+    /// Its effect must not repeat: that it is about to happen is recorded first.
+    pub fn once(mut self) -> Self {
+        self.kind = EntryKind::Once;
+        self
+    }
+
+    /// What becomes of it if nobody knows whether it was done.
+    pub fn on_uncertain(mut self, on_uncertain: OnUncertain) -> Self {
+        self.on_uncertain = on_uncertain;
+        self
+    }
+
+    /// What it is given. A run whose code gives it something else when it is replayed is stopped.
+    pub fn input(mut self, input: &impl Serialize) -> Self {
+        self.input = digest_of(input);
+        self
+    }
+
+    /// The agent that works, and needs clearance for it; the run's own unless it is said.
+    pub fn agent(mut self, agent: Name) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// How it is tried again.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// How long one attempt may take; ten minutes unless it is said.
+    pub fn timeout(mut self, timeout: impl Into<Timeout>) -> Self {
+        self.timeout = timeout.into();
+        self
+    }
+}
+
+impl<T, W, F> IntoFuture for Step<T, W>
+where
+    T: Serialize + DeserializeOwned + Send + 'static,
+    F: Future<Output = Result<T, Failure>> + Send + 'static,
+    W: Fn() -> F + Send + Sync + 'static,
+{
+    type Output = Result<T, Failure>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let Step { ctx, key, work, kind, input, agent, retry, timeout, on_uncertain, gives: _ } = self;
+        let work = Arc::new(work);
+        // The rest need not know what it gives, only that it is JSON.
+        let attempt = move || -> Attempt {
+            let work = work.clone();
+            Box::pin(async move {
+                let result = work().await?;
+                serde_json::to_string(&result).map_err(Failure::from)
+            })
+        };
+        let job = Job { ctx, key, kind, input, agent, retry, timeout, on_uncertain, attempt: Box::new(attempt) };
+        Box::pin(async move {
+            let result = job.run().await?;
+            let misfit = |error| Failure::new("invalid_result", format!("what is recorded does not fit: {error}"));
+            serde_json::from_str(&result).map_err(misfit)
+        })
+    }
+}
+
+type Attempt = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
+
+struct Job {
+    ctx: Ctx,
+    key: String,
+    kind: EntryKind,
+    input: Option<Digest>,
+    agent: Option<Name>,
+    retry: Retry,
+    timeout: Timeout,
+    on_uncertain: OnUncertain,
+    attempt: Box<dyn Fn() -> Attempt + Send + Sync>,
+}
+
+/// How an attempt ended.
+enum Ended {
+    Done(String),
+    Failed(Failure),
+    /// Its time was over, and nobody knows what it did.
+    OutOfTime,
+}
+
+/// What a `once` step of unknown fate is to do.
+enum Fate {
+    /// It is to be done, again.
+    Do,
+    /// It was done, with this result.
+    Was(String),
+    /// It failed.
+    Failed(Failure),
+}
+
+impl Job {
+    async fn run(self) -> Result<String, Failure> {
+        let (call, known) = self.ctx.call(self.kind, &self.key, self.input).await;
+        let mut tried = 0;
+        if let Some(Line { entry, result }) = known {
+            tried = entry.attempts;
+            match &entry.state {
+                EntryState::Done { .. } => return self.remembered(&entry, result),
+                EntryState::Failed { error } => return Err(Failure::of(error.clone())),
+                EntryState::Failing { retry_at, .. } => self.ctx.wait_until(*retry_at).await,
+                EntryState::Begun | EntryState::Waiting(_) => {
+                    if let Some(settled) = self.settle(&call, tried).await {
+                        return settled;
+                    }
+                }
+            }
+        }
+        loop {
+            let (began_at, turn) = self.begin(&call).await?;
+            tried += 1;
+            let ended = self.try_once().await;
+            drop(turn);
+            let failure = match ended {
+                Ended::Done(result) => {
+                    self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Done(result.clone())).await?;
+                    return Ok(result);
+                }
+                Ended::OutOfTime if self.kind == EntryKind::Once => match self.settle(&call, tried).await {
+                    Some(settled) => return settled,
+                    None => continue,
+                },
+                Ended::OutOfTime => Failure::new("timeout", "the step took longer than it may"),
+                Ended::Failed(failure) => failure,
+            };
+            let error = failure.as_step_error();
+            let Some(pause) = self.retry.again(tried, &failure) else {
+                self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failed(error)).await?;
+                return Err(failure);
+            };
+            let retry_at = self.ctx.pass.engine.now().plus(pause);
+            self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failing(error, retry_at)).await?;
+            self.ctx.wait_until(retry_at).await;
+        }
+    }
+
+    fn agent(&self) -> Name {
+        self.agent.clone().unwrap_or_else(|| self.ctx.pass.run.agent())
+    }
+
+    fn remembered(&self, entry: &Entry, result: Option<String>) -> Result<String, Failure> {
+        let erased = || Failure::new("erased", format!("the result of step {} was erased", entry.key));
+        result.ok_or_else(erased)
+    }
+
+    /// Waits for its turn and for clearance, and records the intent of a `once` step.
+    async fn begin(&self, call: &Call) -> Result<(Timestamp, Turn), Failure> {
+        let (pass, agent) = (&self.ctx.pass, self.agent());
+        let turn = loop {
+            self.ctx.clearance(&agent).await;
+            let _busy = pass.busy();
+            let turn = pass.engine.worker().turns.take(&pass.run.start.id).await;
+            // Whoever had to wait for its turn may have been halted meanwhile.
+            if pass.engine.is_cleared(&agent, &pass.run.start.session_id).await && pass.engine.has_lease() {
+                break turn;
+            }
+            drop(turn);
+            pass.engine.0.host.sleep(NOT_YET).await;
+        };
+        let began_at = pass.engine.now();
+        if self.kind == EntryKind::Once {
+            pass.record(call, Some(&agent), began_at, Write::Begin).await?;
+        }
+        Ok((began_at, turn))
+    }
+
+    /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with the pass.
+    async fn try_once(&self) -> Ended {
+        let pass = &self.ctx.pass;
+        let _busy = pass.busy();
+        let _in_flight =
+            pass.engine.worker().in_flight(&pass.run.start.id, &format!("{}{}", self.ctx.branch, self.key));
+        let gone = pass.gone.child_token();
+        let _dropped = gone.clone().drop_guard();
+        let (tell, told) = oneshot::channel();
+        let attempt = AssertUnwindSafe((self.attempt)()).catch_unwind();
+        let over = match self.timeout {
+            Timeout::After(span) => Some(pass.engine.0.host.sleep(span)),
+            Timeout::Never => None,
+        };
+        pass.engine.0.host.spawn(Box::pin(async move {
+            let over = async {
+                match over {
+                    Some(over) => over.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let ended = tokio::select! {
+                biased;
+                () = gone.cancelled() => return,
+                done = attempt => match done {
+                    Ok(Ok(result)) => Ended::Done(result),
+                    Ok(Err(failure)) => Ended::Failed(failure),
+                    Err(panic) => Ended::Failed(Failure::new("panicked", crate::worker::panic_text(panic.as_ref()))),
+                },
+                () = over => Ended::OutOfTime,
+            };
+            // Nobody listens where the pass has ended meanwhile.
+            let _ = tell.send(ended);
+        }));
+        match told.await {
+            Ok(ended) => ended,
+            // The task was dropped: so is everything else of this pass.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// What a step of unknown fate comes to; `None` where it is to be done.
+    async fn settle(&self, call: &Call, tried: u32) -> Option<Result<String, Failure>> {
+        let fate = match self.on_uncertain {
+            OnUncertain::Retry => Fate::Do,
+            OnUncertain::Fail => Fate::Failed(uncertain(&call.key, "and its policy is to fail then")),
+            OnUncertain::Ask => self.ask(call, tried).await,
+        };
+        let began_at = self.ctx.pass.engine.now();
+        let agent = self.agent();
+        match fate {
+            Fate::Do => None,
+            Fate::Was(result) => {
+                let written = self.ctx.pass.record(call, Some(&agent), began_at, Write::Done(result.clone())).await;
+                Some(written.map(|_| result))
+            }
+            Fate::Failed(failure) => {
+                let write = Write::Failed(failure.as_step_error());
+                let written = self.ctx.pass.record(call, Some(&agent), began_at, write).await;
+                Some(written.and(Err(failure)))
+            }
+        }
+    }
+
+    /// Asks a person, as often as what they say cannot be used.
+    async fn ask(&self, call: &Call, tried: u32) -> Fate {
+        for asked in 1.. {
+            let key = format!("{}?{tried}.{asked}", self.key);
+            let decided = match self.ctx.gate_at(&key, 0, self.request(call, tried)).await {
+                Ok(decided) => decided,
+                Err(failure) => return Fate::Failed(failure),
+            };
+            let by = &decided.decision.reviewer;
+            match (decided.decision.decision, decided.edited) {
+                (DecisionWord::Approved | DecisionWord::Override, _) => return Fate::Do,
+                (DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy, Some(result)) => {
+                    if serde_json::from_str::<serde::de::IgnoredAny>(&result).is_ok() {
+                        return Fate::Was(result);
+                    }
+                }
+                (DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy, None) => {}
+                (word, _) => return Fate::Failed(uncertain(&call.key, &format!("and a gate was {word} by {by}"))),
+            }
+        }
+        unreachable!("a gate is asked until it has an answer")
+    }
+
+    fn request(&self, call: &Call, tried: u32) -> GateRequest {
+        let (key, run) = (&call.key, &self.ctx.pass.run.start);
+        let workflow = run.workflow.as_ref().map_or("its workflow", |name| name.as_str());
+        GateRequest::new(format!(
+            "Step {key} of run {} ({workflow}) was begun {tried} time(s), and nobody knows whether it was done: its node \
+             ended, or its time was over, while it was in flight. It must not happen twice, so somebody has to look.\n\n\
+             - approve: it was not done; do it now\n\
+             - adjust, with its result as JSON in `edited`: it was done; go on with that result\n\
+             - reject: the step fails",
+            run.id
+        ))
+        .title(format!("Was {key} done?"))
+        .kind(Kind::Proposal)
+        .risk(Risk::High)
+        .allow([Choice::Approve, Choice::Reject, Choice::Adjust])
+        .timeout(Timeout::Never)
+    }
+}
+
+fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {
+    Failure::new("uncertain", format!("nobody knows whether step {key} was done, {why}"))
+}
+
+impl Ctx {
+    /// Returns when nothing keeps the agent from working in this run's session, as the store has it by then.
+    async fn clearance(&self, agent: &Name) {
+        let (engine, session) = (&self.pass.engine, &self.pass.run.start.session_id);
+        loop {
+            let mut look = self.pass.next_look();
+            let mut changes = engine.clearance_changes();
+            let cleared = {
+                let _busy = self.pass.busy();
+                engine.is_cleared(agent, session).await
+            };
+            if cleared {
+                return;
+            }
+            let _waiting = self.pass.waiting(Wait::Clearance(agent.clone()));
+            tokio::select! {
+                biased;
+                // Errors mean that the engine has ended, and this with it.
+                _ = look.changed() => {}
+                _ = changes.changed() => {}
+                () = engine.0.host.sleep(crate::worker::LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    /// Returns at the moment. It can be waited for while the run is parked.
+    pub(super) async fn wait_until(&self, moment: Timestamp) {
+        let engine = &self.pass.engine;
+        while engine.now() < moment {
+            let left = moment.as_micros() - engine.now().as_micros();
+            let _waiting = self.pass.waiting(Wait::Until(moment));
+            engine.0.host.sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
+        }
+    }
+}

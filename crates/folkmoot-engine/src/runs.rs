@@ -1,0 +1,116 @@
+//! Reading runs: where each is, what it waits for, and what it has done.
+
+use std::time::Duration;
+
+use folkmoot_core::{
+    Deadline, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp, question,
+    run::{self, State},
+};
+use folkmoot_store::{Error, GateQuery, JournalQuery, Line, Page, QuestionQuery, RunQuery, Store};
+
+use crate::Engine;
+
+/// How many of the gates and questions that a run waits for are told.
+const WAITS: u32 = 100;
+
+/// What a run waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitingAt {
+    /// Gates that are pending.
+    pub gates: Vec<Gate>,
+    /// Questions that are open.
+    pub questions: Vec<Question>,
+    /// Runs that it started and that are not over.
+    pub runs: Vec<Run>,
+    /// When its first sleep is over.
+    pub until: Option<Timestamp>,
+    /// Agents of it that wait for clearance.
+    pub held: Vec<Name>,
+}
+
+impl Engine {
+    /// One run, if `principal` may know of it.
+    pub async fn run(&self, principal: &Principal, id: &RunId) -> Result<Run, Error> {
+        let found = self.0.store.run(id).await?;
+        let unknown = || Refusal::UnknownRun { run: id.clone() };
+        Ok(found.filter(|run| run.may_be_seen_by(principal)).ok_or_else(unknown)?)
+    }
+
+    /// A page of the runs that `principal` may know of.
+    pub async fn runs(&self, principal: &Principal, mut query: RunQuery) -> Result<Page<Run>, Error> {
+        if !principal.role.sees_everything() {
+            query.initiator = Some(principal.name.clone());
+        }
+        self.0.store.runs(query).await
+    }
+
+    /// What a run waits for just now.
+    pub async fn waiting_at(&self, run: &Run) -> Result<WaitingAt, Error> {
+        if run.ending().is_some() {
+            return Ok(WaitingAt::default());
+        }
+        let id = Some(run.start.id.clone());
+        let gates = GateQuery { run: id.clone(), status: Some(Status::Pending), limit: WAITS, ..GateQuery::default() };
+        let status = Some(question::Status::Pending);
+        let questions = QuestionQuery { run: id.clone(), status, limit: WAITS, ..QuestionQuery::default() };
+        let children = RunQuery { parent: id, limit: WAITS, ..RunQuery::default() };
+        let (until, held) = match &run.state {
+            State::Parked(parked) => (parked.due, parked.held.clone()),
+            State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } | State::Ended(_) => {
+                (Deadline::Never, Vec::new())
+            }
+        };
+        let children = self.0.store.runs(children).await?.items;
+        Ok(WaitingAt {
+            gates: self.0.store.gates(gates).await?.items.into_iter().map(|view| view.gate).collect(),
+            questions: self.0.store.questions(questions).await?.items.into_iter().map(|view| view.question).collect(),
+            runs: children.into_iter().filter(|child| child.ending().is_none()).collect(),
+            until: until.moment(),
+            held,
+        })
+    }
+
+    /// Part of the journal of a run that `principal` may know of.
+    pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<Line>, Error> {
+        self.run(principal, &query.run).await?;
+        self.0.store.journal(query).await
+    }
+
+    /// The next events after `after` of a run that `principal` may know of, its gates and its questions.
+    pub async fn events_of_run(
+        &self,
+        principal: &Principal,
+        id: &RunId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<folkmoot_core::Event>, Error> {
+        self.run(principal, id).await?;
+        self.0.store.events_of_run(id, after, limit).await
+    }
+
+    /// Waits until the run is over, or until `timeout` has passed; returns it either way.
+    pub async fn wait_for_end(&self, principal: &Principal, id: &RunId, timeout: Duration) -> Result<Run, Error> {
+        let mut over = self.0.host.sleep(timeout);
+        let mut listening = self.0.waiters.listen(&run::stream(id));
+        loop {
+            let run = self.run(principal, id).await?;
+            if run.ending().is_some() {
+                return Ok(run);
+            }
+            loop {
+                tokio::select! {
+                    biased;
+                    event = listening.next() => if event.fact.kind == "run.ended" { break },
+                    () = &mut over => return Ok(run),
+                }
+            }
+        }
+    }
+
+    /// What a run gave, as JSON, once it is completed.
+    pub async fn output(&self, run: &Run) -> Result<Option<String>, Error> {
+        let Some(digest) = run.ending().and_then(|ending| ending.output) else { return Ok(None) };
+        let found = self.contents(vec![digest]).await?.into_iter().next().flatten();
+        Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+}

@@ -1,0 +1,345 @@
+//! Simulation: a workflow, a clock that jumps, people who decide, and a crash wherever one wants it.
+//!
+//! Everything runs in one thread on a database in memory, and what happens next is drawn from a seed: so a simulation has
+//! one course, and whoever finds a fault can see it again. A crash drops the whole engine; what was committed stays, and
+//! another engine goes on with it.
+//!
+//! ```
+//! use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows, sim::{self, Effects, Scenario}};
+//!
+//! fn publishing() -> Scenario {
+//!     let effects = Effects::default();
+//!     let printing = effects.clone();
+//!     let workflows = Workflows::new().with("publish@1", move |ctx: Ctx, draft: String| {
+//!         let printing = printing.clone();
+//!         async move {
+//!             let decided = ctx.gate("publish", GateRequest::new(draft)).await?;
+//!             if decided.may_proceed() {
+//!                 ctx.step("print", move || printing.happen("print")).once().await?;
+//!             }
+//!             Ok::<_, Failure>(decided.may_proceed())
+//!         }
+//!     });
+//!     Scenario::new(workflows, "publish@1", "A draft").effects(effects)
+//! }
+//!
+//! sim::crash_everywhere(publishing);
+//! ```
+
+mod crash;
+mod world;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use folkmoot_core::{
+    Gate, Principal, Question, Role, RunId,
+    gate::{Choice, Verdict},
+    journal::{EntryKind, EntryState},
+    question::{Close, Closing},
+    run::{Outcome, Starting, State},
+};
+use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, QuestionQuery, Sqlite};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use crash::Crash;
+use crash::Tripwire;
+use world::World;
+
+use crate::{Engine, Failure, Host, Settings, Workflows};
+
+/// How often the people look at what waits for them.
+const PEOPLE_LOOK: Duration = Duration::from_secs(60);
+/// A simulation that takes longer, by its own clock, is going nowhere.
+const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// What the people say to a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Say {
+    /// In a word.
+    pub choice: Choice,
+    /// What to do otherwise.
+    pub feedback: Option<String>,
+    /// What they write instead.
+    pub edited: Option<String>,
+}
+
+impl From<Choice> for Say {
+    fn from(choice: Choice) -> Self {
+        Self { choice, feedback: None, edited: None }
+    }
+}
+
+type Decide = dyn Fn(&Gate) -> Option<Say> + Send + Sync;
+type Reply = dyn Fn(&Question) -> Option<Value> + Send + Sync;
+
+/// What is simulated.
+#[derive(Clone)]
+pub struct Scenario {
+    workflows: Workflows,
+    workflow: String,
+    input: Value,
+    seed: u64,
+    effects: Effects,
+    decide: Arc<Decide>,
+    answer: Arc<Reply>,
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scenario").field("workflow", &self.workflow).field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl Scenario {
+    /// One run of this workflow. People approve every gate, and answer every question with its first option.
+    pub fn new(workflows: Workflows, workflow: &str, input: impl Serialize) -> Self {
+        Self {
+            workflows,
+            workflow: workflow.to_owned(),
+            input: serde_json::to_value(input).expect("an input is JSON"),
+            seed: 1,
+            effects: Effects::default(),
+            decide: Arc::new(|_| Some(Choice::Approve.into())),
+            answer: Arc::new(|question| {
+                Some(question.options.first().cloned().unwrap_or_else(|| "yes".to_owned()).into())
+            }),
+        }
+    }
+
+    /// What happens next is drawn from this.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Where the workflow's steps leave their traces.
+    #[must_use]
+    pub fn effects(mut self, effects: Effects) -> Self {
+        self.effects = effects;
+        self
+    }
+
+    /// What the people say to a gate; nothing, for now, where this is `None`.
+    #[must_use]
+    pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static) -> Self {
+        self.decide = Arc::new(decide);
+        self
+    }
+
+    /// What the people say to a question; nothing, for now, where this is `None`.
+    #[must_use]
+    pub fn answer(mut self, answer: impl Fn(&Question) -> Option<Value> + Send + Sync + 'static) -> Self {
+        self.answer = Arc::new(answer);
+        self
+    }
+}
+
+/// What steps did to the world, which no crash undoes. Each effect is named as its step's key.
+#[derive(Clone, Debug, Default)]
+pub struct Effects(Arc<Mutex<BTreeMap<String, u32>>>);
+
+impl Effects {
+    /// It happens once more.
+    pub fn happen(&self, key: impl Into<String>) -> std::future::Ready<Result<(), Failure>> {
+        *lock(&self.0).entry(key.into()).or_default() += 1;
+        std::future::ready(Ok(()))
+    }
+
+    /// How often it has happened.
+    pub fn count(&self, key: &str) -> u32 {
+        lock(&self.0).get(key).copied().unwrap_or_default()
+    }
+
+    fn all(&self) -> BTreeMap<String, u32> {
+        lock(&self.0).clone()
+    }
+}
+
+/// How a simulation went.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What the run gave, or failed or stopped with.
+    pub outcome: Result<Value, Failure>,
+    /// How many commands were written.
+    pub appends: u64,
+    /// How often each effect happened.
+    pub effects: BTreeMap<String, u32>,
+    /// The keys of the steps that were in flight at the crash.
+    pub in_flight: Vec<String>,
+    /// What each key of the journal is.
+    pub kinds: BTreeMap<String, EntryKind>,
+}
+
+/// Simulates a run from its start to its end, with a crash on the way.
+pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
+    let world = World::new(scenario.seed);
+    let store = Sqlite::in_memory(world.clock()).expect("a database in memory opens");
+    let tripwire = Arc::new(Tripwire::new(crash, world.clone()));
+    let next = store.again().expect("it is in memory");
+    let mut in_flight = Vec::new();
+    let first = life(&world, scenario, store.witnessed(tripwire.clone()));
+    let (outcome, kinds) = match first {
+        Life::Ended(outcome, kinds) => (outcome, kinds),
+        Life::Crashed(steps) => {
+            in_flight = steps;
+            world.restart();
+            match life(&world, scenario, next.witnessed(tripwire.clone())) {
+                Life::Ended(outcome, kinds) => (outcome, kinds),
+                Life::Crashed(_) => unreachable!("it crashes once"),
+            }
+        }
+    };
+    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.all(), in_flight, kinds }
+}
+
+/// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
+/// be the same; what is `once` must happen as often as it does in calm; what is repeatable may happen once more where it
+/// was in flight.
+///
+/// # Panics
+///
+/// If it is not so; it says where, and with which seed.
+pub fn crash_everywhere(scenario: impl Fn() -> Scenario) -> Vec<Report> {
+    let calm = simulate(&scenario(), Crash::Never);
+    assert!(calm.appends > 0, "nothing was simulated");
+    let crashes = (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n)]);
+    crashes
+        .map(|crash| {
+            let scenario = scenario();
+            let stormy = simulate(&scenario, crash);
+            let place = format!("{crash:?}, seed {}", scenario.seed);
+            assert_eq!(stormy.outcome, calm.outcome, "{place}");
+            for (key, happened) in &stormy.effects {
+                let usual = calm.effects.get(key).copied().unwrap_or_default();
+                let repeatable = stormy.kinds.get(key) != Some(&EntryKind::Once);
+                let again = u32::from(repeatable && stormy.in_flight.contains(key));
+                assert!((usual..=usual + again).contains(happened), "{key} happened {happened} times: {place}");
+            }
+            assert_eq!(stormy.effects.len(), calm.effects.len(), "an effect is missing: {place}");
+            stormy
+        })
+        .collect()
+}
+
+/// The life of one process.
+enum Life {
+    Ended(Result<Value, Failure>, BTreeMap<String, EntryKind>),
+    Crashed(Vec<String>),
+}
+
+fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
+    let started: Arc<Mutex<Option<Engine>>> = Arc::default();
+    let engine = started.clone();
+    let (host, scenario) = (world.clone(), scenario.clone());
+    let ended = world.run(async move {
+        let settings = Settings { workflows: scenario.workflows.clone(), ..Settings::default() };
+        let started = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(host.clone())).await;
+        let started = started.expect("an engine starts on a database in memory");
+        *lock(&engine) = Some(started.clone());
+        host.spawn(Box::pin(people(started.clone(), scenario.clone())));
+        live_through(&started, &scenario).await.expect("a database in memory answers")
+    });
+    match ended {
+        Some((outcome, kinds)) => Life::Ended(outcome, kinds),
+        None => {
+            let in_flight = lock(&started).as_ref().map(Engine::steps_in_flight).unwrap_or_default();
+            Life::Crashed(in_flight.into_iter().map(|(_, key)| key).collect())
+        }
+    }
+}
+
+type Lived = (Result<Value, Failure>, BTreeMap<String, EntryKind>);
+
+async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Error> {
+    let starter = person("simulator", Role::Agent);
+    let id: RunId = "run-of-the-simulation".parse().expect("plain words are an id");
+    let starting = Starting {
+        id: id.clone(),
+        workflow: Some(scenario.workflow.parse().expect("a scenario names a workflow")),
+        title: "simulation".to_owned(),
+        session_id: None,
+        input: Some(scenario.input.to_string()),
+        limits: folkmoot_core::run::Limits::default(),
+    };
+    match engine.start_run(starter.clone().into(), starting).await {
+        Ok(_) | Err(Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
+        Err(error) => return Err(error),
+    }
+    let run = loop {
+        let run = engine.wait_for_end(&starter, &id, PEOPLE_LOOK).await?;
+        let stopped = matches!(run.state, State::Stopped { .. });
+        if stopped || run.ending().is_some() {
+            break run;
+        }
+    };
+    let outcome = match &run.state {
+        State::Ended(ending) if ending.outcome == Outcome::Completed => {
+            let output = engine.output(&run).await?.unwrap_or_else(|| "null".to_owned());
+            Ok(serde_json::from_str(&output).expect("what a run gives is JSON"))
+        }
+        State::Ended(ending) if ending.outcome == Outcome::Failed => Err(Failure::new(&ending.code, &ending.reason)),
+        State::Ended(ending) => Err(Failure::new("cancelled", &ending.reason)),
+        State::Stopped { code, message } => Err(Failure::new(code, message)),
+        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
+            unreachable!("it was waited for until it was over")
+        }
+    };
+    let query = JournalQuery { run: id, after: None, limit: u32::MAX };
+    let journal = engine.journal(&starter, query).await?;
+    let of_work = |kind: EntryKind, state: &EntryState| {
+        matches!(kind, EntryKind::Step | EntryKind::Once) && !matches!(state, EntryState::Waiting(_))
+    };
+    let kinds = journal
+        .iter()
+        .filter(|line| of_work(line.entry.kind, &line.entry.state))
+        .map(|line| (line.entry.key.to_string(), line.entry.kind))
+        .collect();
+    Ok((outcome, kinds))
+}
+
+/// Looks at what waits, and says what the scenario has them say.
+async fn people(engine: Engine, scenario: Scenario) {
+    let alice = person("alice", Role::Admin);
+    loop {
+        let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
+        for view in engine.gates(&alice, query).await.map(|page| page.items).unwrap_or_default() {
+            let Some(Say { choice, feedback, edited }) = (scenario.decide)(&view.gate) else { continue };
+            let verdict = Verdict {
+                gate: view.gate.id,
+                choice,
+                reason: "simulated".to_owned(),
+                feedback,
+                edited,
+                digest: Some(view.gate.digest),
+                force: false,
+                reviewer: None,
+            };
+            // Somebody, or the clock, may have been faster.
+            let _ = engine.decide(alice.clone().into(), verdict).await;
+        }
+        let status = Some(folkmoot_core::question::Status::Pending);
+        let query = QuestionQuery { status, limit: 1000, ..QuestionQuery::default() };
+        for view in engine.questions(&alice, query).await.map(|page| page.items).unwrap_or_default() {
+            let Some(answer) = (scenario.answer)(&view.question) else { continue };
+            let closing =
+                Closing { question: view.question.id, close: Close::Answer(answer), reason: "simulated".to_owned() };
+            let _ = engine.close_question(alice.clone().into(), closing).await;
+        }
+        engine.0.host.sleep(PEOPLE_LOOK).await;
+    }
+}
+
+fn person(name: &str, role: Role) -> Principal {
+    Principal::new(name.parse().expect("a plain word is a name"), role)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,358 @@
+//! The worker of a node: it takes runs that are ready, a bounded number at a time, and lets go of them when they wait.
+//!
+//! A node lives as long as its sign of life is fresh. From then on others may take its runs, each under a higher epoch,
+//! and what the old node still writes for them is refused.
+
+mod drive;
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use folkmoot_core::{
+    Action, Actor, Command, Event, Name, Outcome, Run, RunId, WorkflowName,
+    run::{Claiming, RunEvent},
+};
+use folkmoot_store::{Error, Store};
+use futures_util::future::join_all;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Engine, Workflows, turns::Turns};
+
+/// Looked for at least this often: another node may have died, or fired a timer.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How many runs are claimed at once, so that they share commits.
+const CLAIMS: usize = 64;
+
+/// How much a node works at the same time.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Runs that it has taken and that do not wait.
+    pub runs_at_once: usize,
+    /// Steps in flight, of all runs.
+    pub steps_at_once: usize,
+    /// How long after its last sign of life others may take its runs.
+    pub lease: Duration,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { runs_at_once: 1024, steps_at_once: 256, lease: Duration::from_secs(9) }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Worker {
+    node: Name,
+    workflows: Workflows,
+    names: Vec<WorkflowName>,
+    lease: Duration,
+    /// By the store's clock; from then on others may take this node's runs.
+    alive_until_micros: AtomicI64,
+    pub(crate) turns: Turns,
+    slots: Arc<Semaphore>,
+    active: Mutex<HashMap<RunId, Active>>,
+    in_flight: Mutex<HashMap<(RunId, String), usize>>,
+    ready: Notify,
+}
+
+#[derive(Debug)]
+struct Active {
+    epoch: u64,
+    parent: Option<RunId>,
+    gone: CancellationToken,
+}
+
+impl Worker {
+    pub(crate) fn new(node: Name, workflows: Workflows, work: &Work) -> Self {
+        Self {
+            node,
+            names: workflows.names().cloned().collect(),
+            workflows,
+            lease: work.lease,
+            alive_until_micros: AtomicI64::new(i64::MIN),
+            turns: Turns::new(work.steps_at_once.max(1)),
+            slots: Arc::new(Semaphore::new(work.runs_at_once.max(1))),
+            active: Mutex::default(),
+            in_flight: Mutex::default(),
+            ready: Notify::new(),
+        }
+    }
+
+    pub(crate) fn has_workflows(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    pub(crate) fn names(&self) -> &[WorkflowName] {
+        &self.names
+    }
+
+    pub(crate) fn knows(&self, name: &WorkflowName) -> bool {
+        self.workflows.has(name)
+    }
+
+    /// Something may be ready.
+    pub(crate) fn nudge(&self) {
+        self.ready.notify_one();
+    }
+
+    /// Notes that a step is in flight until what this returns is dropped.
+    pub(crate) fn in_flight(&self, run: &RunId, key: &str) -> InFlight<'_> {
+        let place = (run.clone(), key.to_owned());
+        *lock(&self.in_flight).entry(place.clone()).or_default() += 1;
+        InFlight { worker: self, place }
+    }
+}
+
+pub(crate) struct InFlight<'a> {
+    worker: &'a Worker,
+    place: (RunId, String),
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let mut in_flight = lock(&self.worker.in_flight);
+        if let Some(count) = in_flight.get_mut(&self.place) {
+            *count -= 1;
+            if *count == 0 {
+                in_flight.remove(&self.place);
+            }
+        }
+    }
+}
+
+impl Engine {
+    pub(crate) fn worker(&self) -> &Worker {
+        &self.0.worker
+    }
+
+    /// This node's name, which it has until it ends.
+    pub fn node(&self) -> &Name {
+        &self.0.worker.node
+    }
+
+    /// How many runs this node works on just now.
+    pub fn active_runs(&self) -> usize {
+        lock(&self.0.worker.active).len()
+    }
+
+    /// The keys of the steps that are in flight on this node.
+    pub fn steps_in_flight(&self) -> Vec<(RunId, String)> {
+        let mut steps: Vec<_> = lock(&self.0.worker.in_flight).keys().cloned().collect();
+        steps.sort();
+        steps
+    }
+
+    /// Whether nobody can have taken this node's runs.
+    pub(crate) fn has_lease(&self) -> bool {
+        self.now().as_micros() < self.0.worker.alive_until_micros.load(Ordering::SeqCst)
+    }
+
+    /// Gives a sign of life.
+    pub(crate) async fn beat(&self, alone: bool) -> Result<(), Error> {
+        let worker = self.worker();
+        // Taken before it is sent: the lease that the store gives ends no sooner.
+        let sent = self.now();
+        let action = Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
+        self.0.store.execute(self.own(action)).await?;
+        worker.alive_until_micros.store(sent.plus(worker.lease).as_micros(), Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Lets go of this node's runs, so that others need not wait until its lease is over.
+    pub(crate) async fn leave(&self) {
+        if !self.worker().has_workflows() {
+            return;
+        }
+        lock(&self.worker().active).values().for_each(|active| active.gone.cancel());
+        let action = Action::Leave { node: self.node().clone() };
+        if let Err(error) = self.0.store.execute(self.own(action)).await {
+            tracing::warn!("this node's runs stay its own until its lease is over: {error}");
+        }
+    }
+
+    /// A command of Folkmoot itself.
+    pub(crate) fn own(&self, action: Action) -> Command {
+        Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action }
+    }
+
+    /// Takes the next event of the log.
+    pub(crate) fn hear(&self, event: &Event) {
+        let worker = self.worker();
+        if !worker.has_workflows() {
+            return;
+        }
+        let Some(run) = event.fact.stream.strip_prefix("run:") else {
+            if frees(&event.fact.kind) {
+                worker.nudge();
+            }
+            return;
+        };
+        match event.fact.kind.as_ref() {
+            "run.started" | "run.reopened" => worker.nudge(),
+            "run.ended" => {
+                worker.nudge();
+                self.end_with(run);
+            }
+            "run.claimed" | "run.resumed" => {
+                let Ok(RunEvent::Claimed { epoch, .. }) = RunEvent::read(&event.fact) else { return };
+                let active = lock(&worker.active);
+                if let Some(active) = active.get(run).filter(|active| active.epoch < epoch) {
+                    active.gone.cancel();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops a run that is over, and ends those that it started.
+    fn end_with(&self, run: &str) {
+        let active = lock(&self.worker().active);
+        if let Some(active) = active.get(run) {
+            active.gone.cancel();
+        }
+        let children = active.iter().filter(|(_, active)| active.parent.as_ref().is_some_and(|id| id.as_str() == run));
+        for (child, _) in children {
+            let (engine, run) = (self.clone(), child.clone());
+            self.spawn(async move {
+                let reason = "the run that started it is over".to_owned();
+                // Where it cannot be written it is ended by whoever takes the child next.
+                let _ = engine.0.store.execute(engine.own(Action::CancelRun { run, reason })).await;
+            });
+        }
+    }
+}
+
+/// Whether such an event may have woken a run.
+fn frees(kind: &str) -> bool {
+    matches!(
+        kind,
+        "gate.decided"
+            | "question.answered"
+            | "question.denied"
+            | "question.skipped"
+            | "question.expired"
+            | "question.cancelled"
+            | "question.fetched"
+            | "halt.lifted"
+    )
+}
+
+/// Gives signs of life, for ever.
+pub(crate) async fn live(engine: Engine) {
+    let beats = engine.worker().lease / 3;
+    loop {
+        engine.0.host.sleep(beats).await;
+        while let Err(error) = engine.beat(false).await {
+            tracing::warn!("this node cannot give a sign of life just now: {error}");
+            engine.0.host.sleep(beats.min(LOOK_EVERY)).await;
+        }
+    }
+}
+
+/// Takes runs that are ready, for ever.
+pub(crate) async fn work(engine: Engine) {
+    let mut looks_for_orphans = true;
+    loop {
+        match take_ready(&engine, looks_for_orphans).await {
+            // There may be more.
+            Ok(true) => {
+                looks_for_orphans = false;
+                continue;
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!("runs cannot be taken just now: {error}"),
+        }
+        looks_for_orphans = tokio::select! {
+            biased;
+            () = engine.worker().ready.notified() => false,
+            () = engine.0.host.sleep(LOOK_EVERY) => true,
+        };
+    }
+}
+
+/// Takes what it can; whether it took any.
+async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
+    let worker = engine.worker();
+    let limit = worker.slots.available_permits().min(CLAIMS);
+    if limit == 0 || !engine.has_lease() {
+        return Ok(false);
+    }
+    let limit = limit as u32;
+    let mut ready = engine.0.store.ready(&worker.names, limit).await?;
+    if orphans {
+        ready.extend(engine.0.store.orphans(&worker.names, limit).await?);
+        ready.truncate(limit as usize);
+    }
+    let claims = join_all(ready.into_iter().map(|run| claim(engine, run))).await;
+    let mut any = false;
+    for claimed in claims {
+        any |= claimed?;
+    }
+    Ok(any)
+}
+
+async fn claim(engine: &Engine, run: RunId) -> Result<bool, Error> {
+    let worker = engine.worker();
+    let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
+    let claiming = Claiming { run, node: worker.node.clone() };
+    match engine.0.store.execute(engine.own(Action::Claim(claiming))).await {
+        Ok(Outcome::Claimed(run, wakes)) => {
+            let gone = worker.enter(&run);
+            let engine = engine.clone();
+            engine.clone().spawn(async move {
+                let (id, epoch) = (run.start.id.clone(), run.epoch);
+                tokio::select! {
+                    biased;
+                    () = gone.cancelled() => {}
+                    () = drive::drive(&engine, *run, wakes, gone.clone()) => {}
+                }
+                engine.worker().exit(&id, epoch);
+                drop(slot);
+                engine.worker().nudge();
+            });
+            Ok(true)
+        }
+        // It has ended with the run that started it.
+        Ok(_) => Ok(true),
+        // Another node was faster.
+        Err(Error::Refused(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+impl Worker {
+    fn enter(&self, run: &Run) -> CancellationToken {
+        let gone = CancellationToken::new();
+        let active = Active { epoch: run.epoch, parent: run.start.parent.clone(), gone: gone.clone() };
+        if let Some(old) = lock(&self.active).insert(run.start.id.clone(), active) {
+            old.gone.cancel();
+        }
+        gone
+    }
+
+    fn exit(&self, run: &RunId, epoch: u64) {
+        let mut active = lock(&self.active);
+        if active.get(run).is_some_and(|active| active.epoch == epoch) {
+            active.remove(run);
+        }
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("it panicked: {}", text.unwrap_or_else(|| "without a word".to_owned()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,192 @@
+//! Driving one run: replay it, let it work, and let go of it when every branch waits.
+
+use std::{
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use folkmoot_core::{
+    Action, Deadline, Outcome, Run,
+    journal::Fence,
+    run::{Conclusion, Parking, Stopping},
+};
+use folkmoot_store::{Error, JournalQuery, Line, Store};
+use futures_util::{
+    FutureExt,
+    task::{ArcWake, AtomicWaker, waker},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::panic_text;
+use crate::{
+    Ctx, Engine, Failure,
+    ctx::{Halt, Pass},
+};
+
+/// How many lines of a journal are read at once.
+const LINES: u32 = 1000;
+/// A pause that is over so soon is waited for in memory: parking and taking up again would cost more.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long after the database did not answer it is asked again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// How a stretch of a pass ended.
+enum Stretch {
+    Ended(Result<String, Failure>),
+    Panicked(String),
+    Halted(Halt),
+    /// Every branch waits.
+    Idle,
+}
+
+type Execution = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
+
+/// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it where it is.
+pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken) {
+    let limits = run.start.limits;
+    let time_left = limits.time_left(&run, engine.now());
+    let Some((journal, input)) = load(engine, &run).await else { return };
+    let pass = Arc::new(Pass::new(engine.clone(), run, journal, gone));
+    let run = &pass.run;
+    let workflow = run.start.workflow.as_ref().expect("only runs of ours are claimed");
+    let execution = engine.worker().workflows.execute(workflow, Ctx::new(pass.clone()), input);
+    let execution = execution.expect("only runs of registered workflows are claimed");
+    let mut execution: Execution = Box::pin(AssertUnwindSafe(execution).catch_unwind());
+    let mut over = engine.0.host.sleep(time_left);
+    loop {
+        let stretch = tokio::select! {
+            biased;
+            stretch = stretch(&mut execution, &pass) => stretch,
+            () = &mut over => Stretch::Halted(Halt::Fail(Conclusion::Failed {
+                code: "limit_exceeded".to_owned(),
+                message: format!("it has used up its {} milliseconds of work", limits.active_ms_max),
+            })),
+        };
+        let action = match stretch {
+            Stretch::Ended(Ok(output)) => end(run, Conclusion::Completed { output }),
+            Stretch::Ended(Err(Failure { code, message })) => end(run, Conclusion::Failed { code, message }),
+            Stretch::Halted(Halt::Fail(conclusion)) => end(run, conclusion),
+            Stretch::Halted(Halt::Stop { code, message }) => stop(run, code, message),
+            Stretch::Panicked(message) => stop(run, "panicked".to_owned(), message),
+            Stretch::Idle if pass.waits_for_nothing() => stop(run, "stuck".to_owned(), STUCK.to_owned()),
+            Stretch::Idle => Action::Park(Parking {
+                run: run.start.id.clone(),
+                epoch: run.epoch,
+                wakes,
+                due: pass.due(),
+                held: pass.held(),
+                session_id: run.start.session_id.clone(),
+            }),
+        };
+        match pass.persist(action).await {
+            Ok(Outcome::Awake(had)) => {
+                wakes = had;
+                pass.look_again();
+            }
+            Ok(_) => {
+                engine.0.deadlines.consider(pass.due());
+                return;
+            }
+            // An output that cannot be stored.
+            Err(refusal) => {
+                let conclusion = Conclusion::Failed { code: refusal.code().to_owned(), message: refusal.to_string() };
+                // Whatever is refused now is refused because the run is no longer this worker's.
+                let _ = pass.persist(end(run, conclusion)).await;
+                return;
+            }
+        }
+    }
+}
+
+const STUCK: &str = "its workflow waits for something that is none of the Ctx's, which no replay could find again: await \
+                     only steps, gates, questions, pauses, joins and other runs";
+
+fn end(run: &Run, conclusion: Conclusion) -> Action {
+    Action::EndRun { run: run.start.id.clone(), fence: Fence::Epoch(run.epoch), conclusion }
+}
+
+fn stop(run: &Run, code: String, message: String) -> Action {
+    Action::Stop(Stopping { run: run.start.id.clone(), epoch: run.epoch, code, message })
+}
+
+/// All that the run has recorded, and what it was given; nothing where the store is closed.
+async fn load(engine: &Engine, run: &Run) -> Option<(Vec<Line>, Option<String>)> {
+    loop {
+        match read(engine, run).await {
+            Ok(found) => return Some(found),
+            Err(Error::Stopped(_)) => return None,
+            Err(error) => {
+                let id = &run.start.id;
+                tracing::warn!(run.id = %id, "run {id}: its journal cannot be read just now: {error}");
+                engine.0.host.sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+async fn read(engine: &Engine, run: &Run) -> Result<(Vec<Line>, Option<String>), Error> {
+    let mut journal: Vec<Line> = Vec::new();
+    loop {
+        let after = journal.last().map(|line| (line.entry.began_at, line.entry.key.clone()));
+        let query = JournalQuery { run: run.start.id.clone(), after, limit: LINES };
+        let page = engine.0.store.journal(query).await?;
+        let whole = page.len() < LINES as usize;
+        journal.extend(page);
+        if whole {
+            break;
+        }
+    }
+    let input = engine.contents(run.start.input.into_iter().collect()).await?.into_iter().flatten().next();
+    Ok((journal, input.and_then(|bytes| String::from_utf8(bytes).ok())))
+}
+
+/// Lets the workflow run until it ends, or until every branch waits for something.
+async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
+    let bell = Arc::new(Bell::default());
+    let waker = waker(bell.clone());
+    std::future::poll_fn(|context| {
+        bell.driver.register(context.waker());
+        loop {
+            bell.rung.store(false, Ordering::SeqCst);
+            let polled = execution.as_mut().poll(&mut Context::from_waker(&waker));
+            if let Some(halt) = pass.halted() {
+                return Poll::Ready(Stretch::Halted(halt));
+            }
+            match polled {
+                Poll::Ready(Ok(result)) => return Poll::Ready(Stretch::Ended(result)),
+                Poll::Ready(Err(panic)) => return Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
+                Poll::Pending if bell.rung.load(Ordering::SeqCst) => {}
+                Poll::Pending if pass.is_idle() && !lingers(pass) => return Poll::Ready(Stretch::Idle),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    })
+    .await
+}
+
+fn lingers(pass: &Pass) -> bool {
+    match pass.due() {
+        Deadline::At(due) => due < pass.engine.now().plus(LINGER),
+        Deadline::Never => false,
+    }
+}
+
+/// Knows whether the workflow was woken while it was polled.
+#[derive(Default)]
+struct Bell {
+    rung: AtomicBool,
+    driver: AtomicWaker,
+}
+
+impl ArcWake for Bell {
+    fn wake_by_ref(bell: &Arc<Self>) {
+        bell.rung.store(true, Ordering::SeqCst);
+        bell.driver.wake();
+    }
+}

@@ -1,0 +1,122 @@
+//! Workflows: async functions over a [`Ctx`], each under a name with a version.
+
+use std::{collections::BTreeMap, fmt, pin::Pin, sync::Arc};
+
+use folkmoot_core::{WorkflowName, journal::StepError};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::Ctx;
+
+/// Why a step, or a whole run, failed. Any error becomes one with `?`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which sort of error: a retry policy, and whoever handles it, look at this.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+}
+
+impl Failure {
+    /// With a code of one's own.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+/// As `anyhow` does it: so that `?` works on every error, this is none itself.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(deeper) = cause {
+            message = format!("{message}: {deeper}");
+            cause = deeper.source();
+        }
+        Self::new("error", message)
+    }
+}
+
+impl Failure {
+    pub(crate) fn of(error: StepError) -> Self {
+        Self { code: error.code, message: error.message }
+    }
+
+    pub(crate) fn as_step_error(&self) -> StepError {
+        StepError { code: self.code.clone(), message: self.message.clone() }
+    }
+}
+
+/// What a workflow's function becomes: JSON in, JSON out.
+type Execution = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
+type Code = dyn Fn(Ctx, Option<String>) -> Execution + Send + Sync;
+
+/// The workflows that a node can execute.
+#[derive(Clone, Default)]
+pub struct Workflows(BTreeMap<WorkflowName, Arc<Code>>);
+
+impl fmt::Debug for Workflows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Workflows {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// And this one. Code that does other steps than before gets a new version: runs go on under the version that they
+    /// were started with.
+    ///
+    /// # Panics
+    ///
+    /// If the name is not of the form `name@1`, or is taken.
+    #[must_use]
+    pub fn with<I, O, F>(mut self, name: &str, workflow: impl Fn(Ctx, I) -> F + Send + Sync + 'static) -> Self
+    where
+        I: DeserializeOwned + Send + 'static,
+        O: Serialize,
+        F: Future<Output = Result<O, Failure>> + Send + 'static,
+    {
+        let name: WorkflowName = name.parse().unwrap_or_else(|error| panic!("{error}"));
+        let workflow = Arc::new(workflow);
+        let code = move |ctx, input: Option<String>| -> Execution {
+            let workflow = workflow.clone();
+            Box::pin(async move {
+                let given = serde_json::from_str(input.as_deref().unwrap_or("null"))
+                    .map_err(|error| Failure::new("invalid_input", format!("the input does not fit: {error}")))?;
+                let output = workflow(ctx, given).await?;
+                serde_json::to_string(&output).map_err(|error| Failure::new("invalid_output", error.to_string()))
+            })
+        };
+        let taken = self.0.insert(name.clone(), Arc::new(code)).is_some();
+        assert!(!taken, "there are two workflows {name}");
+        self
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &WorkflowName> {
+        self.0.keys()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this one is there.
+    pub fn has(&self, name: &WorkflowName) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(crate) fn execute(&self, name: &WorkflowName, ctx: Ctx, input: Option<String>) -> Option<Execution> {
+        Some(self.0.get(name)?(ctx, input))
+    }
+}

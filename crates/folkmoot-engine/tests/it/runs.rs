@@ -1,0 +1,3 @@
+//! Durable runs.
+
+mod crash;
