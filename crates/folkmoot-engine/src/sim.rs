@@ -235,24 +235,22 @@ enum Life {
 }
 
 fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
-    let started: Arc<Mutex<Option<Engine>>> = Arc::default();
-    let engine = started.clone();
-    let (host, scenario) = (world.clone(), scenario.clone());
-    let ended = world.run(async move {
+    let engine: Arc<Mutex<Option<Engine>>> = Arc::default();
+    let (host, scenario, known) = (world.clone(), scenario.clone(), engine.clone());
+    let main = async move {
         let settings = Settings { workflows: scenario.workflows.clone(), ..Settings::default() };
         let started = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(host.clone())).await;
-        let started = started.expect("an engine starts on a database in memory");
-        *lock(&engine) = Some(started.clone());
-        host.spawn(Box::pin(people(started.clone(), scenario.clone())));
-        live_through(&started, &scenario).await.expect("a database in memory answers")
-    });
-    match ended {
-        Some((outcome, kinds)) => Life::Ended(outcome, kinds),
-        None => {
-            let in_flight = lock(&started).as_ref().map(Engine::steps_in_flight).unwrap_or_default();
-            Life::Crashed(in_flight.into_iter().map(|(_, key)| key).collect())
-        }
-    }
+        let engine = started.expect("an engine starts on a database in memory");
+        *lock(&known) = Some(engine.clone());
+        host.spawn(Box::pin(people(engine.clone(), scenario.clone())));
+        let (outcome, kinds) = live_through(&engine, &scenario).await.expect("a database in memory answers");
+        Life::Ended(outcome, kinds)
+    };
+    let autopsy = || {
+        let in_flight = lock(&engine).as_ref().map(Engine::steps_in_flight).unwrap_or_default();
+        Life::Crashed(in_flight.into_iter().map(|(_, key)| key).collect())
+    };
+    world.run(main, autopsy)
 }
 
 type Lived = (Result<Value, Failure>, BTreeMap<String, EntryKind>);

@@ -240,6 +240,8 @@ impl Job {
         loop {
             let (began_at, turn) = self.begin(&call).await?;
             tried += 1;
+            // Until it is recorded: nobody knows of it before that.
+            let _in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
             let ended = self.try_once().await;
             drop(turn);
             let failure = match ended {
@@ -299,8 +301,6 @@ impl Job {
     async fn try_once(&self) -> Ended {
         let pass = &self.ctx.pass;
         let _busy = pass.busy();
-        let _in_flight =
-            pass.engine.worker().in_flight(&pass.run.start.id, &format!("{}{}", self.ctx.branch, self.key));
         let gone = pass.gone.child_token();
         let _dropped = gone.clone().drop_guard();
         let (tell, told) = oneshot::channel();

@@ -70,11 +70,13 @@ impl World {
         self.dead.store(false, Ordering::SeqCst);
     }
 
-    /// Runs `main` and everything that it spawns until it is done; `None` where the process dies before that.
+    /// Runs `main` and everything that it spawns until it is done. Where the process dies before that, `autopsy` looks at
+    /// what it leaves.
     pub(super) fn run<T: Send + 'static>(
         self: &Arc<Self>,
         main: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
+        autopsy: impl FnOnce() -> T,
+    ) -> T {
         let done: Arc<Mutex<Option<T>>> = Arc::default();
         let result = done.clone();
         self.spawn(Box::pin(async move {
@@ -83,10 +85,10 @@ impl World {
         }));
         let ended = loop {
             if self.dead.load(Ordering::SeqCst) {
-                break None;
+                break autopsy();
             }
             if let Some(output) = lock(&done).take() {
-                break Some(output);
+                break output;
             }
             match self.pick() {
                 Some((number, task)) => self.poll(number, task),
