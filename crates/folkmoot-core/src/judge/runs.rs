@@ -5,9 +5,9 @@ use crate::{
     Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Principal, Question, Refusal, Row, Run, RunId, Subject,
     Timer, TimerChange, Wake,
     clearance::{Holds, Others},
-    gate,
+    gate::{self, GateEvent},
     journal::{self, Entry, Fence, Recorded, Recording, Write},
-    question,
+    question::{self, QuestionEvent},
     run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
 };
 
@@ -169,22 +169,19 @@ impl Case<'_> {
         let mut commit = self.moves_run(run, event, None);
         let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("a run that moves is told") };
         let reason = format!("its run {id} is over: {}", run.status());
+        let by = self.command.by.name();
+        // The time of a gate or question may be over although its timer has not come round yet: then that closes it.
         for gate in loaded.open_gates {
-            let mut gate = gate;
-            // Its time may be over although its timer has not come round yet: that is settled first.
-            if let Some(lapse) = gate::expire(&gate, self.now) {
-                let lapsed = self.happens(gate.clone(), &lapse);
-                gate.apply(&lapse).expect("an event that the rules just allowed applies");
-                commit.merge(lapsed);
-            }
-            if gate.decision().is_none() {
-                let event = gate::withdraw(&gate, &reason, self.command.by.name(), self.now);
-                commit.merge(self.happens(gate, &event));
-            }
+            let event = gate::expire(&gate, self.now)
+                .filter(|lapse| matches!(lapse, GateEvent::Decided { .. }))
+                .unwrap_or_else(|| gate::withdraw(&gate, &reason, by.clone(), self.now));
+            commit.merge(self.happens(gate, &event));
         }
         let mut questions = loaded.open_questions;
         while let Some((question, others)) = questions.pop() {
-            let event = question::withdraw(&question, &reason, self.command.by.name(), self.now);
+            let event = question::lapse(&question, self.now)
+                .filter(|lapse| matches!(lapse, QuestionEvent::Closed { .. }))
+                .unwrap_or_else(|| question::withdraw(&question, &reason, by.clone(), self.now));
             let others = beside(others, &question, &questions);
             commit.merge(self.moves(question, &event, others));
         }
