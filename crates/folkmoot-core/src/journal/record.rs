@@ -174,7 +174,8 @@ pub(crate) fn record(
     Ok(Recorded::New(entry))
 }
 
-fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<(), Refusal> {
+/// Refuses whoever is neither the worker that holds a run nor the agent that executes it.
+pub(crate) fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<(), Refusal> {
     match fence {
         Fence::Epoch(epoch) => run.must_be_held(epoch),
         Fence::Owner => {

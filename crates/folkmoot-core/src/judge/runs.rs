@@ -45,14 +45,7 @@ impl Case<'_> {
 
     pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, No> {
         let mut run = found(loaded.run, &recording.run)?;
-        let by = match recording.fence {
-            Fence::Epoch(_) => run.speaker(),
-            Fence::Owner => {
-                let by = self.principal("record a step")?;
-                run.must_be_theirs(by, "record a step")?;
-                by.clone()
-            }
-        };
+        let by = self.writer(&run, recording.fence, "record a step")?;
         let known = loaded.entry.as_ref();
         let entry = match (journal::record(&run, known, recording, &by, self.now)?, known) {
             (Recorded::New(entry), _) => entry,
@@ -69,6 +62,18 @@ impl Case<'_> {
         commit.rows.push(Row::Run(Box::new(run)));
         commit.outcome = Outcome::Entry(Box::new(entry));
         Ok(commit)
+    }
+
+    /// As whom something is written for a run: as its workflow, or as somebody who may know of it.
+    fn writer(&self, run: &Run, fence: Fence, verb: &'static str) -> Result<Principal, Refusal> {
+        match fence {
+            Fence::Epoch(_) => Ok(run.speaker()),
+            Fence::Owner => {
+                let by = self.principal(verb)?;
+                run.must_be_theirs(by, verb)?;
+                Ok(by.clone())
+            }
+        }
     }
 
     /// What else a record writes, in the same transaction: so that a run that crashes after it finds it again.
@@ -126,16 +131,8 @@ impl Case<'_> {
         mut loaded: Loaded,
     ) -> Result<Commit, No> {
         let run = found(loaded.run.take(), id)?;
-        match fence {
-            Fence::Epoch(epoch) => run.must_be_held(epoch)?,
-            Fence::Owner => {
-                let by = self.principal("end a run")?;
-                run.must_be_theirs(by, "end a run")?;
-                if run.start.workflow.is_some() {
-                    return Err(Refusal::NotYours { run: id.clone() }.into());
-                }
-            }
-        }
+        let by = self.writer(&run, fence, "end a run")?;
+        journal::must_be_writer(&run, fence, &by)?;
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
         let mut commit = self.ends(run, &event, loaded);
         if let Conclusion::Completed { output } = conclusion {
