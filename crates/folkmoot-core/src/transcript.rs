@@ -16,7 +16,7 @@
 //! log of=q1                                             → asked, agent.halted, session.halted, …
 //! event 1 of=h1                                         → halt.raised {…}
 //!
-//! 09:00 bot starts r1 draft@1 steps=9 "{}"              → pending
+//! 09:00 bot starts r1 draft@1 steps=9 "[]"              → pending
 //! 09:00 system beats n1 for=1m                          → unchanged: nothing
 //! 09:01 system claims node=n1                           → running on n1, claim 1
 //! 09:02 system records draft does "1"                   → done "1", 1 attempt
@@ -176,8 +176,14 @@ impl Stage {
         if let Ok(Outcome::Question(question)) = &result {
             self.question = Some(question.id.clone());
         }
-        if let Ok(Outcome::Run(run)) = &result {
-            self.run = Some(run.start.id.clone());
+        match &result {
+            Ok(Outcome::Run(run)) => self.run = Some(run.start.id.clone()),
+            Ok(Outcome::Entry(entry)) => match &entry.state {
+                EntryState::Waiting(Waits::Gate(gate)) => self.gate = Some(gate.clone()),
+                EntryState::Waiting(Waits::Question(question)) => self.question = Some(question.clone()),
+                _ => {}
+            },
+            _ => {}
         }
         match result {
             Ok(outcome) if self.world.log.len() == logged => format!("unchanged: {}", self.describe(&outcome)),
