@@ -4,6 +4,7 @@ use super::{Entry, EntryKind, EntryState, Key, StepError, Waits};
 use crate::{
     Digest, Name, Principal, Refusal, RunId, Timestamp,
     gate::{Opening, Policy},
+    principal,
     question::{Asking, Usual},
     run::{Run, Starting, State},
     text,
@@ -113,6 +114,9 @@ pub(crate) fn record(
 ) -> Result<Recorded, Refusal> {
     must_be_writer(run, recording.fence, by)?;
     let new = &recording.entry;
+    if let (Fence::Owner, Some(agent)) = (recording.fence, &new.agent_id) {
+        principal::check_name("agent_id", agent)?;
+    }
     if let Some(known) = known {
         must_be_the_same(run, known, recording)?;
     }
