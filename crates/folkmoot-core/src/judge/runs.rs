@@ -83,6 +83,10 @@ impl Case<'_> {
             Write::Begin | Write::Failing(..) | Write::Failed(_) | Write::Sleep(_) => Ok(Commit::default()),
             Write::Done(result) => rows(vec![artifact(result)]),
             Write::Open { opening, policy, contents } => {
+                if opening.dedupe_key.is_some() {
+                    let problem = "is for what no journal remembers; leave it out: its step is opened once";
+                    return Err(Refusal::invalid("dedupe_key", problem).into());
+                }
                 let event = gate::open(opening, by, policy, Some(run), self.now)?;
                 self.open(opening, event, contents, Loaded { run: Some(run.clone()), ..Loaded::default() })
             }
