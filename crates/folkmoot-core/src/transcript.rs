@@ -101,9 +101,10 @@ pub(crate) fn time(text: &str) -> Timestamp {
 /// 2026-01-31.
 const MIDNIGHT: i64 = 1_769_817_600_000_000;
 
+/// Where a transcript is played, line by line.
 #[derive(Default)]
-struct Stage {
-    world: World,
+pub(crate) struct Stage {
+    pub world: World,
     policy: Policy,
     now: Option<Timestamp>,
     usual: question::Policy,
@@ -114,7 +115,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn play(&mut self, said: &str) -> String {
+    pub(crate) fn play(&mut self, said: &str) -> String {
         let mut words = Words::read(said);
         if words.bare[0].contains(':') {
             self.now = Some(time(&words.next()));

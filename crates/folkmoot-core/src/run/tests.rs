@@ -5,4 +5,5 @@ mod end;
 mod life;
 mod log;
 mod park;
+mod properties;
 mod start;
