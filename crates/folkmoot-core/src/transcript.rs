@@ -21,11 +21,11 @@
 //! 09:01 system claims node=n1                           → running on n1, claim 1
 //! 09:02 system records draft does "1"                   → done "1", 1 attempt
 //! 09:02 system records ok opens g1 risk=high            → waiting for gate g1, 1 attempt
-//! 09:03 system parks held=bot due=10:00                 → parked
+//! 09:03 system parks due=10:00                          → parked
 //! 09:04 alice approves                                  → approved by alice, proceed
 //! 09:05 system claims node=n2                           → running on n2, claim 2
 //! 09:06 system ends "42" claim=1                        → refused: lease_lost
-//! run                                                   → running, claim 2, 2 steps, 1 bytes, active 2m
+//! run                                                   → running, claim 2, 2 steps, 1 bytes, active 180s
 //! step draft                                            → done "1", 1 attempt
 //! ```
 //!
@@ -257,8 +257,9 @@ impl Stage {
             "wakes" => Action::Wake { run: self.ran(words) },
             "stops" => {
                 let run = self.ran(words);
+                let code = words.text("code").unwrap_or_else(|| "stuck".to_owned());
                 let message = words.quoted.take().unwrap_or_default();
-                Action::Stop(Stopping { epoch: self.epoch(&run, words), run, code: "stuck".to_owned(), message })
+                Action::Stop(Stopping { epoch: self.epoch(&run, words), run, code, message })
             }
             "ends" => {
                 let run = self.ran(words);

@@ -1,4 +1,7 @@
-use crate::transcript::check;
+use crate::{
+    run::State,
+    transcript::{check, play},
+};
 
 #[test]
 fn a_run_is_not_claimed_while_its_node_lives() {
@@ -97,6 +100,19 @@ fn what_nobody_started_nobody_claims() {
         wakes                              → none
         ",
     );
+}
+
+#[test]
+fn what_a_stop_says_is_cut() {
+    let world = play(
+        r#"
+        09:00 bot starts r1 draft@1
+        09:00 system claims node=n1
+        09:01 system stops code={301} "{nul}{16385}"
+        "#,
+    );
+    let State::Stopped { code, message } = &world.runs["r1"].state else { panic!("it stopped") };
+    assert_eq!((code.len(), message.starts_with("\u{fffd}x")), (300, true));
 }
 
 #[test]

@@ -86,6 +86,22 @@ fn what_two_questions_of_a_run_held_is_resumed_once() {
 }
 
 #[test]
+fn what_two_emergencies_of_a_run_halted_is_resumed_once() {
+    check(
+        "
+        09:00 bot starts r1 draft@1 session=s1                 → pending
+        09:00 system claims node=n1                            → running on n1, claim 1
+        09:01 system records a asks q1 EMERGENCY agent=elf     → waiting for question q1, 1 attempt
+        09:01 system records b asks q2 EMERGENCY agent=mon     → waiting for question q2, 1 attempt
+        09:02 bot cancels-run r1                               → cancelled by bot
+        log of=q2                                              → asked, agent.halted, session.halted, system.halted, cancelled, agent.resumed
+        log of=q1                                              → asked, agent.halted, session.halted, system.halted, cancelled, agent.resumed, session.resumed, system.resumed
+        clear elf session=s1                                   → yes
+        ",
+    );
+}
+
+#[test]
 fn what_two_questions_of_a_run_held_is_not_resumed_while_something_else_holds_it() {
     check(
         r#"

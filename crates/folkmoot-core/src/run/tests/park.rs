@@ -76,6 +76,25 @@ fn a_run_is_not_parked_past_the_end_of_its_sleep() {
 }
 
 #[test]
+fn a_run_that_is_woken_before_its_sleep_is_over_sleeps_on_when_it_is_parked_again() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1                → pending
+        09:00 system claims node=n1                → running on n1, claim 1
+        09:00 system records ok opens g1           → waiting for gate g1, 1 attempt
+        09:00 system parks due=10:00               → parked
+        timer run=r1                               → 10:00:00
+        09:01 alice approves                       → approved by alice, proceed
+        timer run=r1                               → 10:00:00
+        09:02 system claims node=n1                → running on n1, claim 2
+        timer run=r1                               → none
+        09:03 system parks due=10:00               → parked
+        timer run=r1                               → 10:00:00
+        "#,
+    );
+}
+
+#[test]
 fn a_run_that_waits_for_clearance_is_not_parked_where_somebody_has_it() {
     check(
         r#"

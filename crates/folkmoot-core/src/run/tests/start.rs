@@ -1,7 +1,7 @@
 use crate::{
     Digest, Role, WorkflowName, principal,
     run::{Limits, RunKind, Start},
-    transcript::{check, play, time},
+    transcript::{self, check, play, time},
 };
 
 #[test]
@@ -37,6 +37,17 @@ fn a_run_keeps_what_it_was_started_with() {
     };
     assert_eq!(world.runs["r1"].start, start);
     assert_eq!(world.artifacts[&Digest::of(b"[]")], b"[]");
+}
+
+#[test]
+fn agents_see_their_own_runs_and_everybody_else_sees_all() {
+    let world = play("09:00 bot starts r1 draft@1\n09:00 alice starts r2");
+    let seen_by = |who: &str| {
+        let seen = world.runs.values().filter(|run| run.may_be_seen_by(&transcript::principal(who)));
+        seen.map(|run| run.start.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!((seen_by("bot"), seen_by("elf")), (vec!["r1".to_owned()], vec![]));
+    assert!(["alice", "bob", "ada", "vera"].iter().all(|who| seen_by(who).len() == 2));
 }
 
 #[test]
