@@ -229,7 +229,8 @@ pub struct Loaded {
     pub parent_over: bool,
     /// Its gates that wait.
     pub open_gates: Vec<Gate>,
-    /// Its questions that wait, each with whether anything but this run's questions holds what it holds.
+    /// Its questions that wait, or hold somebody because a denial was not fetched, each with whether anything but these
+    /// questions holds what it holds.
     pub open_questions: Vec<(Question, Others)>,
     /// The line of its journal.
     pub entry: Option<Entry>,

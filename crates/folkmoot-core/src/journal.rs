@@ -19,7 +19,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 pub use record::{Fence, NewEntry, Recording, Write};
-pub(crate) use record::{Recorded, record};
+pub(crate) use record::{Recorded, must_be_writer, record};
 
 use crate::{Digest, GateId, Name, QuestionId, RunId, Timestamp};
 

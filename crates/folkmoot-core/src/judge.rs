@@ -106,16 +106,23 @@ impl Case<'_> {
             Action::Claim(claiming) => self.claim(claiming, loaded),
             Action::Record(recording) => self.record(recording, loaded),
             Action::Park(parking) => self.park(parking, loaded),
-            Action::Wake { run } => Ok(self.wake(run, loaded.run)),
+            Action::Wake { run } => {
+                self.must_be_system("wake a run")?;
+                Ok(self.wake(run, loaded.run))
+            }
             Action::Stop(stopping) => self.stop(stopping, loaded),
             Action::EndRun { run, fence, conclusion } => self.end_run(run, *fence, conclusion, loaded),
             Action::CancelRun { run, reason } => self.cancel_run(run, reason, loaded),
             Action::ResumeRun { run } => self.resume_run(run, loaded),
             Action::Heartbeat { node, span, alone } => {
+                self.must_be_system("be a node")?;
                 let node = Row::Node { node: node.clone(), until: self.now.plus(*span), alone: *alone };
                 Ok(Commit { rows: vec![node], ..Commit::default() })
             }
-            Action::Leave { node } => Ok(Commit { rows: vec![Row::NodeGone(node.clone())], ..Commit::default() }),
+            Action::Leave { node } => {
+                self.must_be_system("be a node")?;
+                Ok(Commit { rows: vec![Row::NodeGone(node.clone())], ..Commit::default() })
+            }
             Action::Mint(minting) => {
                 let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
@@ -292,6 +299,14 @@ impl Case<'_> {
             Actor::Principal(principal) => Ok(principal),
             // Only `expire` and the first tokens come from Folkmoot itself.
             Actor::System => Err(Refusal::RoleMayNot { role: Role::Viewer, verb }),
+        }
+    }
+
+    /// Refuses everybody but Folkmoot itself.
+    fn must_be_system(&self, verb: &'static str) -> Result<(), Refusal> {
+        match &self.command.by {
+            Actor::System => Ok(()),
+            Actor::Principal(by) => Err(Refusal::RoleMayNot { role: by.role, verb }),
         }
     }
 

@@ -15,7 +15,23 @@
 //! 09:03 ada lifts h1                                    → lifted by ada
 //! log of=q1                                             → asked, agent.halted, session.halted, …
 //! event 1 of=h1                                         → halt.raised {…}
+//!
+//! 09:00 bot starts r1 draft@1 steps=9 "[]"              → pending
+//! 09:00 system beats n1 for=1m                          → unchanged: nothing
+//! 09:01 system claims node=n1                           → running on n1, claim 1
+//! 09:02 system records draft does "1"                   → done "1", 1 attempt
+//! 09:02 system records ok opens g1 risk=high            → waiting for gate g1, 1 attempt
+//! 09:03 system parks due=10:00                          → parked
+//! 09:04 alice approves                                  → approved by alice, proceed
+//! 09:05 system claims node=n2                           → running on n2, claim 2
+//! 09:06 system ends "42" claim=1                        → refused: lease_lost
+//! run                                                   → running, claim 2, 2 steps, 1 bytes, active 180s
+//! step draft                                            → done "1", 1 attempt
 //! ```
+//!
+//! Workers speak as the system, and name the claim that counts unless `claim=` says another; a person who records or ends
+//! does so as the owner. What is recorded is a verb of its own (`opens`, `asks`, `starts`), or begins, does, retries,
+//! fails, sleeps or tells. `of=` names another run than the one that was touched last.
 //!
 //! The cast: reviewers alice, bob, carol and dave; admins ada and max; agents bot and elf; mon, an agent whose token can
 //! halt; vera, who only reads; and the system. Quoted text is the summary of an opening or amendment, what is asked or
@@ -31,11 +47,13 @@ pub(crate) use world::World;
 use serde_json::Value;
 
 use crate::{
-    Action, Actor, Capability, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal, Question, QuestionId,
-    Refusal, Role, SessionId, Subject, Timeout, Timestamp,
+    Action, Actor, Capability, Deadline, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal, Question,
+    QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp,
     gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
     halt::Raising,
+    journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
     question::{self, Asking, Close, Closing, Usual},
+    run::{self, Claiming, Conclusion, Limits, Parking, Starting, Stopping},
     token::Minting,
 };
 
@@ -83,19 +101,21 @@ pub(crate) fn time(text: &str) -> Timestamp {
 /// 2026-01-31.
 const MIDNIGHT: i64 = 1_769_817_600_000_000;
 
+/// Where a transcript is played, line by line.
 #[derive(Default)]
-struct Stage {
-    world: World,
+pub(crate) struct Stage {
+    pub world: World,
     policy: Policy,
     now: Option<Timestamp>,
     usual: question::Policy,
     gate: Option<GateId>,
     question: Option<QuestionId>,
+    run: Option<RunId>,
     digests: BTreeMap<(GateId, u32), Digest>,
 }
 
 impl Stage {
-    fn play(&mut self, said: &str) -> String {
+    pub(crate) fn play(&mut self, said: &str) -> String {
         let mut words = Words::read(said);
         if words.bare[0].contains(':') {
             self.now = Some(time(&words.next()));
@@ -113,13 +133,25 @@ impl Stage {
             }
             "closure" => json(&self.world.questions[&self.asked(&mut words)].closure()),
             "timer" => self.timer(&mut words),
-            "wakes" => list(&self.world.wakes),
-            "runs" => list(
-                self.world
-                    .runs
-                    .values()
-                    .map(|run| format!("{}: session {}, {}'s {}", run.id, run.session_id, run.initiator, run.kind)),
-            ),
+            "wakes" => list(self.world.wakes.iter().map(|(run, n)| match n {
+                1 => run.to_string(),
+                n => format!("{run} {n} times"),
+            })),
+            "runs" => list(self.world.runs.values().map(|run| {
+                let start = &run.start;
+                format!("{}: session {}, {}'s {}", start.id, start.session_id, start.initiator, start.kind)
+            })),
+            "run" => {
+                let run = &self.world.runs[&self.ran(&mut words)];
+                let active = run.active(self.now.expect("a transcript says when"));
+                let (claim, steps, bytes) = (run.epoch, run.steps, run.journal_bytes);
+                format!("{}, claim {claim}, {steps} steps, {bytes} bytes, active {active:?}", run.status())
+            }
+            "step" => {
+                let key: Key = parse(&words.next());
+                let run = self.ran(&mut words);
+                self.step(&self.world.journals[&run][&key])
+            }
             "sessions" => list(self.world.sessions.keys()),
             "outbox" => list(self.world.outbox.iter().map(|d| format!("{} {} {}", d.channel, d.gate, d.kind))),
             "decision" => {
@@ -135,7 +167,7 @@ impl Stage {
 
     fn act(&mut self, who: &str, words: &mut Words) -> String {
         let by = if who == "system" { Actor::System } else { Actor::Principal(principal(who)) };
-        let action = self.action(words);
+        let action = self.action(&by, words);
         let logged = self.world.log.len();
         let result = self.world.execute(by, action, self.now.expect("a transcript says when"));
         if let Ok(Outcome::Gate(gate) | Outcome::Existing(gate)) = &result {
@@ -145,14 +177,23 @@ impl Stage {
         if let Ok(Outcome::Question(question)) = &result {
             self.question = Some(question.id.clone());
         }
+        match &result {
+            Ok(Outcome::Run(run)) => self.run = Some(run.start.id.clone()),
+            Ok(Outcome::Entry(entry)) => match &entry.state {
+                EntryState::Waiting(Waits::Gate(gate)) => self.gate = Some(gate.clone()),
+                EntryState::Waiting(Waits::Question(question)) => self.question = Some(question.clone()),
+                _ => {}
+            },
+            _ => {}
+        }
         match result {
-            Ok(outcome) if self.world.log.len() == logged => format!("unchanged: {}", describe(&outcome)),
-            Ok(outcome) => describe(&outcome),
+            Ok(outcome) if self.world.log.len() == logged => format!("unchanged: {}", self.describe(&outcome)),
+            Ok(outcome) => self.describe(&outcome),
             Err(refusal) => format!("refused: {}", why(&refusal)),
         }
     }
 
-    fn action(&mut self, words: &mut Words) -> Action {
+    fn action(&mut self, by: &Actor, words: &mut Words) -> Action {
         let verb = words.next();
         match verb.as_str() {
             "opens" => self.opens(words),
@@ -209,6 +250,36 @@ impl Stage {
                 hash: [7; 32],
             }),
             "revokes" => Action::Revoke { token: words.get("id").unwrap() },
+            "starts" => Action::StartRun(Box::new(starts(words))),
+            "claims" => Action::Claim(Claiming { run: self.ran(words), node: words.get("node").unwrap() }),
+            "records" => self.records(by, words),
+            "parks" => self.parks(words),
+            "wakes" => Action::Wake { run: self.ran(words) },
+            "stops" => {
+                let run = self.ran(words);
+                let code = words.text("code").unwrap_or_else(|| "stuck".to_owned());
+                let message = words.quoted.take().unwrap_or_default();
+                Action::Stop(Stopping { epoch: self.epoch(&run, words), run, code, message })
+            }
+            "ends" => {
+                let run = self.ran(words);
+                let said = words.quoted.take().unwrap_or_default();
+                let conclusion = match words.text("code") {
+                    Some(code) => Conclusion::Failed { code, message: said },
+                    None => Conclusion::Completed { output: said },
+                };
+                Action::EndRun { fence: self.fence(by, &run, words), run, conclusion }
+            }
+            "cancels-run" => {
+                Action::CancelRun { run: self.ran(words), reason: words.quoted.take().unwrap_or_default() }
+            }
+            "resumes" => Action::ResumeRun { run: self.ran(words) },
+            "beats" => Action::Heartbeat {
+                node: parse(&words.next()),
+                span: span(&words.text("for").unwrap()),
+                alone: words.get("alone").unwrap_or(false),
+            },
+            "leaves" => Action::Leave { node: parse(&words.next()) },
             _ => panic!("{verb} is no verb"),
         }
     }
@@ -264,6 +335,7 @@ impl Stage {
             question_type: parse(&words.next()),
             agent_id: words.get("agent"),
             session_id: words.get("session"),
+            run_id: words.get("run"),
             text: words.quoted.take().unwrap_or_else(|| "May I?".to_owned()),
             options: words.list("options").unwrap_or_default(),
             default: words.text("default").map(Value::from).or_else(|| words.json("json")),
@@ -273,6 +345,71 @@ impl Stage {
         };
         let usual = self.usual.usual(asking.question_type);
         Action::Ask { asking: Box::new(asking), usual }
+    }
+
+    fn records(&mut self, by: &Actor, words: &mut Words) -> Action {
+        let run = words.get("of").unwrap_or_else(|| self.run.clone().expect("a run was started"));
+        let now = self.now.expect("a transcript says when");
+        let (key, verb) = (parse(&words.next()), words.next());
+        let mut error = || StepError { code: "broke".to_owned(), message: words.quoted.take().unwrap_or_default() };
+        let (usual, write) = match verb.as_str() {
+            "begins" => (EntryKind::Step, Write::Begin),
+            "retries" => (EntryKind::Step, Write::Failing(error(), now.plus(Duration::from_secs(60)))),
+            "fails" => (EntryKind::Step, Write::Failed(error())),
+            "does" => (EntryKind::Step, Write::Done(words.quoted.take().unwrap())),
+            "sleeps" => (EntryKind::Sleep, Write::Sleep(span(&words.text("for").unwrap()))),
+            "tells" => {
+                let kind = words.text("event").unwrap();
+                (EntryKind::Event, Write::Emit { kind, payload: words.quoted.take().unwrap_or_default() })
+            }
+            _ => {
+                words.bare.push_front(verb.clone());
+                match self.action(by, words) {
+                    Action::Open { opening, policy, contents } => {
+                        (EntryKind::Gate, Write::Open { opening, policy, contents })
+                    }
+                    Action::Ask { asking, usual } => (EntryKind::Question, Write::Ask { asking, usual }),
+                    Action::StartRun(starting) => (EntryKind::Run, Write::Start(starting)),
+                    _ => panic!("{verb} is nothing that is recorded"),
+                }
+            }
+        };
+        let entry = NewEntry {
+            key,
+            kind: words.get("as").unwrap_or(usual),
+            ordinal: words.get("call").unwrap_or(0),
+            input: words.text("given").map(|text| Digest::of(text.as_bytes())),
+            agent_id: words.get("worker"),
+            began_at: words.text("began").map_or(now, |text| time(&text)),
+        };
+        let fence = self.fence(by, &run, words);
+        self.run = Some(run.clone());
+        Action::Record(Box::new(Recording { run, fence, entry, write }))
+    }
+
+    /// The worker knows of all wake-ups unless `wakes=` says another number.
+    fn parks(&self, words: &mut Words) -> Action {
+        let run = self.ran(words);
+        let of_run = self.world.runs.get(&run).map(|run| run.start.session_id.clone());
+        Action::Park(Parking {
+            epoch: self.epoch(&run, words),
+            wakes: words.get("wakes").or_else(|| self.world.wakes.get(&run).copied()).unwrap_or_default(),
+            due: words.text("due").map_or(Deadline::Never, |text| Deadline::At(time(&text))),
+            held: words.list("held").unwrap_or_default(),
+            session_id: of_run.unwrap_or_else(|| parse("none")),
+            run,
+        })
+    }
+
+    fn fence(&self, by: &Actor, run: &RunId, words: &mut Words) -> Fence {
+        match by {
+            Actor::System => Fence::Epoch(self.epoch(run, words)),
+            Actor::Principal(_) => Fence::Owner,
+        }
+    }
+
+    fn epoch(&self, run: &RunId, words: &mut Words) -> u64 {
+        words.get("claim").unwrap_or_else(|| self.world.runs.get(run).map_or(0, |run| run.epoch))
     }
 
     fn closes(&self, close: Close, words: &mut Words) -> Action {
@@ -323,12 +460,13 @@ impl Stage {
     }
 
     fn timer(&self, words: &mut Words) -> String {
-        let subject = match words.text("of") {
-            Some(question) => Subject::Question(parse(&question)),
-            None => Subject::Gate(self.named(words)),
+        let subject = match (words.text("of"), words.get("run")) {
+            (Some(question), _) => Subject::Question(parse(&question)),
+            (None, Some(run)) => Subject::Run(run),
+            (None, None) => Subject::Gate(self.named(words)),
         };
         let due = self.world.timers.get(&subject);
-        due.map_or("none".to_owned(), |due| due.to_string()[11..].trim_end_matches(".000000Z").to_owned())
+        due.map_or("none".to_owned(), |due| clock(*due))
     }
 
     fn named(&self, words: &mut Words) -> GateId {
@@ -339,20 +477,73 @@ impl Stage {
         let named = words.bare.pop_front().map(|id| parse(&id));
         named.unwrap_or_else(|| self.question.clone().expect("a question was asked"))
     }
+
+    fn ran(&self, words: &mut Words) -> RunId {
+        let named = words.bare.pop_front().map(|id| parse(&id));
+        named.unwrap_or_else(|| self.run.clone().expect("a run was started"))
+    }
+
+    fn describe(&self, outcome: &Outcome) -> String {
+        match outcome {
+            Outcome::Nothing => "nothing".to_owned(),
+            Outcome::Gate(gate) => state(gate),
+            Outcome::Existing(gate) => format!("existing {}, {}", gate.id, state(gate)),
+            Outcome::Question(question) => question_state(question),
+            Outcome::Halt(halt) => halt_state(halt),
+            Outcome::Run(run) => run_state(run),
+            Outcome::Entry(entry) => self.step(entry),
+            Outcome::Awake(wakes) => format!("awake, {wakes} wake-ups"),
+            Outcome::Token(token) => {
+                let Principal { name, role, capabilities } = &token.principal;
+                let can: String = capabilities.iter().map(|capability| format!(", can {capability}")).collect();
+                let revoked = token.revoked_at.map_or("", |_| ", revoked");
+                format!("token of {name}, {role}{can}{revoked}")
+            }
+        }
+    }
+
+    fn step(&self, entry: &Entry) -> String {
+        let state = match &entry.state {
+            EntryState::Begun => "begun".to_owned(),
+            EntryState::Failing { error, retry_at } => format!("failing \"{error}\" until {}", clock(*retry_at)),
+            EntryState::Done { result, .. } => {
+                format!("done \"{}\"", String::from_utf8_lossy(&self.world.artifacts[result]))
+            }
+            EntryState::Failed { error } => format!("failed \"{error}\""),
+            EntryState::Waiting(Waits::Gate(id)) => format!("waiting for gate {id}"),
+            EntryState::Waiting(Waits::Question(id)) => format!("waiting for question {id}"),
+            EntryState::Waiting(Waits::Run(id)) => format!("waiting for run {id}"),
+            EntryState::Waiting(Waits::Until(moment)) => format!("waiting until {}", clock(*moment)),
+        };
+        let times = if entry.attempts == 1 { "attempt" } else { "attempts" };
+        format!("{state}, {} {times}", entry.attempts)
+    }
 }
 
-fn describe(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Nothing => "nothing".to_owned(),
-        Outcome::Gate(gate) => state(gate),
-        Outcome::Existing(gate) => format!("existing {}, {}", gate.id, state(gate)),
-        Outcome::Question(question) => question_state(question),
-        Outcome::Halt(halt) => halt_state(halt),
-        Outcome::Token(token) => {
-            let can = token.principal.capabilities.iter().map(|capability| format!(", can {capability}"));
-            let revoked = token.revoked_at.map_or("", |_| ", revoked");
-            format!("token of {}, {}{}{revoked}", token.principal.name, token.principal.role, can.collect::<String>())
-        }
+fn run_state(run: &Run) -> String {
+    match &run.state {
+        run::State::Pending => "pending".to_owned(),
+        run::State::Outside => "outside".to_owned(),
+        run::State::Running { node, .. } => format!("running on {node}, claim {}", run.epoch),
+        run::State::Parked(_) => "parked".to_owned(),
+        run::State::Stopped { code, .. } => format!("stopped {code}"),
+        run::State::Ended(ending) => format!("{} by {}", ending.outcome, ending.by),
+    }
+}
+
+fn starts(words: &mut Words) -> Starting {
+    let usual = Limits::default();
+    Starting {
+        id: parse(&words.next()),
+        workflow: words.bare.pop_front().map(|name| parse(&name)),
+        title: words.text("title").unwrap_or_default(),
+        session_id: words.get("session"),
+        input: words.quoted.take(),
+        limits: Limits {
+            steps_max: words.get("steps").unwrap_or(usual.steps_max),
+            journal_bytes_max: words.get("bytes").unwrap_or(usual.journal_bytes_max),
+            active_ms_max: words.get("active_ms").unwrap_or(usual.active_ms_max),
+        },
     }
 }
 
@@ -433,16 +624,24 @@ fn artifacts(words: &mut Words) -> Option<(Vec<ArtifactRef>, Vec<Vec<u8>>)> {
 }
 
 fn timeout(text: &str) -> Timeout {
-    let Some(at) = text.find(|c: char| !c.is_ascii_digit()).filter(|at| *at > 0) else { return Timeout::Never };
+    if text == "never" { Timeout::Never } else { Timeout::After(span(text)) }
+}
+
+fn span(text: &str) -> Duration {
+    let at = text.find(|c: char| !c.is_ascii_digit()).expect("a unit");
     let (number, unit) = (text[..at].parse().unwrap(), &text[at..]);
-    Timeout::After(match unit {
+    match unit {
         "h" => Duration::from_secs(number * 3600),
         "m" => Duration::from_secs(number * 60),
         "s" => Duration::from_secs(number),
         "ms" => Duration::from_millis(number),
         "us" => Duration::from_micros(number),
         _ => panic!("{unit} is no unit"),
-    })
+    }
+}
+
+fn clock(moment: Timestamp) -> String {
+    moment.to_string()[11..].trim_end_matches(".000000Z").to_owned()
 }
 
 fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {

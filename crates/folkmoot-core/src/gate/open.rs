@@ -84,7 +84,7 @@ pub(crate) fn open(
     }
     Ok(GateEvent::Opened(Box::new(Gate {
         id: opening.id.clone(),
-        run_id: opening.run_id.clone(),
+        run_id: run.map(|run| run.start.id.clone()).or_else(|| opening.run_id.clone()),
         session_id: run.map(|run| run.start.session_id.clone()).or_else(|| opening.session_id.clone()),
         content,
         gate_type: GateType::Human,

@@ -4,6 +4,7 @@ use super::{Entry, EntryKind, EntryState, Key, StepError, Waits};
 use crate::{
     Digest, Name, Principal, Refusal, RunId, Timestamp,
     gate::{Opening, Policy},
+    principal,
     question::{Asking, Usual},
     run::{Run, Starting, State},
     text,
@@ -113,6 +114,10 @@ pub(crate) fn record(
 ) -> Result<Recorded, Refusal> {
     must_be_writer(run, recording.fence, by)?;
     let new = &recording.entry;
+    if let (Fence::Owner, Some(agent)) = (recording.fence, &new.agent_id) {
+        principal::check_name("agent_id", agent)?;
+    }
+    must_fit(recording)?;
     if let Some(known) = known {
         must_be_the_same(run, known, recording)?;
     }
@@ -174,7 +179,30 @@ pub(crate) fn record(
     Ok(Recorded::New(entry))
 }
 
-fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<(), Refusal> {
+/// Refuses a line of one kind with what is written to another's. Somebody else's agent records work and nothing else:
+/// gates and questions have doors of their own.
+fn must_fit(recording: &Recording) -> Result<(), Refusal> {
+    let kind = recording.entry.kind;
+    let work = matches!(kind, EntryKind::Step | EntryKind::Once);
+    let fits = match &recording.write {
+        Write::Begin => kind == EntryKind::Once || (work && recording.fence == Fence::Owner),
+        Write::Failing(..) => work && recording.fence != Fence::Owner,
+        Write::Failed(_) => work,
+        Write::Done(_) => work || matches!(kind, EntryKind::Now | EntryKind::Random),
+        Write::Open { .. } => kind == EntryKind::Gate,
+        Write::Ask { .. } => kind == EntryKind::Question,
+        Write::Sleep(_) => kind == EntryKind::Sleep,
+        Write::Start(_) => kind == EntryKind::Run,
+        Write::Emit { .. } => kind == EntryKind::Event,
+    };
+    if fits && (work || recording.fence != Fence::Owner) {
+        return Ok(());
+    }
+    Err(Refusal::invalid("kind", format!("{kind} does not fit what is to be recorded")))
+}
+
+/// Refuses whoever is neither the worker that holds a run nor the agent that executes it.
+pub(crate) fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<(), Refusal> {
     match fence {
         Fence::Epoch(epoch) => run.must_be_held(epoch),
         Fence::Owner => {

@@ -5,9 +5,9 @@ use crate::{
     Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Principal, Question, Refusal, Row, Run, RunId, Subject,
     Timer, TimerChange, Wake,
     clearance::{Holds, Others},
-    gate,
+    gate::{self, GateEvent},
     journal::{self, Fence, Recorded, Recording, Write},
-    question,
+    question::{self, QuestionEvent},
     run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
 };
 
@@ -29,6 +29,7 @@ impl Case<'_> {
     }
 
     pub(super) fn claim(&self, claiming: &Claiming, mut loaded: Loaded) -> Result<Commit, No> {
+        self.must_be_system("claim a run")?;
         let run = found(loaded.run.take(), &claiming.run)?;
         let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
         if loaded.parent_over {
@@ -49,14 +50,7 @@ impl Case<'_> {
 
     pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, No> {
         let mut run = found(loaded.run, &recording.run)?;
-        let by = match recording.fence {
-            Fence::Epoch(_) => run.speaker(),
-            Fence::Owner => {
-                let by = self.principal("record a step")?;
-                run.must_be_theirs(by, "record a step")?;
-                by.clone()
-            }
-        };
+        let by = self.writer(&run, recording.fence, "record a step")?;
         let known = loaded.entry.as_ref();
         let entry = match (journal::record(&run, known, recording, &by, self.now)?, known) {
             (Recorded::New(entry), _) => entry,
@@ -75,6 +69,20 @@ impl Case<'_> {
         Ok(commit)
     }
 
+    /// As whom something is written for a run: as its workflow, or as somebody who may know of it.
+    fn writer(&self, run: &Run, fence: Fence, verb: &'static str) -> Result<Principal, Refusal> {
+        match fence {
+            // The epoch is what counts; this keeps out whoever only guessed it.
+            Fence::Epoch(_) if self.command.by.name() == run.speaker().name => Ok(run.speaker()),
+            Fence::Epoch(_) => Err(Refusal::NotYours { run: run.start.id.clone() }),
+            Fence::Owner => {
+                let by = self.principal(verb)?;
+                run.must_be_theirs(by, verb)?;
+                Ok(by.clone())
+            }
+        }
+    }
+
     /// What else a record writes, in the same transaction: so that a run that crashes after it finds it again.
     fn written(&self, run: &mut Run, write: &Write, by: &Principal) -> Result<Commit, No> {
         let rows = |rows| Ok(Commit { rows, ..Commit::default() });
@@ -82,6 +90,10 @@ impl Case<'_> {
             Write::Begin | Write::Failing(..) | Write::Failed(_) | Write::Sleep(_) => Ok(Commit::default()),
             Write::Done(result) => rows(vec![artifact(result)]),
             Write::Open { opening, policy, contents } => {
+                if opening.dedupe_key.is_some() {
+                    let problem = "is for what no journal remembers; leave it out: its step is opened once";
+                    return Err(Refusal::invalid("dedupe_key", problem).into());
+                }
                 let event = gate::open(opening, by, policy, Some(run), self.now)?;
                 self.open(opening, event, contents, Loaded { run: Some(run.clone()), ..Loaded::default() })
             }
@@ -101,6 +113,7 @@ impl Case<'_> {
 
     pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, No> {
         let run = found(loaded.run, &parking.run)?;
+        self.writer(&run, Fence::Epoch(parking.epoch), "park a run")?;
         let Some(event) = run::park(&run, parking, loaded.wakes, loaded.free, self.now)? else {
             return Ok(Commit { outcome: Outcome::Awake(loaded.wakes), ..Commit::default() });
         };
@@ -118,6 +131,7 @@ impl Case<'_> {
 
     pub(super) fn stop(&self, stopping: &Stopping, loaded: Loaded) -> Result<Commit, No> {
         let run = found(loaded.run, &stopping.run)?;
+        self.writer(&run, Fence::Epoch(stopping.epoch), "stop a run")?;
         let event = run::stop(&run, stopping, self.now)?;
         Ok(self.moves_run(run, &event))
     }
@@ -130,16 +144,8 @@ impl Case<'_> {
         mut loaded: Loaded,
     ) -> Result<Commit, No> {
         let run = found(loaded.run.take(), id)?;
-        match fence {
-            Fence::Epoch(epoch) => run.must_be_held(epoch)?,
-            Fence::Owner => {
-                let by = self.principal("end a run")?;
-                run.must_be_theirs(by, "end a run")?;
-                if run.start.workflow.is_some() {
-                    return Err(Refusal::NotYours { run: id.clone() }.into());
-                }
-            }
-        }
+        let by = self.writer(&run, fence, "end a run")?;
+        journal::must_be_writer(&run, fence, &by)?;
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
         let mut commit = self.ends(run, &event, loaded);
         if let Conclusion::Completed { output } = conclusion {
@@ -173,22 +179,22 @@ impl Case<'_> {
         let mut commit = self.moves_run(run, event);
         let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("a run that moves is told") };
         let reason = format!("its run {id} is over: {}", run.status());
+        let by = self.command.by.name();
+        // The time of a gate or question may be over although its timer has not come round yet: then that closes it.
         for gate in loaded.open_gates {
-            let mut gate = gate;
-            // Its time may be over although its timer has not come round yet: that is settled first.
-            if let Some(lapse) = gate::expire(&gate, self.now) {
-                let lapsed = self.happens(gate.clone(), &lapse);
-                gate.apply(&lapse).expect("an event that the rules just allowed applies");
-                commit.merge(lapsed);
-            }
-            if gate.decision().is_none() {
-                let event = gate::withdraw(&gate, &reason, self.command.by.name(), self.now);
-                commit.merge(self.happens(gate, &event));
-            }
+            let event = gate::expire(&gate, self.now)
+                .filter(|lapse| matches!(lapse, GateEvent::Decided { .. }))
+                .unwrap_or_else(|| gate::withdraw(&gate, &reason, by.clone(), self.now));
+            commit.merge(self.happens(gate, &event));
         }
         let mut questions = loaded.open_questions;
         while let Some((question, others)) = questions.pop() {
-            let event = question::withdraw(&question, &reason, self.command.by.name(), self.now);
+            let asker = Principal::new(question.asked_by.clone(), run.start.role);
+            // A denial that nobody can fetch any more must not hold its agent for ever.
+            let event = question::fetch(&question, &asker, self.now)
+                .or_else(|| question::lapse(&question, self.now))
+                .filter(|event| matches!(event, QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }))
+                .unwrap_or_else(|| question::withdraw(&question, &reason, by.clone(), self.now));
             let others = beside(others, &question, &questions);
             commit.merge(self.moves(question, &event, others));
         }

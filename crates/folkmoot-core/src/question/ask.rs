@@ -85,7 +85,7 @@ pub(crate) fn ask(
     Ok(QuestionEvent::Asked(Box::new(Question {
         id: asking.id.clone(),
         agent_id,
-        run_id: asking.run_id.clone(),
+        run_id: run.map(|run| run.start.id.clone()),
         session_id: asking.session_id.clone(),
         question_type,
         text: Digest::of(asking.text.as_bytes()),

@@ -76,8 +76,9 @@ pub(crate) fn start(
     if let Some(run) = existing {
         return Err(Refusal::RunExists { run: run.start.id.clone() });
     }
-    text::check("title", &starting.title, text::TITLE_BYTES_MAX)?;
-    if starting.title.contains(['\n', '\r']) {
+    let title = starting.title.trim();
+    text::check("title", title, text::TITLE_BYTES_MAX)?;
+    if title.contains(['\n', '\r']) {
         return Err(Refusal::invalid("title", "has more than one line"));
     }
     if let Some(input) = &starting.input {
@@ -89,7 +90,7 @@ pub(crate) fn start(
     Ok(Start {
         id: starting.id.clone(),
         kind: if starting.workflow.is_some() { RunKind::Custom } else { RunKind::External },
-        title: starting.title.trim().to_owned(),
+        title: title.to_owned(),
         workflow: starting.workflow.clone(),
         session_id: session_id.unwrap_or_else(|| own_session(&starting.id)),
         initiator: by.name.clone(),

@@ -20,6 +20,6 @@ pub struct Stopping {
 pub(crate) fn stop(run: &Run, stopping: &Stopping, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_be_held(stopping.epoch)?;
     let message = text::shortened(&stopping.message, text::REASON_BYTES_MAX);
-    let (initiator, code) = (run.start.initiator.clone(), stopping.code.clone());
-    Ok(RunEvent::Stopped { initiator, code, message, at: now })
+    let code = text::shortened(&stopping.code, text::TITLE_BYTES_MAX);
+    Ok(RunEvent::Stopped { initiator: run.start.initiator.clone(), code, message, at: now })
 }

@@ -9,16 +9,17 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Fact, Gate, GateId, Halt, HaltId, Head, Hold,
-    HoldId, Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Refusal, Role, Row, RunId, SessionId,
-    Subject, Timer, TimerChange, Timestamp, TokenId,
+    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Refusal, Role, Row, RunId,
+    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake,
     audit::{self, Record},
     chain,
     clearance::{Holds, Others, Target},
     gate::{self, GateEvent},
     halt::HaltEvent,
+    journal::{Entry, Key},
     judge,
     question::{self, QuestionEvent},
-    run::Run,
+    run::{self, Run, RunEvent},
     token::Token,
 };
 
@@ -31,13 +32,17 @@ pub(crate) struct World {
     pub holds: Holds,
     pub artifacts: BTreeMap<Digest, Vec<u8>>,
     pub runs: BTreeMap<RunId, Run>,
+    pub journals: BTreeMap<RunId, BTreeMap<Key, Entry>>,
+    /// How often something has changed for each run.
+    pub wakes: BTreeMap<RunId, u64>,
+    /// Until when each node lives.
+    pub nodes: BTreeMap<Name, Timestamp>,
     pub sessions: BTreeMap<SessionId, Timestamp>,
     pub principals: BTreeMap<Name, Role>,
     pub tokens: BTreeMap<TokenId, Token>,
     pub timers: BTreeMap<Subject, Timestamp>,
     pub log: Vec<Event>,
     pub outbox: Vec<Delivery>,
-    pub wakes: Vec<RunId>,
 }
 
 impl World {
@@ -103,8 +108,10 @@ impl World {
         let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
         let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
         let others = match (&question, &halt) {
-            (Some(question), _) => self.others(&question.id, Some(&question.agent_id), question.session_id.as_ref()),
-            (None, Some(halt)) => self.others(&halt.id, halt.agent_id.as_ref(), halt.session_id.as_ref()),
+            (Some(question), _) => {
+                self.others(&[question.id.as_str()], Some(&question.agent_id), question.session_id.as_ref())
+            }
+            (None, Some(halt)) => self.others(&[halt.id.as_str()], halt.agent_id.as_ref(), halt.session_id.as_ref()),
             (None, None) => Others::default(),
         };
         Loaded {
@@ -114,16 +121,55 @@ impl World {
             gate,
             summary,
             twin,
-            run: needs.run.and_then(|id| self.runs.get(id)).cloned(),
             principal,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            ..self.load_run(&needs)
         }
     }
 
-    /// Whether any hold but `id`'s own has the same agent, session and everyone as its targets.
-    fn others(&self, id: &impl ToString, agent: Option<&Name>, session: Option<&SessionId>) -> Others {
-        let id = id.to_string();
-        let others = self.all_holds().into_iter().filter(|hold| hold.id.as_str() != id);
+    /// All that a command needs to know of its run.
+    fn load_run(&self, needs: &Needs) -> Loaded {
+        let is_over = |id: &RunId| self.runs[id].ending().is_some();
+        let held_by = |run: &Run| match &run.state {
+            run::State::Running { node, .. } => self.nodes.get(node).copied(),
+            _ => None,
+        };
+        let is_free =
+            |(agents, session): (&[Name], _)| agents.iter().any(|agent| self.covering(agent, Some(session)).is_empty());
+        let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
+        let (open_gates, open_questions) = match needs.run.filter(|_| needs.open) {
+            Some(id) => (self.open_gates(id).cloned().collect(), self.open_questions(id)),
+            None => Default::default(),
+        };
+        Loaded {
+            wakes: needs.run.and_then(|id| self.wakes.get(id)).copied().unwrap_or_default(),
+            alive_until: run.as_ref().and_then(held_by),
+            parent_over: run.as_ref().and_then(|run| run.start.parent.as_ref()).is_some_and(is_over),
+            open_gates,
+            open_questions,
+            entry: needs.run.zip(needs.entry).and_then(|(id, key)| self.journals.get(id)?.get(key)).cloned(),
+            free: needs.held.is_some_and(is_free),
+            run,
+            ..Loaded::default()
+        }
+    }
+
+    fn open_gates(&self, run: &RunId) -> impl Iterator<Item = &Gate> {
+        self.gates.values().filter(move |gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none())
+    }
+
+    /// A run's questions that wait, each with what else holds the same; those that wait with it are not counted.
+    fn open_questions(&self, run: &RunId) -> Vec<(Question, Others)> {
+        let is_open = |question: &&Question| question.run_id.as_ref() == Some(run) && question.closure().is_none();
+        let open: Vec<_> = self.questions.values().filter(is_open).collect();
+        let ids: Vec<_> = open.iter().map(|question| question.id.as_str()).collect();
+        let others = |q: &Question| self.others(&ids, Some(&q.agent_id), q.session_id.as_ref());
+        open.iter().map(|question| ((*question).clone(), others(question))).collect()
+    }
+
+    /// Whether any hold but those of `own` has the same agent, session and everyone as its targets.
+    fn others(&self, own: &[&str], agent: Option<&Name>, session: Option<&SessionId>) -> Others {
+        let others = self.all_holds().into_iter().filter(|hold| !own.contains(&hold.id.as_str()));
         let targets: BTreeSet<_> = others.flat_map(|hold| hold.targets().collect::<Vec<_>>()).collect();
         Others {
             agent: agent.is_some_and(|agent| targets.contains(&Target::Agent(agent.clone()))),
@@ -152,7 +198,6 @@ impl World {
         let mut head = self.head();
         self.log.extend(commit.events.into_iter().map(|fact| chain::append(&mut head, fact)));
         self.outbox.extend(commit.outbox);
-        self.wakes.extend(commit.wakes);
         for change in commit.timers {
             match change {
                 TimerChange::Set(Timer { subject, due }) => self.timers.insert(subject, due),
@@ -160,6 +205,7 @@ impl World {
             };
         }
         let mut touched = Vec::new();
+        let mut runs = BTreeSet::new();
         for row in commit.rows {
             match row {
                 Row::Gate(gate) => {
@@ -180,8 +226,23 @@ impl World {
                     self.artifacts.insert(artifact.digest, artifact.content);
                 }
                 Row::Run(run) => {
-                    self.sessions.entry(run.session_id.clone()).or_insert(run.started_at);
-                    assert_eq!(self.runs.insert(run.id.clone(), run), None, "a run starts once");
+                    let id = run.start.id.clone();
+                    runs.insert(id.clone());
+                    self.sessions.entry(run.start.session_id.clone()).or_insert(run.start.started_at);
+                    self.put_run(id, *run);
+                }
+                Row::Entry(run, entry) => {
+                    runs.insert(run.clone());
+                    self.journals.entry(run).or_default().insert(entry.key.clone(), *entry);
+                }
+                Row::Node { node, until, alone } => {
+                    if alone {
+                        self.nodes.clear();
+                    }
+                    self.nodes.insert(node, until);
+                }
+                Row::NodeGone(node) => {
+                    self.nodes.remove(&node);
                 }
                 Row::Session(session, at) => {
                     self.sessions.entry(session).or_insert(at);
@@ -195,22 +256,58 @@ impl World {
                 }
             }
         }
+        commit.wakes.iter().for_each(|wake| self.wake(wake));
+        let of_run = |id| {
+            let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
+            Record::Run(Box::new(self.runs[id].clone()), journal)
+        };
+        touched.extend(runs.iter().map(of_run));
         for row in touched {
             self.check_row(&row);
+        }
+    }
+
+    fn put_run(&mut self, id: RunId, run: Run) {
+        let starts = run.seq == 1;
+        match self.runs.insert(id, run.clone()) {
+            None => assert!(starts, "a run begins with its start"),
+            Some(before) => {
+                assert!(!starts, "a run starts once");
+                assert_eq!(before.ending(), None, "a run that is over never changes");
+                assert_eq!(before.start, run.start, "what a run started with never changes");
+                assert!(before.epoch <= run.epoch, "claims only go up");
+            }
+        }
+    }
+
+    fn wake(&mut self, wake: &Wake) {
+        let concerns = |run: &Run| match (wake, &run.state) {
+            (Wake::Run(id), _) => run.start.id == *id,
+            (Wake::Children(id), _) => run.start.parent.as_ref() == Some(id),
+            (Wake::Held(target), run::State::Parked(parked)) if !parked.held.is_empty() => match target {
+                Target::Agent(agent) => parked.held.contains(agent),
+                Target::Session(session) => run.start.session_id == *session,
+                Target::System => true,
+            },
+            (Wake::Held(_), _) => false,
+        };
+        for run in self.runs.values().filter(|run| concerns(run)) {
+            *self.wakes.entry(run.start.id.clone()).or_default() += 1;
         }
     }
 
     /// What must hold for every row, at every step.
     fn check_row(&self, row: &Record) {
         let (id, seq) = match row {
-            Record::Gate(gate) => (gate.id.as_str(), gate.seq),
-            Record::Question(question) => (question.id.as_str(), question.seq),
-            Record::Halt(halt) => (halt.id.as_str(), halt.seq),
+            Record::Gate(gate) => (gate.id.to_string(), gate.seq),
+            Record::Question(question) => (question.id.to_string(), question.seq),
+            Record::Halt(halt) => (halt.id.to_string(), halt.seq),
+            Record::Run(run, _) => (run::stream(&run.start.id), run.seq),
         };
-        let events = self.stream(id);
+        let events = self.stream(&id);
         let seqs: Vec<_> = events.iter().map(|event| event.fact.stream_seq).collect();
         assert_eq!(seqs, (1..=seq).collect::<Vec<_>>(), "a stream's numbers are dense");
-        assert_eq!(audit::check_row(id, Some(row), &events), None);
+        assert_eq!(audit::check_row(&id, Some(row), &events), None);
         for digest in row.contents() {
             assert_eq!(audit::check_content(digest, self.artifacts.get(&digest).map(Vec::as_slice)), None);
         }
@@ -229,6 +326,20 @@ impl World {
                 (Subject::Question(question.id.clone()), is_open.then_some(question.due))
             }
             Record::Halt(halt) => return check_reads_back(halt.as_ref()),
+            Record::Run(run, journal) => {
+                check_reads_back(run.as_ref());
+                journal.iter().for_each(check_reads_back);
+                let kept = row.contents().iter().all(|digest| self.artifacts.contains_key(digest));
+                assert!(kept, "input, results and output are stored with their run");
+                let is_over = run.ending().is_some();
+                let waits = self.open_gates(&run.start.id).count() + self.open_questions(&run.start.id).len();
+                assert!(!is_over || waits == 0, "what was still open of a run has been closed with it");
+                let due = match &run.state {
+                    run::State::Parked(parked) => Some(parked.due),
+                    _ => None,
+                };
+                (Subject::Run(run.start.id.clone()), due)
+            }
         };
         let due = due.and_then(Deadline::moment);
         assert_eq!(self.timers.get(&subject).copied(), due, "a timer is due when its row says");
@@ -267,7 +378,7 @@ fn check_record(command: &Command, subject: Option<Record>, refusal: &Refusal, r
         Some(Record::Halt(halt)) => {
             (Some("halt.refused"), Some(Row::Halt(Box::new(Halt { seq: halt.seq + 1, ..*halt }))))
         }
-        None => {
+        Some(Record::Run(..)) | None => {
             let raises = matches!((&command.action, refusal), (Action::Raise(_), Refusal::RoleMayNot { .. }));
             ((raises && by_somebody).then_some("halt.refused"), None)
         }
@@ -277,8 +388,16 @@ fn check_record(command: &Command, subject: Option<Record>, refusal: &Refusal, r
     assert_eq!(rest, (&[][..], &[][..], &[][..], &Outcome::Nothing));
 }
 
-/// Every event of a gate, question or halt reads back, and writes the same bytes again.
+/// Every event of a gate, question, halt or run reads back, and writes the same bytes again.
 fn check_payload(fact: &Fact) {
+    if fact.stream.starts_with("run:") {
+        let again = RunEvent::read(fact).map(|event| (event.kind(), event.payload()));
+        return assert_eq!(
+            again,
+            Ok((fact.kind.clone(), fact.payload.clone())),
+            "an event reads back as it was written"
+        );
+    }
     let again = match fact.kind.split('.').next() {
         Some("gate") => GateEvent::read(fact).map(|event| (event.kind(), event.payload())),
         Some("halt") => HaltEvent::read(fact).map(|event| (event.kind(), event.payload())),

@@ -192,7 +192,8 @@ impl Work {
         let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none());
         let mut gates: Vec<Gate> = gates.cloned().collect();
         gates.sort_by(|a, b| (a.requested_at, &a.id).cmp(&(b.requested_at, &b.id)));
-        let own = |question: &&Question| question.run_id.as_ref() == Some(run) && question.closure().is_none();
+        let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
+        let own = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
         let mut questions: Vec<&Question> = self.questions.values().filter(own).collect();
         questions.sort_by(|a, b| (a.asked_at, &a.id).cmp(&(b.asked_at, &b.id)));
         let ids: HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
@@ -705,7 +706,7 @@ impl Statements {
             ))
             .await?,
             load_open_questions: prepare(&format!(
-                "SELECT {} FROM questions WHERE run_id = ANY(?1) AND status = 'pending'",
+                "SELECT {} FROM questions WHERE run_id = ANY(?1) AND (status = 'pending' OR holds IS NOT NULL)",
                 rows::QUESTIONS.names()
             ))
             .await?,
@@ -753,7 +754,8 @@ const OPEN_OF_A_RUN: usize = 10_000;
 /// agents `?5` in the sessions `?6`; and everyone; at most `?3` of each.
 const LOAD_HELD: &str = "WITH touched AS (
     SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
-    UNION SELECT agent_id, session_id FROM questions WHERE run_id = ANY(?4::text[]) AND status = 'pending'
+    UNION SELECT agent_id, session_id FROM questions
+      WHERE run_id = ANY(?4::text[]) AND (status = 'pending' OR holds IS NOT NULL)
     UNION SELECT * FROM unnest(?5::text[], ?6::text[])
     UNION SELECT agent_id, session_id FROM halts WHERE id = ANY(?2::text[]))
   SELECT touched_agent.agent_id, NULL::text, held.id

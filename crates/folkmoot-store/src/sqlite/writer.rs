@@ -31,23 +31,23 @@ use crate::{
 /// The most commands in one commit: more make the slowest wait longer than they save.
 const BATCH: usize = 128;
 
-/// Whether a question that is neither `?1` nor an open one of the run `?3`, or a halt other than `?1`, holds the agent
+/// Whether a question that is neither `?1` nor of the run `?3`, or a halt other than `?1`, holds the agent
 /// `?2`.
 const HELD_AGENT: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE agent_id = ?2 AND holds IS NOT NULL AND id <> ?1
-     AND (?3 IS NULL OR status <> 'pending' OR run_id IS NULL OR run_id <> ?3))",
+     AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'agent' AND agent_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
 ];
 /// The same for the session `?2`.
 const HELD_SESSION: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE session_id = ?2 AND holds IN ('session', 'all') AND id <> ?1
-     AND (?3 IS NULL OR status <> 'pending' OR run_id IS NULL OR run_id <> ?3))",
+     AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'session' AND session_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
 ];
 /// The same for everyone; `?2` is nothing.
 const HELD_ALL: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE holds = 'all' AND id <> ?1 AND ?2 IS NULL
-     AND (?3 IS NULL OR status <> 'pending' OR run_id IS NULL OR run_id <> ?3))",
+     AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' AND lifted_at IS NULL AND id <> ?1 AND ?2 IS NULL)",
 ];
 
@@ -390,7 +390,7 @@ impl Writer {
         Ok(loaded)
     }
 
-    /// Whether anything but `id`, and but the open questions of `run`, holds the agent, the session, or everyone.
+    /// Whether anything but `id`, and but the questions of `run`, holds the agent, the session, or everyone.
     fn others(
         &self,
         id: &str,
@@ -495,7 +495,7 @@ impl Statements {
             load_run: format!("{} WHERE id = ?1", rows::select_runs()),
             load_open_gates: format!("SELECT {gates} FROM gates WHERE run_id = ?1 AND status = 'pending'"),
             load_open_questions: format!(
-                "SELECT {} FROM questions WHERE run_id = ?1 AND status = 'pending' ORDER BY asked_at, id",
+                "SELECT {} FROM questions WHERE run_id = ?1 AND (status = 'pending' OR holds IS NOT NULL) ORDER BY asked_at, id",
                 rows::QUESTIONS.names()
             ),
             load_entry: format!("SELECT {} FROM journal WHERE run_id = ?1 AND key = ?2", rows::JOURNAL.names()),

@@ -276,6 +276,7 @@ fn an_asking() -> impl Strategy<Value = Asking> {
     (question_type, who, options, default, timeout).prop_map(|(question_type, who, options, default, timeout)| Asking {
         id: "unnumbered".parse().unwrap(),
         agent_id: who.0,
+        run_id: None,
         session_id: who.1,
         question_type,
         text: format!("{question_type}?"),

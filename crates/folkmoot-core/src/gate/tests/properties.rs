@@ -44,8 +44,9 @@ proptest! {
                 prop_assert!(result.is_ok() || refused_only(before, after), "a refusal changed a gate: {said}");
                 check_change(before, after, &by, now).map_err(|why| TestCaseError::fail(format!("{why}: {said}")))?;
             }
-            let wakes = world.wakes.len() - before.wakes.len();
-            let closed = |world: &World| world.gates.values().filter(|gate| gate.decision().is_some()).count();
+            let woken = |world: &World| world.wakes.values().sum::<u64>();
+            let wakes = woken(&world) - woken(&before);
+            let closed = |world: &World| world.gates.values().filter(|gate| gate.decision().is_some()).count() as u64;
             prop_assert_eq!(wakes, closed(&world) - closed(&before), "each closing wakes its run once: {}", said);
         }
     }

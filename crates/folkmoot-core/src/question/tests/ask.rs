@@ -166,6 +166,7 @@ fn silence_never_answers_an_approval_whatever_the_caller_says_is_usual() {
         let asking = Asking {
             id: "q1".parse().unwrap(),
             agent_id: None,
+            run_id: None,
             session_id: None,
             question_type,
             text: "May I?".to_owned(),

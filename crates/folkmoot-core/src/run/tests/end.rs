@@ -1,0 +1,260 @@
+use crate::transcript::{check, play};
+
+#[test]
+fn the_end_of_a_run_closes_all_that_is_open_of_it() {
+    for (end, word, by) in [
+        ("system ends r1 \"42\"", "completed", "system"),
+        ("system ends r1 code=boom \"it broke\"", "failed", "system"),
+        ("bot cancels-run r1 \"no\"", "cancelled", "bot"),
+    ] {
+        check(&format!(
+            r#"
+            09:00 bot starts r1 draft@1                    → pending
+            09:00 system claims node=n1                    → running on n1, claim 1
+            09:01 system records a opens g1                → waiting for gate g1, 1 attempt
+            09:01 system records b opens g2                → waiting for gate g2, 1 attempt
+            09:01 system records c asks q1 BLOCKING        → waiting for question q1, 1 attempt
+            09:01 system records d asks q2 CLARIFYING      → waiting for question q2, 1 attempt
+            09:01 bot opens g3 run=r1                      → pending
+            09:01 bot asks q3 DECISION run=r1              → pending
+            09:01 bot opens other                          → pending
+            09:01 bot asks q4 DECISION session=r1          → pending
+            09:02 alice approves on=g1                     → approved by alice, proceed
+            09:02 {end}                                    → {word} by {by}
+            log on=g1                                      → opened, decided
+            log on=g2                                      → opened, decided
+            log of=q1                                      → asked, agent.halted, cancelled, agent.resumed
+            log of=q2                                      → asked, cancelled
+            log of=q3                                      → asked, cancelled
+            timer on=g2                                    → none
+            timer of=q1                                    → none
+            09:03 alice approves on=g2                     → refused: gate_decided by {by}
+            09:03 alice approves on=g3                     → refused: gate_decided by {by}
+            09:03 alice answers q3 "left"                  → refused: question_closed cancelled by {by}
+            09:03 alice approves on=other                  → approved by alice, proceed
+            09:03 alice answers q4 "left"                  → answered "left" by alice
+            closure q1                                     → {{"status":"cancelled","answer":null,"by":"{by}","at":"2026-01-31T09:02:00.000000Z","reason":"its run r1 is over: {word}"}}
+            "#
+        ));
+    }
+}
+
+#[test]
+fn a_gate_of_a_run_that_is_over_stops() {
+    let world = play("09:00 bot opens g1 run=r1\n09:01 bot cancels-run r1");
+    let decision = world.gates["g1"].decision().unwrap();
+    assert_eq!((decision.decision.word(), decision.outcome.word()), ("cancelled", "stop"));
+    assert_eq!(decision.reason, "its run r1 is over: cancelled");
+}
+
+#[test]
+fn what_was_late_when_its_run_ended_is_settled_by_the_clock() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1                                    → pending
+        09:00 system claims node=n1                                    → running on n1, claim 1
+        09:00 system records a opens g1 timeout=1m                     → waiting for gate g1, 1 attempt
+        09:00 system records b opens g2 timeout=1m on_timeout=escalate → waiting for gate g2, 1 attempt
+        09:00 system records c asks q1 CONFIRMING timeout=1m           → waiting for question q1, 1 attempt
+        09:00 system records d asks q2 CLARIFYING timeout=1m           → waiting for question q2, 1 attempt
+        09:00 system records e asks q3 DECISION timeout=1m             → waiting for question q3, 1 attempt
+        09:01 system ends "1"                                          → completed by system
+        09:02 alice approves on=g1                                     → refused: gate_decided by timeout
+        09:02 alice approves on=g2                                     → refused: gate_decided by system
+        09:02 alice answers q1 "x"                                     → refused: question_closed expired by timeout
+        09:02 alice answers q2 "x"                                     → refused: question_closed expired by timeout
+        09:02 alice answers q3 "x"                                     → refused: question_closed cancelled by system
+        "#,
+    );
+}
+
+/// Two questions of one run hold the same agent and session: only the second that goes releases them.
+#[test]
+fn what_two_questions_of_a_run_held_is_resumed_once() {
+    check(
+        "
+        09:00 bot starts r1 draft@1 session=s1         → pending
+        09:00 system claims node=n1                    → running on n1, claim 1
+        09:01 system records a asks q1 APPROVAL        → waiting for question q1, 1 attempt
+        09:01 system records b asks q2 APPROVAL        → waiting for question q2, 1 attempt
+        09:02 bot cancels-run r1                       → cancelled by bot
+        log of=q1                                      → asked, agent.halted, session.halted, cancelled, agent.resumed, session.resumed
+        log of=q2                                      → asked, agent.halted, session.halted, cancelled
+        clear elf session=s1                           → yes
+        ",
+    );
+}
+
+#[test]
+fn what_two_emergencies_of_a_run_halted_is_resumed_once() {
+    check(
+        "
+        09:00 bot starts r1 draft@1 session=s1                 → pending
+        09:00 system claims node=n1                            → running on n1, claim 1
+        09:01 system records a asks q1 EMERGENCY agent=elf     → waiting for question q1, 1 attempt
+        09:01 system records b asks q2 EMERGENCY agent=mon     → waiting for question q2, 1 attempt
+        09:02 bot cancels-run r1                               → cancelled by bot
+        log of=q2                                              → asked, agent.halted, session.halted, system.halted, cancelled, agent.resumed
+        log of=q1                                              → asked, agent.halted, session.halted, system.halted, cancelled, agent.resumed, session.resumed, system.resumed
+        clear elf session=s1                                   → yes
+        ",
+    );
+}
+
+#[test]
+fn what_two_questions_of_a_run_held_is_not_resumed_while_something_else_holds_it() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1 session=s1                     → pending
+        09:00 system claims node=n1                                → running on n1, claim 1
+        09:00 ada halts h1 scope=session session=s1 "wait"         → stands
+        09:01 system records a asks q1 APPROVAL                    → waiting for question q1, 1 attempt
+        09:01 system records b asks q2 EMERGENCY                   → waiting for question q2, 1 attempt
+        09:02 system ends "1"                                      → completed by system
+        log of=q1                                                  → asked, agent.halted, session.halted, cancelled, agent.resumed
+        log of=q2                                                  → asked, agent.halted, session.halted, system.halted, cancelled, system.resumed
+        event 5 of=q1                                              → system: agent.resumed {"question_id":"q1","type":"APPROVAL","agent_id":"workflow:draft@1","session_id":"s1","asked_by":"workflow:draft@1","can_proceed":false}
+        clear elf session=s1                                       → h1
+        "#,
+    );
+}
+
+/// A denial that its asker has not heard is closed, and so is none of those that the end closes; but it holds.
+#[test]
+fn a_denial_of_the_same_run_still_counts_as_something_that_holds() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1 session=s1                 → pending
+        09:00 system claims node=n1                            → running on n1, claim 1
+        09:01 system records a asks q1 APPROVAL agent=bot      → waiting for question q1, 1 attempt
+        09:01 system records b asks q2 APPROVAL agent=bot      → waiting for question q2, 1 attempt
+        09:02 alice denies q1                                  → denied "deny" by alice
+        09:03 system ends "1"                                  → completed by system
+        log of=q2                                              → asked, agent.halted, session.halted, cancelled, session.resumed
+        clear bot                                              → q1
+        09:04 bot fetches q1                                   → denied "deny" by alice, fetched
+        clear bot                                              → yes
+        "#,
+    );
+}
+
+#[test]
+fn what_a_run_started_ends_with_it() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1                    → pending
+        09:00 system claims node=n1                    → running on n1, claim 1
+        09:01 system records a starts r2 part@1        → waiting for run r2, 1 attempt
+        09:01 system records b starts r3 part@1        → waiting for run r3, 1 attempt
+        09:01 system claims r3 node=n1                 → running on n1, claim 1
+        09:01 system records ok opens g1 of=r3         → waiting for gate g1, 1 attempt
+        09:01 system parks r3                          → parked
+        09:02 system ends r1 "1"                       → completed by system
+        wakes                                          → r2, r3
+        09:03 system claims r2 node=n1                 → cancelled by system
+        09:03 system claims r3 node=n1                 → cancelled by system
+        log of=run:r3                                  → started, claimed, recorded, parked, ended
+        log on=g1                                      → opened, decided
+        event 2 of=run:r2                              → system: run.ended {"initiator":"bot","outcome":"cancelled","reason":"the run that started it is over","by":"system","at":"2026-01-31T09:03:00.000000Z"}
+        "#,
+    );
+}
+
+#[test]
+fn a_child_is_not_parked_once_its_parent_is_over() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1                    → pending
+        09:00 system claims node=n1                    → running on n1, claim 1
+        09:01 system records a starts r2 part@1        → waiting for run r2, 1 attempt
+        09:01 system claims r2 node=n1                 → running on n1, claim 1
+        09:02 bot cancels-run r1                       → cancelled by bot
+        09:03 system parks r2 wakes=0                  → unchanged: awake, 1 wake-ups
+        "#,
+    );
+}
+
+#[test]
+fn the_end_of_a_child_wakes_its_parent() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1                    → pending
+        09:00 system claims node=n1                    → running on n1, claim 1
+        09:01 system records a starts r2 part@1        → waiting for run r2, 1 attempt
+        09:01 system parks r1                          → parked
+        09:02 system claims r2 node=n1                 → running on n1, claim 1
+        09:03 system claims r1 node=n1                 → refused: not_ready
+        09:03 system ends r2 "7"                       → completed by system
+        wakes                                          → r1
+        09:04 system claims r1 node=n1                 → running on n1, claim 2
+        "#,
+    );
+}
+
+#[test]
+fn only_reviewers_and_whoever_started_a_run_cancel_it() {
+    check(
+        "
+        09:00 bot starts r1 draft@1        → pending
+        09:01 vera cancels-run             → refused: role_may_not cancel a run
+        09:01 elf cancels-run              → refused: unknown_run
+        09:01 mon cancels-run              → refused: unknown_run
+        09:02 bob cancels-run              → cancelled by bob
+        09:03 alice starts r2 draft@1      → pending
+        09:03 bot cancels-run              → refused: unknown_run
+        09:03 ada cancels-run              → cancelled by ada
+        ",
+    );
+}
+
+#[test]
+fn only_its_own_agent_ends_a_run_that_it_executes() {
+    check(
+        r#"
+        09:00 bot starts r1                    → outside
+        09:01 elf ends "1"                     → refused: unknown_run
+        09:01 vera ends "1"                    → refused: role_may_not end a run
+        09:01 alice ends "1"                   → refused: not_your_run
+        09:01 ada ends code=no "no"            → refused: not_your_run
+        09:02 bot ends code=boom "it broke"    → failed by bot
+        event 2 of=run:r1                      → bot: run.ended {"initiator":"bot","outcome":"failed","code":"boom","reason":"it broke","by":"bot","at":"2026-01-31T09:02:00.000000Z"}
+        09:03 alice starts r2                  → outside
+        09:03 bot ends "1"                     → refused: unknown_run
+        09:04 alice ends "1"                   → completed by alice
+        09:05 alice ends nobody "1"            → refused: unknown_run
+        "#,
+    );
+}
+
+#[test]
+fn nobody_but_its_worker_ends_a_workflow() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1            → pending
+        09:01 bot ends "1"                     → refused: not_yours
+        09:01 alice ends "1"                   → refused: not_your_run
+        09:01 elf ends "1"                     → refused: unknown_run
+        09:01 system ends "1"                  → refused: lease_lost
+        09:02 system claims node=n1            → running on n1, claim 1
+        09:03 bot ends "1"                     → refused: not_yours
+        09:03 system ends "1"                  → completed by system
+        "#,
+    );
+}
+
+#[test]
+fn an_output_is_stored_or_refused_and_an_error_is_cut() {
+    check(
+        r#"
+        09:00 bot starts r1                            → outside
+        09:01 bot ends "{4194305}"                     → refused: invalid output
+        09:01 bot ends "{nul}"                         → refused: invalid output
+        09:01 bot cancels-run "{16385}"                → refused: invalid reason
+        09:01 bot cancels-run "{nul}"                  → refused: invalid reason
+        09:02 bot ends code={301} "{nul}{16385}"       → failed by bot
+        "#,
+    );
+    let world = play("09:00 bot starts r1\n09:01 bot ends code={301} \"{nul}{16385}\"");
+    let ending = world.runs["r1"].ending().unwrap();
+    assert_eq!((ending.code.len(), ending.reason.starts_with("\u{fffd}x")), (300, true));
+}
