@@ -490,7 +490,7 @@ impl Stage {
             Outcome::Existing(gate) => format!("existing {}, {}", gate.id, state(gate)),
             Outcome::Question(question) => question_state(question),
             Outcome::Halt(halt) => halt_state(halt),
-            Outcome::Run(run) => run_state(run),
+            Outcome::Run(run) | Outcome::Claimed(run, _) => run_state(run),
             Outcome::Entry(entry) => self.step(entry),
             Outcome::Awake(wakes) => format!("awake, {wakes} wake-ups"),
             Outcome::Token(token) => {

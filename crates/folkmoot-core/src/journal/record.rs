@@ -185,9 +185,7 @@ fn must_fit(recording: &Recording) -> Result<(), Refusal> {
     let kind = recording.entry.kind;
     let work = matches!(kind, EntryKind::Step | EntryKind::Once);
     let fits = match &recording.write {
-        Write::Begin => kind == EntryKind::Once || (work && recording.fence == Fence::Owner),
-        Write::Failing(..) => work && recording.fence != Fence::Owner,
-        Write::Failed(_) => work,
+        Write::Begin | Write::Failing(..) | Write::Failed(_) => work,
         Write::Done(_) => work || matches!(kind, EntryKind::Now | EntryKind::Random),
         Write::Open { .. } => kind == EntryKind::Gate,
         Write::Ask { .. } => kind == EntryKind::Question,

@@ -73,8 +73,12 @@ impl Case<'_> {
     fn writer(&self, run: &Run, fence: Fence, verb: &'static str) -> Result<Principal, Refusal> {
         match fence {
             // The epoch is what counts; this keeps out whoever only guessed it.
-            Fence::Epoch(_) if self.command.by.name() == run.speaker().name => Ok(run.speaker()),
-            Fence::Epoch(_) => Err(Refusal::NotYours { run: run.start.id.clone() }),
+            Fence::Epoch(_) => match &self.command.by {
+                Actor::Principal(by) if by.name != run.speaker().name => {
+                    Err(Refusal::NotYours { run: run.start.id.clone() })
+                }
+                Actor::Principal(_) | Actor::System => Ok(run.speaker()),
+            },
             Fence::Owner => {
                 let by = self.principal(verb)?;
                 run.must_be_theirs(by, verb)?;

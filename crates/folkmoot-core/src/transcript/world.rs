@@ -158,9 +158,10 @@ impl World {
         self.gates.values().filter(move |gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none())
     }
 
-    /// A run's questions that wait, each with what else holds the same; those that wait with it are not counted.
+    /// A run's questions that wait or hold, each with what else holds the same; the others of these are not counted.
     fn open_questions(&self, run: &RunId) -> Vec<(Question, Others)> {
-        let is_open = |question: &&Question| question.run_id.as_ref() == Some(run) && question.closure().is_none();
+        let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
+        let is_open = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
         let open: Vec<_> = self.questions.values().filter(is_open).collect();
         let ids: Vec<_> = open.iter().map(|question| question.id.as_str()).collect();
         let others = |q: &Question| self.others(&ids, Some(&q.agent_id), q.session_id.as_ref());

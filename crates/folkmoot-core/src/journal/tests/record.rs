@@ -41,8 +41,7 @@ fn every_step_answers_every_write_in_every_state() {
         ("fails \"other\"", "refused: step_recorded"),
         ("does \"1\"", "refused: step_recorded"),
     ];
-    let told =
-        [("begins as=event", "unchanged: done \"null\", 1 attempt"), ("does as=event \"1\"", "refused: step_recorded")];
+    let told = [("begins as=event", "refused: invalid kind"), ("does as=event \"1\"", "refused: invalid kind")];
     let others =
         ["opens g2", "asks q2 DECISION", "starts r2 part@1", "sleeps for=1m", "tells event=deploy.begun \"1\""];
     let as_steps: Vec<_> = others.iter().map(|write| format!("{write} as=step")).collect();
@@ -62,7 +61,7 @@ fn every_step_answers_every_write_in_every_state() {
             others.iter().for_each(|write| play_both(state, known, write, "refused: workflow_changed"));
             let is_told = |write: &str| state.starts_with("does") && write.starts_with("tells");
             for write in as_steps.iter().filter(|write| !is_told(write)) {
-                play_both(state, known, write, "refused: step_recorded");
+                play_both(state, known, write, "refused: invalid kind");
             }
         }
     }
@@ -80,7 +79,7 @@ fn what_waits_elsewhere_is_found_again_and_takes_no_result() {
         play_both(first, &known, again, &format!("unchanged: {known}"));
         for write in ["begins", "retries \"e\"", "fails \"e\"", "does \"1\""] {
             play_both(first, &known, write, "refused: workflow_changed");
-            play_both(first, &known, &format!("{write} as={kind}"), "refused: step_recorded");
+            play_both(first, &known, &format!("{write} as={kind}"), "refused: invalid kind");
         }
     }
 }
