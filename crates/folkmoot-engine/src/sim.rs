@@ -309,16 +309,7 @@ async fn people(engine: Engine, scenario: Scenario) {
         let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
         for view in engine.gates(&alice, query).await.map(|page| page.items).unwrap_or_default() {
             let Some(Say { choice, feedback, edited }) = (scenario.decide)(&view.gate) else { continue };
-            let verdict = Verdict {
-                gate: view.gate.id,
-                choice,
-                reason: "simulated".to_owned(),
-                feedback,
-                edited,
-                digest: Some(view.gate.digest),
-                force: false,
-                reviewer: None,
-            };
+            let verdict = Verdict { feedback, edited, ..Verdict::on(&view.gate, choice, "simulated") };
             // Somebody, or the clock, may have been faster.
             let _ = engine.decide(alice.clone().into(), verdict).await;
         }

@@ -283,7 +283,7 @@ impl Job {
             self.ctx.clearance(&agent).await;
             let _busy = pass.busy();
             let turn = pass.engine.worker().turns.take(&pass.run.start.id).await;
-            // Whoever had to wait for its turn may have been halted meanwhile.
+            // As the store has it by now: it may have been halted while it waited, or on another node.
             if pass.engine.is_cleared(&agent, &pass.run.start.session_id).await && pass.engine.has_lease() {
                 break turn;
             }
@@ -406,17 +406,13 @@ fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {
 }
 
 impl Ctx {
-    /// Returns when nothing keeps the agent from working in this run's session, as the store has it by then.
+    /// Returns when this node knows of nothing that keeps the agent from working in this run's session. It can be waited
+    /// for while the run is parked.
     async fn clearance(&self, agent: &Name) {
         let (engine, session) = (&self.pass.engine, &self.pass.run.start.session_id);
         loop {
-            let mut look = self.pass.next_look();
-            let mut changes = engine.clearance_changes();
-            let cleared = {
-                let _busy = self.pass.busy();
-                engine.is_cleared(agent, session).await
-            };
-            if cleared {
+            let (mut look, mut changes) = (self.pass.next_look(), engine.clearance_changes());
+            if engine.can_proceed(agent.as_str(), Some(session.as_str())) {
                 return;
             }
             let _waiting = self.pass.waiting(Wait::Clearance(agent.clone()));
