@@ -32,6 +32,7 @@ mod world;
 use std::{
     collections::BTreeMap,
     fmt,
+    future::Ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -51,7 +52,7 @@ pub use crash::Crash;
 use crash::Tripwire;
 use world::World;
 
-use crate::{Engine, Failure, Host, Settings, Workflows};
+use crate::{Engine, Failure, Host, Settings, Workflows, ctx::step_asked_about};
 
 /// How often the people look at what waits for them.
 const PEOPLE_LOOK: Duration = Duration::from_secs(60);
@@ -86,7 +87,8 @@ pub struct Scenario {
     input: Value,
     seed: u64,
     effects: Effects,
-    decide: Arc<Decide>,
+    /// Whoever is not told what to say approves, and looks before saying whether something was done.
+    decide: Option<Arc<Decide>>,
     answer: Arc<Reply>,
 }
 
@@ -97,7 +99,8 @@ impl fmt::Debug for Scenario {
 }
 
 impl Scenario {
-    /// One run of this workflow. People approve every gate, and answer every question with its first option.
+    /// One run of this workflow. People approve every gate, and answer every question with its first option; asked whether
+    /// a step was done, they look whether its effect has happened.
     pub fn new(workflows: Workflows, workflow: &str, input: impl Serialize) -> Self {
         Self {
             workflows,
@@ -105,7 +108,7 @@ impl Scenario {
             input: serde_json::to_value(input).expect("an input is JSON"),
             seed: 1,
             effects: Effects::default(),
-            decide: Arc::new(|_| Some(Choice::Approve.into())),
+            decide: None,
             answer: Arc::new(|question| {
                 Some(question.options.first().cloned().unwrap_or_else(|| "yes".to_owned()).into())
             }),
@@ -129,7 +132,7 @@ impl Scenario {
     /// What the people say to a gate; nothing, for now, where this is `None`.
     #[must_use]
     pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static) -> Self {
-        self.decide = Arc::new(decide);
+        self.decide = Some(Arc::new(decide));
         self
     }
 
@@ -143,22 +146,47 @@ impl Scenario {
 
 /// What steps did to the world, which no crash undoes. Each effect is named as its step's key.
 #[derive(Clone, Debug, Default)]
-pub struct Effects(Arc<Mutex<BTreeMap<String, u32>>>);
+pub struct Effects(Arc<Mutex<BTreeMap<String, Effect>>>);
+
+#[derive(Clone, Debug, Default)]
+struct Effect {
+    count: u32,
+    /// What it gave last.
+    gave: Value,
+}
 
 impl Effects {
     /// It happens once more.
-    pub fn happen(&self, key: impl Into<String>) -> std::future::Ready<Result<(), Failure>> {
-        *lock(&self.0).entry(key.into()).or_default() += 1;
-        std::future::ready(Ok(()))
+    pub fn happen(&self, key: impl Into<String>) -> Ready<Result<(), Failure>> {
+        self.give(key, ())
+    }
+
+    /// It happens once more, and gives this.
+    pub fn give<T: Serialize>(&self, key: impl Into<String>, result: T) -> Ready<Result<T, Failure>> {
+        let gave = serde_json::to_value(&result).expect("what a step gives is JSON");
+        let mut effects = lock(&self.0);
+        let effect = effects.entry(key.into()).or_default();
+        *effect = Effect { count: effect.count + 1, gave };
+        drop(effects);
+        std::future::ready(Ok(result))
     }
 
     /// How often it has happened.
     pub fn count(&self, key: &str) -> u32 {
-        lock(&self.0).get(key).copied().unwrap_or_default()
+        lock(&self.0).get(key).map_or(0, |effect| effect.count)
     }
 
-    fn all(&self) -> BTreeMap<String, u32> {
-        lock(&self.0).clone()
+    fn counts(&self) -> BTreeMap<String, u32> {
+        lock(&self.0).iter().map(|(key, effect)| (key.clone(), effect.count)).collect()
+    }
+
+    /// What somebody says who goes and looks.
+    fn tell(&self, gate: &Gate) -> Say {
+        let done = step_asked_about(gate).and_then(|key| lock(&self.0).get(key).map(|effect| effect.gave.to_string()));
+        match done {
+            Some(result) => Say { choice: Choice::Adjust, feedback: None, edited: Some(result) },
+            None => Choice::Approve.into(),
+        }
     }
 }
 
@@ -196,7 +224,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
             }
         }
     };
-    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.all(), in_flight, kinds }
+    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds }
 }
 
 /// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
@@ -206,26 +234,39 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
 /// # Panics
 ///
 /// If it is not so; it says where, and with which seed.
-pub fn crash_everywhere(scenario: impl Fn() -> Scenario) -> Vec<Report> {
+pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
     let calm = simulate(&scenario(), Crash::Never);
     assert!(calm.appends > 0, "nothing was simulated");
-    let crashes = (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n)]);
-    crashes
-        .map(|crash| {
-            let scenario = scenario();
-            let stormy = simulate(&scenario, crash);
-            let place = format!("{crash:?}, seed {}", scenario.seed);
-            assert_eq!(stormy.outcome, calm.outcome, "{place}");
-            for (key, happened) in &stormy.effects {
-                let usual = calm.effects.get(key).copied().unwrap_or_default();
-                let repeatable = stormy.kinds.get(key) != Some(&EntryKind::Once);
-                let again = u32::from(repeatable && stormy.in_flight.contains(key));
-                assert!((usual..=usual + again).contains(happened), "{key} happened {happened} times: {place}");
-            }
-            assert_eq!(stormy.effects.len(), calm.effects.len(), "an effect is missing: {place}");
-            stormy
-        })
-        .collect()
+    let crashes: Vec<Crash> = (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n)]).collect();
+    let storm = |crash: &Crash| {
+        let scenario = scenario();
+        let stormy = simulate(&scenario, *crash);
+        compare(&calm, &stormy, &format!("{crash:?}, seed {}", scenario.seed));
+        stormy
+    };
+    // Each is a world of its own.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let storm = &storm;
+        let shares = crashes.chunks(crashes.len().div_ceil(threads));
+        let shares: Vec<_> =
+            shares.map(|share| scope.spawn(move || share.iter().map(storm).collect::<Vec<_>>())).collect();
+        let join = |share: std::thread::ScopedJoinHandle<'_, Vec<Report>>| {
+            share.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        shares.into_iter().flat_map(join).collect()
+    })
+}
+
+fn compare(calm: &Report, stormy: &Report, place: &str) {
+    assert_eq!(stormy.outcome, calm.outcome, "{place}");
+    for (key, happened) in &stormy.effects {
+        let usual = calm.effects.get(key).copied().unwrap_or_default();
+        let repeatable = stormy.kinds.get(key) != Some(&EntryKind::Once);
+        let again = u32::from(repeatable && stormy.in_flight.contains(key));
+        assert!((usual..=usual + again).contains(happened), "{key} happened {happened} times: {place}");
+    }
+    assert_eq!(stormy.effects.len(), calm.effects.len(), "an effect is missing: {place}");
 }
 
 /// The life of one process.
@@ -308,7 +349,11 @@ async fn people(engine: Engine, scenario: Scenario) {
     loop {
         let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
         for view in engine.gates(&alice, query).await.map(|page| page.items).unwrap_or_default() {
-            let Some(Say { choice, feedback, edited }) = (scenario.decide)(&view.gate) else { continue };
+            let said = match &scenario.decide {
+                Some(decide) => decide(&view.gate),
+                None => Some(scenario.effects.tell(&view.gate)),
+            };
+            let Some(Say { choice, feedback, edited }) = said else { continue };
             let verdict = Verdict { feedback, edited, ..Verdict::on(&view.gate, choice, "simulated") };
             // Somebody, or the clock, may have been faster.
             let _ = engine.decide(alice.clone().into(), verdict).await;

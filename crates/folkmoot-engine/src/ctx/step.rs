@@ -3,7 +3,7 @@
 use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Digest, Name, Timestamp,
+    Digest, Gate, Name, Timestamp,
     gate::{Choice, DecisionWord, Kind, Risk},
     journal::{Entry, EntryKind, EntryState, Write},
 };
@@ -393,12 +393,20 @@ impl Job {
              - reject: the step fails",
             run.id
         ))
-        .title(format!("Was {key} done?"))
+        .title(format!("{WAS}{key}{DONE}"))
         .kind(Kind::Proposal)
         .risk(Risk::High)
         .allow([Choice::Approve, Choice::Reject, Choice::Adjust])
         .timeout(Timeout::Never)
     }
+}
+
+const WAS: &str = "Was ";
+const DONE: &str = " done?";
+
+/// The step of which a gate asks whether it was done.
+pub(crate) fn step_asked_about(gate: &Gate) -> Option<&str> {
+    gate.content.title.strip_prefix(WAS)?.strip_suffix(DONE)
 }
 
 fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {

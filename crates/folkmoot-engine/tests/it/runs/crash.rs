@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use folkmoot_core::{
-    gate::{Choice, Gate},
-    question::QuestionType,
-};
+use folkmoot_core::question::QuestionType;
 use folkmoot_engine::{
     Ask, Ctx, Failure, GateRequest, Retry, Workflows,
-    sim::{self, Crash, Effects, Say, Scenario},
+    sim::{self, Crash, Effects, Scenario},
 };
 
 /// 30 steps in 4 parallel branches, two gates and a question.
@@ -28,14 +25,7 @@ pub fn sample(effects: &Effects) -> Workflows {
                     for n in 0..7_u32 {
                         let (key, effects) = (format!("part-{n}"), effects.clone());
                         let name = format!("build.{}/{key}", branch + 1);
-                        let work = move || {
-                            let (effects, name) = (effects.clone(), name.clone());
-                            async move {
-                                effects.happen(name).await?;
-                                Ok(branch * 100 + n)
-                            }
-                        };
-                        let step = ctx.step(key, work);
+                        let step = ctx.step(key, move || effects.give(name.clone(), branch * 100 + n));
                         sum += if n % 3 == 0 { step.once().await? } else { step.await? };
                     }
                     ctx.sleep("rest", Duration::from_secs(u64::from(branch) * 40)).await?;
@@ -58,23 +48,7 @@ pub fn sample(effects: &Effects) -> Workflows {
 
 fn scenario() -> Scenario {
     let effects = Effects::default();
-    let known = effects.clone();
-    // Whoever is asked whether a step was done goes and looks.
-    let decide = move |gate: &Gate| {
-        let asked = gate.content.title.strip_prefix("Was ").and_then(|rest| rest.strip_suffix(" done?"));
-        Some(match asked {
-            Some(key) if known.count(key) > 0 => {
-                let number = |text: &str| text.rsplit(['.', '-']).next().and_then(|n| n.parse::<u32>().ok());
-                let result = match key.split_once('/') {
-                    Some((branch, part)) => (number(branch).unwrap() - 1) * 100 + number(part).unwrap(),
-                    None => return Some(Say { choice: Choice::Adjust, feedback: None, edited: Some("null".into()) }),
-                };
-                Say { choice: Choice::Adjust, feedback: None, edited: Some(result.to_string()) }
-            }
-            _ => Choice::Approve.into(),
-        })
-    };
-    Scenario::new(sample(&effects), "sample@1", 41).effects(effects).decide(decide)
+    Scenario::new(sample(&effects), "sample@1", 41).effects(effects)
 }
 
 #[test]
