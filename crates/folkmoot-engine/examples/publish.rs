@@ -49,7 +49,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         run = engine.wait_for_end(&you, &run.start.id, Duration::from_millis(100)).await?;
     }
     println!("{}: {}", run.status(), engine.output(&run).await?.unwrap_or_default());
-    Ok(engine.close().await)
+    engine.close().await;
+    Ok(())
 }
 
 fn typed(question: &str) -> Result<String, std::io::Error> {
