@@ -5,8 +5,11 @@ mod changed;
 mod child;
 mod clearance;
 mod crash;
+mod killed;
 mod limits;
 mod parked;
+mod partition;
+mod process;
 mod replay;
 mod steps;
 
