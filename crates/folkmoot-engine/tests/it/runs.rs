@@ -5,6 +5,7 @@ mod changed;
 mod child;
 mod clearance;
 mod crash;
+mod fair;
 mod killed;
 mod limits;
 mod parked;
@@ -127,6 +128,10 @@ impl House {
 
 async fn engine(store: &Sqlite, workflows: Workflows) -> Engine {
     let settings = Settings { workflows, ..Settings::default() };
+    start(store, settings).await
+}
+
+async fn start(store: &Sqlite, settings: Settings) -> Engine {
     Engine::start(AnyStore::Sqlite(store.again().unwrap()), settings, Arc::new(TokioHost)).await.unwrap()
 }
 
