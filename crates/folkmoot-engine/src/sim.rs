@@ -55,7 +55,7 @@ use world::World;
 use crate::{Engine, Failure, Host, Settings, Workflows, ctx::step_asked_about};
 
 /// How often the people look at what waits for them.
-const PEOPLE_LOOK: Duration = Duration::from_secs(60);
+const PEOPLE_LOOK: Duration = Duration::from_secs(5);
 /// A simulation that takes longer, by its own clock, is going nowhere.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 
