@@ -38,13 +38,13 @@ use std::{
 };
 
 use folkmoot_core::{
-    Gate, Principal, Question, Role, RunId,
+    Digest, Gate, Principal, Question, Role, RunId,
     gate::{Choice, Verdict},
     journal::{EntryKind, EntryState},
     question::{Close, Closing},
     run::{Outcome, Starting, State},
 };
-use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, QuestionQuery, Sqlite};
+use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, QuestionQuery, Sqlite, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -203,6 +203,8 @@ pub struct Report {
     pub in_flight: Vec<String>,
     /// What each key of the journal is.
     pub kinds: BTreeMap<String, EntryKind>,
+    /// The hash of the log's last event: two simulations with the same had the same course.
+    pub head: Digest,
 }
 
 /// Simulates a run from its start to its end, with a crash on the way.
@@ -213,18 +215,18 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     let next = store.again().expect("it is in memory");
     let mut in_flight = Vec::new();
     let first = life(&world, scenario, store.witnessed(tripwire.clone()));
-    let (outcome, kinds) = match first {
-        Life::Ended(outcome, kinds) => (outcome, kinds),
+    let Lived { outcome, kinds, head } = match first {
+        Life::Ended(lived) => lived,
         Life::Crashed(steps) => {
             in_flight = steps;
             world.restart();
             match life(&world, scenario, next.witnessed(tripwire.clone())) {
-                Life::Ended(outcome, kinds) => (outcome, kinds),
+                Life::Ended(lived) => lived,
                 Life::Crashed(_) => unreachable!("it crashes once"),
             }
         }
     };
-    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds }
+    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, head }
 }
 
 /// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
@@ -271,8 +273,15 @@ fn compare(calm: &Report, stormy: &Report, place: &str) {
 
 /// The life of one process.
 enum Life {
-    Ended(Result<Value, Failure>, BTreeMap<String, EntryKind>),
+    Ended(Lived),
     Crashed(Vec<String>),
+}
+
+/// What is left of a life that ended in peace.
+struct Lived {
+    outcome: Result<Value, Failure>,
+    kinds: BTreeMap<String, EntryKind>,
+    head: Digest,
 }
 
 fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
@@ -284,8 +293,7 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
         let engine = started.expect("an engine starts on a database in memory");
         *lock(&known) = Some(engine.clone());
         host.spawn(Box::pin(people(engine.clone(), scenario.clone())));
-        let (outcome, kinds) = live_through(&engine, &scenario).await.expect("a database in memory answers");
-        Life::Ended(outcome, kinds)
+        Life::Ended(live_through(&engine, &scenario).await.expect("a database in memory answers"))
     };
     let autopsy = || {
         let in_flight = lock(&engine).as_ref().map(Engine::steps_in_flight).unwrap_or_default();
@@ -293,8 +301,6 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
     };
     world.run(main, autopsy)
 }
-
-type Lived = (Result<Value, Failure>, BTreeMap<String, EntryKind>);
 
 async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Error> {
     let starter = person("simulator", Role::Agent);
@@ -340,7 +346,8 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         .filter(|line| of_work(line.entry.kind, &line.entry.state))
         .map(|line| (line.entry.key.to_string(), line.entry.kind))
         .collect();
-    Ok((outcome, kinds))
+    let head = engine.0.store.head().await?.hash;
+    Ok(Lived { outcome, kinds, head })
 }
 
 /// Looks at what waits, and says what the scenario has them say.

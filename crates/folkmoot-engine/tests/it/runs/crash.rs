@@ -1,6 +1,6 @@
 //! A workflow with everything in it gives the same outcome wherever it is crashed.
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use folkmoot_core::{
     Role, Status,
@@ -92,6 +92,22 @@ fn nothing_is_done_twice_wherever_it_crashes() {
     let storms = sim::crash_everywhere(scenario);
     let asked = storms.iter().filter(|storm| !storm.in_flight.is_empty()).count();
     assert!(asked > 20, "only {asked} crashes met a step in flight");
+}
+
+#[test]
+fn a_seed_has_one_course_and_every_course_the_same_outcome() {
+    let calm = |seed| sim::simulate(&scenario().seed(seed), Crash::Never);
+    let mut courses = BTreeSet::new();
+    for seed in 1..=20 {
+        let report = calm(seed);
+        assert_eq!(report.outcome.unwrap(), outcome(), "seed {seed}");
+        assert!(report.effects.values().all(|count| *count == 1), "seed {seed}");
+        courses.insert(report.head.to_string());
+    }
+    assert_eq!(courses.len(), 20, "each seed has a course of its own");
+    assert_eq!(calm(7).head, calm(7).head, "and always the same");
+    let storm = |seed| sim::simulate(&scenario().seed(seed), Crash::After(30)).head;
+    assert_eq!(storm(7), storm(7), "also with a crash");
 }
 
 #[test]
