@@ -17,13 +17,23 @@ mod questions;
 mod reopen;
 mod timers;
 mod tokens;
+mod turns;
 
-/// Stamps every promise for both databases. In brackets is what it is given: the store, the world around it, or the
-/// world to keep, because it closes the store.
+/// Stamps every promise for both databases, and those that need no way in behind the store's back for a database in
+/// memory too. In brackets is what it is given: the store, the world around it, or the world to keep, because it closes
+/// the store.
 macro_rules! conformance {
-    ($($module:ident { $($promise:ident($given:ident),)+ })+) => {
-        conformance! { @backend sqlite InSqlite $($module { $($promise($given),)+ })+ }
-        conformance! { @backend postgres InPostgres $($module { $($promise($given),)+ })+ }
+    (
+        also_in_memory { $($memory:ident { $($kept:ident($keeper:ident),)+ })+ }
+        $($module:ident { $($promise:ident($given:ident),)+ })+
+    ) => {
+        conformance! {
+            @backend sqlite InSqlite $($memory { $($kept($keeper),)+ })+ $($module { $($promise($given),)+ })+
+        }
+        conformance! {
+            @backend postgres InPostgres $($memory { $($kept($keeper),)+ })+ $($module { $($promise($given),)+ })+
+        }
+        conformance! { @backend memory InMemory $($memory { $($kept($keeper),)+ })+ }
     };
     (@backend $backend:ident $place:ident $($module:ident { $($promise:ident($given:ident),)+ })+) => {
         mod $backend {
@@ -39,6 +49,11 @@ macro_rules! conformance {
 }
 
 conformance! {
+    also_in_memory {
+        turns {
+            what_is_sent_at_once_comes_to_what_it_would_in_turn(world),
+        }
+    }
     questions {
         an_asked_question_reads_back_with_its_text(store),
         the_first_answer_stands_and_the_second_is_told_who_was_first(store),

@@ -1,8 +1,8 @@
-//! The two places in which a store can live, each with a way in behind the store's back.
+//! The places in which a store can live, each with a way in behind the store's back.
 
 use std::{
     future::Future,
-    sync::{Arc, Once},
+    sync::{Arc, Mutex, Once},
 };
 
 use folkmoot_store::{Error, ManualClock, Postgres, Sqlite, Store};
@@ -100,6 +100,29 @@ fn text(value: rusqlite::types::ValueRef<'_>) -> String {
         ValueRef::Integer(n) => n.to_string(),
         ValueRef::Real(n) => n.to_string(),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// A database that is nowhere, and that a store can be opened on again as long as this is kept. There is no way in.
+pub(crate) struct InMemory(Mutex<Option<Sqlite>>);
+
+impl Place for InMemory {
+    type Store = Sqlite;
+
+    async fn new() -> Option<Self> {
+        Some(Self(Mutex::default()))
+    }
+
+    async fn open(&self, clock: Arc<ManualClock>) -> Result<Sqlite, Error> {
+        let mut kept = self.0.lock().unwrap();
+        if kept.is_none() {
+            *kept = Some(Sqlite::in_memory(clock)?);
+        }
+        Ok(kept.as_ref().and_then(Sqlite::again).unwrap())
+    }
+
+    async fn sql(&self, statement: &str) -> Vec<Vec<String>> {
+        panic!("nobody can say {statement:?} to a database in memory");
     }
 }
 
