@@ -594,7 +594,7 @@ fn parked(run: &Run) -> Option<&run::Parked> {
     }
 }
 
-/// The agent that waits for clearance, where there is one; `*` where there are several.
+/// The agent that waits for clearance, where there is one; `*` where there are several, which the state names.
 fn held(parked: &run::Parked) -> Option<&str> {
     match parked.held.as_slice() {
         [] => None,
@@ -947,7 +947,7 @@ fn json(value: &impl Serialize) -> Value<'static> {
     Value::Text(json_text(value).into())
 }
 
-fn json_text(value: &impl Serialize) -> String {
+pub(crate) fn json_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("structs of texts and integers are JSON")
 }
 
