@@ -17,9 +17,10 @@ use folkmoot_core::{
     Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject, TimerChange,
     Timestamp, TokenId, Wake, chain,
     clearance::{Others, Target},
-    journal::{Entry, Key},
+    journal::{Entry, Key, Write},
     judge,
-    run::State,
+    question::Asking,
+    run::{Starting, State},
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
@@ -464,6 +465,58 @@ fn node_of(state: &State) -> Option<&Name> {
     }
 }
 
+/// Whom commands hold, or ask about, who are not in any row that is read: what holds them too must be known where another
+/// command of the same batch lets go of them.
+#[derive(Default)]
+struct Touched<'a> {
+    agents: Vec<&'a str>,
+    sessions: Vec<&'a str>,
+    /// In the sessions of these runs too.
+    runs: Vec<&'a str>,
+    /// Somebody asks about them in any case.
+    parks: bool,
+}
+
+impl<'a> Touched<'a> {
+    fn by(&mut self, command: &'a Command, name: &'a Name) {
+        match &command.action {
+            Action::Park(parking) if !parking.held.is_empty() => {
+                self.parks = true;
+                self.agents.extend(parking.held.iter().map(Name::as_str));
+                self.sessions.push(parking.session_id.as_str());
+            }
+            Action::Ask { asking, .. } => self.asks(asking, asking.run_id.as_ref(), name),
+            Action::Record(recording) => match &recording.write {
+                Write::Ask { asking, .. } => self.asks(asking, Some(&recording.run), name),
+                // What it starts is in its own session, unless that is said.
+                Write::Start(starting) => self.starts(starting, Some(&recording.run)),
+                _ => {}
+            },
+            Action::StartRun(starting) => self.starts(starting, None),
+            Action::Raise(raising) => {
+                self.agents.extend(raising.agent_id.as_ref().map(Name::as_str));
+                self.sessions.extend(raising.session_id.as_ref().map(SessionId::as_str));
+            }
+            _ => {}
+        }
+    }
+
+    /// The agent is the one that is named; else the run, or whoever asks.
+    fn asks(&mut self, asking: &'a Asking, run: Option<&'a RunId>, by: &'a Name) {
+        match &asking.agent_id {
+            Some(agent) => self.agents.push(agent.as_str()),
+            None => self.agents.extend(run.map(RunId::as_str).into_iter().chain([by.as_str()])),
+        }
+        self.sessions.extend(asking.session_id.as_ref().map(SessionId::as_str));
+        self.runs.extend(run.map(RunId::as_str));
+    }
+
+    fn starts(&mut self, starting: &'a Starting, parent: Option<&'a RunId>) {
+        self.sessions.push(starting.session_id.as_ref().map_or(starting.id.as_str(), SessionId::as_str));
+        self.runs.extend(parent.map(RunId::as_str));
+    }
+}
+
 /// Locks the head and reads what the commands need, in one round trip. Also returns the database's clock.
 async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
     let mut gates = BTreeSet::new();
@@ -473,7 +526,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
-    let (mut parked_agents, mut parked_sessions) = (Vec::new(), Vec::new());
+    let mut touched = Touched::default();
     let mut claiming = BTreeSet::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
@@ -488,10 +541,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             entry_runs.push(run.as_str());
             entry_keys.push(key.as_str());
         }
-        if let Some((agents, session)) = needs.held {
-            parked_agents.extend(agents.iter().map(Name::as_str));
-            parked_sessions.extend(agents.iter().map(|_| session.as_str()));
-        }
+        touched.by(command, name);
         if let Action::Claim(claim) = &command.action {
             claiming.insert(claim.node.as_str());
         }
@@ -514,7 +564,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
-    let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || !parked_agents.is_empty();
+    let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
+    let Touched { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
     let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
@@ -528,7 +579,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
         (!questions.is_empty(), &sql.load_questions, vec![&questions]),
         (!halts.is_empty(), &sql.load_halts, vec![&halts]),
-        (any_held, &sql.load_held, vec![&questions, &halts, &enough, &ending, &parked_agents, &parked_sessions]),
+        (
+            any_held,
+            &sql.load_held,
+            vec![&questions, &halts, &enough, &ending, &touched_agents, &touched_sessions, &touched_runs],
+        ),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
         (!claiming.is_empty(), &sql.load_nodes, vec![&claiming]),
         (!ending.is_empty(), &sql.load_open_gates, vec![&ending]),
@@ -775,13 +830,15 @@ impl Statements {
 /// More open questions than any run has at once.
 const OPEN_OF_A_RUN: usize = 10_000;
 
-/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, and the
-/// agents `?5` in the sessions `?6`; and everyone; at most `?3` of each.
+/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, the
+/// agents `?5`, the sessions `?6` and those of the runs `?7`; and everyone; at most `?3` of each.
 const LOAD_HELD: &str = "WITH touched AS (
     SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
     UNION SELECT agent_id, session_id FROM questions
       WHERE run_id = ANY(?4::text[]) AND (status = 'pending' OR holds IS NOT NULL)
-    UNION SELECT * FROM unnest(?5::text[], ?6::text[])
+    UNION SELECT agent_id, NULL FROM unnest(?5::text[]) AS agent_id
+    UNION SELECT NULL, session_id FROM unnest(?6::text[]) AS session_id
+    UNION SELECT NULL, session_id FROM runs WHERE id = ANY(?7::text[])
     UNION SELECT agent_id, session_id FROM halts WHERE id = ANY(?2::text[]))
   SELECT touched_agent.agent_id, NULL::text, held.id
   FROM (SELECT DISTINCT agent_id FROM touched WHERE agent_id IS NOT NULL) AS touched_agent CROSS JOIN LATERAL (
