@@ -387,11 +387,18 @@ fn cut<T>(mut items: Vec<T>, limit: u32, cursor: impl Fn(&T) -> Cursor) -> Page<
     Page { items, next }
 }
 
-/// Where the runs go on in a walk through all streams that has come to `after`. Their streams come after all others, so
-/// that the index by id serves.
+/// Where the runs go on in a walk through all streams that has come to `after`, so that the index by id serves. Their
+/// streams come together, but need not be the last: other ids can begin with any letter.
 pub(crate) fn runs_after(after: &str) -> &str {
-    after.strip_prefix("run:").unwrap_or_default()
+    match after.strip_prefix("run:") {
+        Some(id) => id,
+        None if after < "run:" => "",
+        None => AFTER_ALL_IDS,
+    }
 }
+
+/// Sorts after every id, which are plain letters.
+const AFTER_ALL_IDS: &str = "\u{10ffff}";
 
 /// The next streams by id, of those that have a row and of those that only the log knows; the runs from `?3` on.
 pub(crate) const STREAMS: &str = "SELECT id FROM (

@@ -47,9 +47,9 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
     for (word, least) in [
         ("claimed", 60),
         ("parked", 20),
-        ("awake", 20),
+        ("awake", 5),
         ("entry", 60),
-        ("ended", 20),
+        ("ended", 10),
         ("not_ready", 10),
         ("lease_lost", 10),
         ("run_ended", 10),
