@@ -269,8 +269,7 @@ impl JournalQuery {
 /// Runs that a worker can take: new ones, and those for which something has changed, those first that have waited
 /// longest. `workflows` says how many names there are as arguments from `?2` on.
 pub(crate) fn ready(workflows: usize) -> String {
-    let names: Vec<_> = (2..workflows + 2).map(|n| format!("?{n}")).collect();
-    let names = names.join(", ");
+    let names = places(2, workflows);
     format!(
         "SELECT id FROM (
            SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE status = 'pending' AND workflow IN ({names})
@@ -284,13 +283,18 @@ pub(crate) fn ready(workflows: usize) -> String {
 
 /// Runs whose node has died by `?2`, at most `?1`.
 pub(crate) fn orphans(workflows: usize) -> String {
-    let names: Vec<_> = (3..workflows + 3).map(|n| format!("?{n}")).collect();
+    let names = places(3, workflows);
     format!(
-        "SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({})
+        "SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({names})
          AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = runs.node AND alive_until > ?2)
-         ORDER BY node, id LIMIT ?1",
-        names.join(", ")
+         ORDER BY node, id LIMIT ?1"
     )
+}
+
+/// The places of so many arguments from `first` on; of none, something that nothing is in.
+fn places(first: usize, count: usize) -> String {
+    let places: Vec<_> = (first..first + count).map(|n| format!("?{n}")).collect();
+    if places.is_empty() { "NULL".to_owned() } else { places.join(", ") }
 }
 
 /// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and to its questions,

@@ -43,7 +43,7 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
     assert_eq!((worked.steps, worked.journal_bytes, worked.seq), (1, 6, 3));
     later(1);
     let due = noon().plus(minutes(60));
-    let held = vec![name("a1"), name("Zoë")];
+    let held = vec![name("a1"), name("zoe:2")];
     halt_of(store.execute(raise(folkmoot_core::Scope::All)).await);
     let parking = Parking { due: Deadline::At(due), held: held.clone(), ..parking("r1", 1, 0) };
     let parked = run_of(store.execute(park(parking)).await);

@@ -21,7 +21,7 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
     let (seed, mut answers) = (20, BTreeMap::new());
     println!("storm with seed {seed}");
     let mut model = Model::new(world, seed);
-    for _ in 0..120 {
+    for _ in 0..80 {
         let batch: Vec<Command> = model.batch().await;
         let told = at_once(store, batch.iter().cloned()).await;
         for ((command, one_by_one), at_once) in batch.iter().zip(std::mem::take(&mut model.told)).zip(told) {
@@ -45,10 +45,10 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
     println!("{answers:?}");
     let known = |word: &str| answers.get(word).copied().unwrap_or(0);
     for (word, least) in [
-        ("claimed", 60),
+        ("claimed", 40),
         ("parked", 20),
-        ("awake", 5),
-        ("entry", 60),
+        ("awake", 3),
+        ("entry", 30),
         ("ended", 10),
         ("not_ready", 10),
         ("lease_lost", 10),
