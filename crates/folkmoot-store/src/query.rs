@@ -270,15 +270,7 @@ impl JournalQuery {
 /// longest. `workflows` says how many names there are as arguments from `?2` on.
 pub(crate) fn ready(workflows: usize) -> String {
     let names = places(2, workflows);
-    format!(
-        "SELECT id FROM (
-           SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE status = 'pending' AND workflow IN ({names})
-             ORDER BY moved_at, id LIMIT ?1) AS new
-           UNION ALL
-           SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE wakes > parked_wakes AND workflow IN ({names})
-             ORDER BY moved_at, id LIMIT ?1) AS woken
-         ) AS ready ORDER BY moved_at, id LIMIT ?1"
-    )
+    format!("SELECT id FROM runs WHERE wakes > parked_wakes AND workflow IN ({names}) ORDER BY moved_at, id LIMIT ?1")
 }
 
 /// Runs whose node has died by `?2`, at most `?1`.
@@ -298,12 +290,13 @@ fn places(first: usize, count: usize) -> String {
 }
 
 /// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and to its questions,
-/// after `?3`.
+/// after `?3`. By stream and not by position, which PostgreSQL would otherwise do: then it reads the whole log.
 pub(crate) fn of_run() -> String {
     format!(
-        "SELECT {} FROM events WHERE position > ?3 AND (stream = ?1
-         OR stream IN (SELECT id FROM gates WHERE run_id = ?2)
-         OR stream IN (SELECT id FROM questions WHERE run_id = ?2)) ORDER BY position LIMIT ?4",
+        "SELECT {} FROM events WHERE stream IN (SELECT CAST(?1 AS TEXT)
+           UNION ALL SELECT id FROM gates WHERE run_id = ?2
+           UNION ALL SELECT id FROM questions WHERE run_id = ?2)
+         AND position + 0 > ?3 ORDER BY position + 0 LIMIT ?4",
         rows::EVENTS.names()
     )
 }

@@ -5,6 +5,8 @@
 
 mod checkpoint;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{

@@ -52,16 +52,16 @@ const HELD_ALL: [&str; 2] = [
 ];
 
 /// Something has changed for the run `?1`.
-const WAKE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE id = ?1";
+pub(super) const WAKE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE id = ?1";
 /// For those that the run `?1` started.
-const WAKE_CHILDREN: &str = "UPDATE runs SET wakes = wakes + 1 WHERE parent = ?1";
+pub(super) const WAKE_CHILDREN: &str = "UPDATE runs SET wakes = wakes + 1 WHERE parent = ?1";
 /// For those that wait for the clearance of the agent `?1`, which their state writes as `?2`.
-const WAKE_AGENT: &str = "UPDATE runs SET wakes = wakes + 1
+pub(super) const WAKE_AGENT: &str = "UPDATE runs SET wakes = wakes + 1
     WHERE held IN (?1, '*') AND (held = ?1 OR instr(state, ?2) > 0)";
 /// For those that wait for clearance in the session `?1`.
-const WAKE_SESSION: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held IS NOT NULL AND session_id = ?1";
+pub(super) const WAKE_SESSION: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held IS NOT NULL AND session_id = ?1";
 /// For all that wait for clearance: whatever they wait for comes after `?1`, which is nothing.
-const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held > ?1";
+pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held > ?1";
 
 /// What the writer is asked to do.
 #[derive(Debug)]
