@@ -354,7 +354,7 @@ impl Work {
         let woken: Vec<&str> = self.woken.iter().map(RunId::as_str).collect();
         let known: Vec<&str> = self.runs.keys().map(RunId::as_str).collect();
         let WokenOthers { parents, agents, sessions, everyone } = &self.woken_others;
-        let written: Vec<String> = agents.iter().map(|agent| rows::json_text(agent)).collect();
+        let written: Vec<String> = agents.iter().map(rows::json_text).collect();
         let gone_nodes: Vec<&str> = self.gone_nodes.iter().map(Name::as_str).collect();
         let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
         let revoked_at: Vec<Option<i64>> =

@@ -75,11 +75,13 @@ pub(crate) async fn a_nodes_life_counts_within_a_batch_too(world: &World<impl Pl
     assert_eq!(claimed_of(again).0.epoch, 3, "a node that never lived holds nothing");
     let back = [leave("n3"), beat("n3", seconds(60)), claim("r1", "n1")];
     let [left, back, late] = all_at_once(store, back).await;
-    (left.unwrap(), back.unwrap());
+    left.unwrap();
+    back.unwrap();
     assert_eq!(refusal_of(late).code(), "not_ready");
     let gone = [beat("n3", seconds(99)), leave("n3")];
     let [beaten, left] = all_at_once(store, gone).await;
-    (beaten.unwrap(), left.unwrap());
+    beaten.unwrap();
+    left.unwrap();
     assert_eq!(orphans(store).await, ["r1"]);
 }
 

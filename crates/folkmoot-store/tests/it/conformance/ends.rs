@@ -48,7 +48,8 @@ pub(crate) async fn the_end_of_a_run_closes_what_is_open_of_it_and_nothing_else(
             record(&run, 1, "f", opens("too-late")),
         ];
         let [opened, asked, ended, late, too_late] = all_at_once(store, commands).await;
-        (entry_of(opened), entry_of(asked));
+        entry_of(opened);
+        entry_of(asked);
         let ended = run_of(ended);
         assert_eq!(refusal_of(late).code(), "gate_decided");
         assert_eq!(refusal_of(too_late).code(), "run_ended");

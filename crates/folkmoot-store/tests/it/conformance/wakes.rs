@@ -271,7 +271,9 @@ pub(crate) async fn nobody_is_parked_for_a_hold_that_goes_in_the_same_batch(stor
             let parking = parking_held(&run, 2, known, agents);
             let [first, parked, last] =
                 all_at_once(store, [lift(&one.id), park(parking.clone()), lift(&other.id)]).await;
-            (first.unwrap(), run_of(parked), last.unwrap());
+            first.unwrap();
+            run_of(parked);
+            last.unwrap();
             assert_eq!(ready(store).await, [run.as_str()]);
             claimed_of(store.execute(claim(&run, "n1")).await);
             run_of(store.execute(cancel_run(&run)).await);
@@ -299,7 +301,8 @@ pub(crate) async fn a_claim_is_told_exactly_the_wake_ups_that_there_were(store: 
     let other = halt_of(store.execute(halt(Scope::Agent, "a1", "")).await);
     let [answered, claimed, lifted] =
         all_at_once(store, [answer(&one.id, "go"), claim("r1", "n1"), lift(&other.id)]).await;
-    (answered.unwrap(), lifted.unwrap());
+    answered.unwrap();
+    lifted.unwrap();
     let (_, told) = claimed_of(claimed);
     assert_eq!(claimed_wakes(store, "r1").await, told);
     let parked = store.execute(park(parking_held("r1", 2, told, &["a1"]))).await;
@@ -335,7 +338,8 @@ pub(crate) async fn the_end_of_its_parent_wakes_a_child_to_its_own(store: &impl 
         let (ends, parks) = (cancel_run(&parent), park(parking(&child, 1, 0)));
         if child_parks_first {
             let [parked, ended, claimed] = all_at_once(store, [parks, ends, claim(&child, "n2")]).await;
-            (run_of(parked), run_of(ended));
+            run_of(parked);
+            run_of(ended);
             assert_eq!(run_of(claimed).ending().unwrap().reason, "the run that started it is over");
         } else {
             let [ended, parked] = all_at_once(store, [ends, parks]).await;
@@ -357,7 +361,8 @@ pub(crate) async fn a_child_that_is_started_with_its_parents_last_word_is_over(s
     a_worked_on_run(store, "r1").await;
     let commands = [record("r1", 1, "part", starts("c1")), end("r1", 1, "1"), claim("c1", "n1")];
     let [started, ended, claimed] = all_at_once(store, commands).await;
-    (entry_of(started), run_of(ended));
+    entry_of(started);
+    run_of(ended);
     assert_eq!(run_of(claimed).status().word(), "cancelled");
     assert_sound(store).await;
 }
