@@ -144,14 +144,14 @@ async fn the_same_question_on_two_nodes_is_asked_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_claim_wins_over_all_nodes() {
     let Some(nodes) = two_nodes().await else { return };
-    for (n, name) in ["n0", "n1"].into_iter().enumerate() {
-        nodes.each(n).execute(beat(name, minutes(1))).await.unwrap();
+    for n in 0..32 {
+        nodes.each(n).execute(beat(&format!("n{n}"), minutes(1))).await.unwrap();
     }
     for round in 0..10 {
         let run = format!("run-{round}");
         run_of(nodes.a.execute(start(starting(&run))).await);
         let claims = (0..32).map(|n| {
-            let (node, claim) = (nodes.each(n), claim(&run, &format!("n{}", n % 2)));
+            let (node, claim) = (nodes.each(n), claim(&run, &format!("n{n}")));
             tokio::spawn(async move { node.execute(claim).await })
         });
         let answers: Vec<_> = join_all(claims).await.into_iter().map(Result::unwrap).collect();

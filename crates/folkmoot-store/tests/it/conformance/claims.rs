@@ -86,13 +86,13 @@ pub(crate) async fn a_nodes_life_counts_within_a_batch_too(world: &World<impl Pl
 }
 
 pub(crate) async fn of_many_claims_at_once_one_wins(store: &impl Store) {
-    for node in ["n0", "n1", "n2"] {
-        store.execute(beat(node, seconds(60))).await.unwrap();
+    for node in 0..16 {
+        store.execute(beat(&format!("n{node}"), seconds(60))).await.unwrap();
     }
     for round in 0..5 {
         let run = format!("run-{round}");
         run_of(store.execute(start(starting(&run))).await);
-        let claims = |run: &str| (0..16).map(|n| claim(run, &format!("n{}", n % 3))).collect::<Vec<_>>();
+        let claims = |run: &str| (0..16).map(|n| claim(run, &format!("n{n}"))).collect::<Vec<_>>();
         let answers = at_once(store, claims(&run)).await;
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((won.len(), lost.len()), (1, 15), "a new run");
