@@ -24,6 +24,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     }
     test.args(arguments);
     test.env("FOLKMOOT_TEST_POSTGRES", cluster.connection());
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        // Most tests wait: for a sync, for a process, for the clock. One for each core would leave the cores idle.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        test.env("RUST_TEST_THREADS", (2 * cores).to_string());
+    }
     exit_code(&mut test)
 }
 

@@ -294,8 +294,12 @@ pub(crate) async fn work(engine: Engine) {
 async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
     let worker = engine.worker();
     let limit = worker.slots.available_permits().min(CLAIMS);
-    if limit == 0 || !engine.has_lease() {
+    if limit == 0 {
         return Ok(false);
+    }
+    if !engine.has_lease() {
+        // It was stopped for a while, or could not reach the database.
+        engine.beat(false).await?;
     }
     let limit = limit as u32;
     let mut ready = std::mem::take(&mut *lock(&worker.unattended));

@@ -757,71 +757,114 @@ pub(super) struct Statements {
 }
 
 impl Statements {
+    /// All of them at once: a node that has lost its connection is back after two round trips, not thirty.
     pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
         let gates = rows::GATES.names();
-        let mut insert = HashMap::new();
-        for table in &rows::WRITTEN {
-            insert.insert(table.name, client.prepare(&insert_many(table)).await?);
-        }
         let by_id =
             |table: &Table, key: &str| format!("SELECT {} FROM {} WHERE {key} = ANY(?1)", table.names(), table.name);
-        let prepare = async |sql: &str| client.prepare(&dollars(sql)).await;
-        Ok(Self {
-            lock_head: prepare("SELECT position, hash FROM head WHERE log = 'main' FOR UPDATE").await?,
+        let prepare = |sql: &str| {
+            let sql = dollars(sql);
+            async move { client.prepare(&sql).await }
+        };
+        let inserts = rows::WRITTEN.iter().map(|table| prepare(&insert_many(table)));
+        let (
+            inserts,
+            lock_head,
+            clock,
+            load_gates,
+            load_twins,
+            load_summaries,
+            load_questions,
+            load_halts,
+            load_held,
+            load_runs,
+            load_nodes,
+            load_open_gates,
+            load_open_questions,
+            load_entries,
+            load_principals,
+            load_tokens,
+            load_keys,
+            move_head,
+            clear_timers,
+            wake,
+            wake_children,
+            wake_held,
+            forget_nodes,
+            revoke,
+        ) = tokio::try_join!(
+            try_join_all(inserts),
+            prepare("SELECT position, hash FROM head WHERE log = 'main' FOR UPDATE"),
             // A statement of its own: beside a lock it would be read before the lock is had.
-            clock: prepare(CLOCK).await?,
-            load_gates: prepare(&by_id(&rows::GATES, "id")).await?,
-            load_twins: prepare(&format!(
+            prepare(CLOCK),
+            prepare(&by_id(&rows::GATES, "id")),
+            prepare(&format!(
                 "SELECT {gates} FROM gates WHERE status = 'pending' AND dedupe_key IS NOT NULL
                  AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))"
-            ))
-            .await?,
-            load_summaries: prepare(
-                "SELECT digest, content FROM artifacts WHERE digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
-            )
-            .await?,
-            load_questions: prepare(&by_id(&rows::QUESTIONS, "id")).await?,
-            load_halts: prepare(&by_id(&rows::HALTS, "id")).await?,
-            load_held: prepare(LOAD_HELD).await?,
-            load_runs: prepare(&format!("{} WHERE id = ANY(?1)", rows::select_runs())).await?,
-            load_nodes: prepare(&by_id(&rows::NODES, "node")).await?,
-            load_open_gates: prepare(&format!(
-                "SELECT {gates} FROM gates WHERE run_id = ANY(?1) AND status = 'pending'"
-            ))
-            .await?,
-            load_open_questions: prepare(&format!(
+            )),
+            prepare(
+                "SELECT digest, content FROM artifacts WHERE digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))"
+            ),
+            prepare(&by_id(&rows::QUESTIONS, "id")),
+            prepare(&by_id(&rows::HALTS, "id")),
+            prepare(LOAD_HELD),
+            prepare(&format!("{} WHERE id = ANY(?1)", rows::select_runs())),
+            prepare(&by_id(&rows::NODES, "node")),
+            prepare(&format!("SELECT {gates} FROM gates WHERE run_id = ANY(?1) AND status = 'pending'")),
+            prepare(&format!(
                 "SELECT {} FROM questions WHERE run_id = ANY(?1) AND (status = 'pending' OR holds IS NOT NULL)",
                 rows::QUESTIONS.names()
-            ))
-            .await?,
-            load_entries: prepare(&format!(
+            )),
+            prepare(&format!(
                 "SELECT {} FROM journal WHERE (run_id, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
                 rows::JOURNAL.names()
-            ))
-            .await?,
-            load_principals: prepare(&by_id(&rows::PRINCIPALS, "name")).await?,
-            load_tokens: prepare(&by_id(&rows::TOKENS, "id")).await?,
-            load_keys: prepare(
+            )),
+            prepare(&by_id(&rows::PRINCIPALS, "name")),
+            prepare(&by_id(&rows::TOKENS, "id")),
+            prepare(
                 "SELECT principal, route, key, fingerprint, outcome FROM idempotency
-                 WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
-            )
-            .await?,
-            move_head: prepare("UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'").await?,
-            clear_timers: prepare("DELETE FROM timers WHERE subject = ANY(?1)").await?,
-            wake: prepare(
+                 WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))"
+            ),
+            prepare("UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'"),
+            prepare("DELETE FROM timers WHERE subject = ANY(?1)"),
+            prepare(
                 "UPDATE runs SET wakes = wakes + woken.times
                  FROM (SELECT id, count(*) AS times FROM unnest(?1::text[]) AS id GROUP BY id) AS woken
-                 WHERE runs.id = woken.id",
-            )
-            .await?,
-            wake_children: prepare("UPDATE runs SET wakes = wakes + 1 WHERE parent = ANY(?1) AND id <> ALL(?2)").await?,
-            wake_held: prepare(WAKE_HELD).await?,
-            forget_nodes: prepare("DELETE FROM nodes WHERE node = ANY(?1)").await?,
-            revoke: prepare(
+                 WHERE runs.id = woken.id"
+            ),
+            prepare("UPDATE runs SET wakes = wakes + 1 WHERE parent = ANY(?1) AND id <> ALL(?2)"),
+            prepare(WAKE_HELD),
+            prepare("DELETE FROM nodes WHERE node = ANY(?1)"),
+            prepare(
                 "UPDATE tokens SET revoked_at = gone.at FROM unnest(?1::text[], ?2::bigint[]) AS gone (id, at)
-                 WHERE tokens.id = gone.id",
-            )
-            .await?,
+                 WHERE tokens.id = gone.id"
+            ),
+        )?;
+        let insert = rows::WRITTEN.iter().map(|table| table.name).zip(inserts).collect();
+        Ok(Self {
+            lock_head,
+            clock,
+            load_gates,
+            load_twins,
+            load_summaries,
+            load_questions,
+            load_halts,
+            load_held,
+            load_runs,
+            load_nodes,
+            load_open_gates,
+            load_open_questions,
+            load_entries,
+            load_principals,
+            load_tokens,
+            load_keys,
+            move_head,
+            clear_timers,
+            wake,
+            wake_children,
+            wake_held,
+            forget_nodes,
+            revoke,
             insert,
         })
     }
