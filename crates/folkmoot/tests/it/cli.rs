@@ -15,6 +15,7 @@ mod halt;
 mod json;
 mod prompt;
 mod questions;
+mod runs;
 mod serve;
 mod status;
 mod token;
