@@ -1,11 +1,9 @@
 //! Runs that a script executes: each step once, looked at, drawn, and ended.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
-use super::{Desk, run};
-use crate::server::Server;
+use super::{Desk, Terminal, run};
+use crate::server::{Server, eventually};
 
 #[test]
 fn a_run_is_started_stepped_shown_and_ended() {
@@ -79,51 +77,45 @@ fn a_timeline_is_eighty_columns_wide_in_a_pipe() {
     assert!(drawn.starts_with("Nightly build · cancelled · ") && !drawn.contains('▶'), "{drawn}");
 }
 
-/// The function that docs/runs.md shows.
-const SCRIPT: &str = r#"
-once() {
-  key=$1; shift
-  folkmoot step begin "$run" "$key" --once >&2
-  case $? in
-    0) if "$@"; then folkmoot step done "$run" "$key"; else folkmoot step fail "$run" "$key" --reason "exit code $?"; return 1; fi ;;
-    7) echo "$key was done before" ;;
-    *) return 1 ;;
-  esac
-}
-once build sh -c 'echo building >> work.log' || exit 1
-once test sh -c 'kill -9 $PPID >> work.log' || exit 1
-folkmoot end "$run"
-"#;
-
+/// examples/deploy.sh, as docs/runs.md tells of it.
 #[test]
 fn a_script_that_is_killed_and_started_again_does_nothing_twice_and_guesses_nothing() {
     let server = Server::start();
     let work = tempfile::tempdir().unwrap();
-    let data = server.data.path();
-    let id = run(crate::server::folkmoot(data).args(["start", "build"])).stdout.trim().to_owned();
-    let executable = std::path::PathBuf::from(env!("CARGO_BIN_EXE_folkmoot"));
-    let path = format!("{}:{}", executable.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let shipped = work.path().join("shipped");
     let script = || {
-        let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT]).current_dir(work.path());
-        run(command.env("PATH", &path).env("FOLKMOOT_DATA", data).env("run", &id))
+        let mut command = super::examples::example(server.data.path(), &["sh", "deploy.sh"]);
+        command.env("PACE", "1").env("SHIPPED", &shipped);
+        command
     };
-    let log = || std::fs::read_to_string(work.path().join("work.log")).unwrap_or_default();
-    let killed = script();
-    assert_eq!(
-        (killed.code, log().as_str()),
-        (-1, "building\n"),
-        "killed in the middle of its second step: {killed:?}"
-    );
-    let unknown = script();
-    assert_eq!((unknown.code, log().as_str()), (1, "building\n"), "{unknown:?}");
-    assert!(unknown.stdout.contains("build was done before"), "{unknown:?}");
-    assert!(unknown.stderr.contains("nobody knows whether it was done"), "{unknown:?}");
-    let said = run(crate::server::folkmoot(data).args(["step", "done", &id, "test"]));
-    assert_eq!(said.code, 0, "somebody has looked: {said:?}");
-    let done = script();
-    assert_eq!((done.code, log().as_str()), (0, "building\n"), "{done:?}");
-    assert!(done.stdout.ends_with(&format!("completed build {id}\n")), "{done:?}");
+    let say = |arguments: &[&str]| {
+        let ended = run(crate::server::folkmoot(server.data.path()).args(arguments));
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+        ended.stdout
+    };
+    let json = |arguments: &[&str]| serde_json::from_str::<Value>(&say(&[&["--json"], arguments].concat())).unwrap();
+    let waits = || eventually("it waits", || Some(json(&["gate", "list"])["gates"].as_array()?.first()?["id"].clone()));
+
+    let first = Terminal::new(&mut script());
+    let gate = waits();
+    drop(first);
+    let mut second = Terminal::new(&mut script());
+    second.errors().find(|line| line.as_ref().is_ok_and(|line| line.starts_with("Waiting for"))).unwrap().unwrap();
+    assert_eq!(waits(), gate, "it asks once");
+    say(&["approve", "-y"]);
+    let id = json(&["runs"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    eventually("it ships", || json(&["journal", &id])["entries"].as_array()?.get(2).cloned());
+    drop(second);
+    let unknown = run(&mut script());
+    assert_eq!(unknown.code, 1, "{unknown:?}");
+    assert!(unknown.stdout.starts_with("built app-1.4.2.tar\napproved by "), "{unknown:?}");
+    assert!(unknown.stderr.starts_with("ship was begun before, and nobody knows"), "{unknown:?}");
+    say(&["step", "done", &id, "ship", "--text", "I looked, and it is there"]);
+    let done = run(&mut script());
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stdout.contains("I looked") && done.stdout.contains("completed Deploy 1.4.2"), "{done:?}");
+    let shipped = std::fs::read_to_string(shipped).unwrap_or_default();
+    assert!(shipped.lines().count() <= 1, "it was shipped twice: {shipped}");
 }
 
 #[test]
