@@ -20,6 +20,7 @@ mod serve;
 mod status;
 mod token;
 mod watch;
+mod workflows;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
