@@ -19,7 +19,7 @@ Start here:
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
   folkmoot clear builder && make              work only while nothing halts you
-  folkmoot start \"Nightly build\"              record what your script does, so that it does nothing twice
+  folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
@@ -31,7 +31,9 @@ Exit codes:
   4   still waiting for a person
   5   timed out: the gate, the question, or the wait for an answer or for clearance
   6   the agent is halted
-  7, 8, 9   `step begin` only: the step is done already; was begun and nobody knows; failed
+  7   `step begin`: the step is done already
+  8   `step begin`: it was begun before, and nobody knows whether it was done
+  9   `step begin`: it failed before
   70  the store has stopped; nothing was acknowledged after that";
 
 /// Agents ask, people decide: gates that hold until somebody does.
