@@ -28,6 +28,7 @@ use folkmoot_store::Line;
 pub use ask::{Answer, Ask};
 pub use gate::{Decided, GateRequest};
 pub(crate) use pass::{Halt, Pass};
+pub(crate) use step::step_asked_about;
 pub use step::{OnUncertain, Retry, Step};
 
 /// A workflow's way to everything outside it. Clones are the same.

@@ -23,12 +23,10 @@ mod wait;
 mod worker;
 mod workflow;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, Principal, Refusal, RunId, Timestamp, gate::Policy, question,
-};
-use folkmoot_store::{AnyStore, GateQuery, GateView, Page, Store};
+use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, gate::Policy, question};
+use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
 use tokio_util::sync::CancellationToken;
 
 pub use audit::Report;
@@ -36,8 +34,8 @@ pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
-pub use folkmoot_core::Timeout;
-pub use folkmoot_store::{Cursor, Error};
+pub use folkmoot_core::{self as core, Principal, Role, Timeout};
+pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, QuestionQuery, QuestionView, RunQuery};
 pub use host::{Host, Task, TokioHost};
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
@@ -93,6 +91,13 @@ impl From<Principal> for Caller {
 }
 
 impl Engine {
+    /// Starts an engine on a SQLite file of its own, making it if it is not there: all that a program needs to embed
+    /// one. Nobody else may have the file open for writing.
+    pub async fn on_file(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+        let store = Sqlite::open(path.as_ref(), Arc::new(SystemClock))?;
+        Self::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await
+    }
+
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {

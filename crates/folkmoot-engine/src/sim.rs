@@ -32,18 +32,19 @@ mod world;
 use std::{
     collections::BTreeMap,
     fmt,
+    future::Ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use folkmoot_core::{
-    Gate, Principal, Question, Role, RunId,
+    Digest, Gate, Principal, Question, Role, RunId,
     gate::{Choice, Verdict},
     journal::{EntryKind, EntryState},
     question::{Close, Closing},
     run::{Outcome, Starting, State},
 };
-use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, QuestionQuery, Sqlite};
+use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, QuestionQuery, Sqlite, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -51,10 +52,10 @@ pub use crash::Crash;
 use crash::Tripwire;
 use world::World;
 
-use crate::{Engine, Failure, Host, Settings, Workflows};
+use crate::{Engine, Failure, Host, Settings, Workflows, ctx::step_asked_about};
 
 /// How often the people look at what waits for them.
-const PEOPLE_LOOK: Duration = Duration::from_secs(60);
+const PEOPLE_LOOK: Duration = Duration::from_secs(5);
 /// A simulation that takes longer, by its own clock, is going nowhere.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -86,7 +87,8 @@ pub struct Scenario {
     input: Value,
     seed: u64,
     effects: Effects,
-    decide: Arc<Decide>,
+    /// Whoever is not told what to say approves, and looks before saying whether something was done.
+    decide: Option<Arc<Decide>>,
     answer: Arc<Reply>,
 }
 
@@ -97,7 +99,8 @@ impl fmt::Debug for Scenario {
 }
 
 impl Scenario {
-    /// One run of this workflow. People approve every gate, and answer every question with its first option.
+    /// One run of this workflow. People approve every gate, and answer every question with its first option; asked whether
+    /// a step was done, they look whether its effect has happened.
     pub fn new(workflows: Workflows, workflow: &str, input: impl Serialize) -> Self {
         Self {
             workflows,
@@ -105,7 +108,7 @@ impl Scenario {
             input: serde_json::to_value(input).expect("an input is JSON"),
             seed: 1,
             effects: Effects::default(),
-            decide: Arc::new(|_| Some(Choice::Approve.into())),
+            decide: None,
             answer: Arc::new(|question| {
                 Some(question.options.first().cloned().unwrap_or_else(|| "yes".to_owned()).into())
             }),
@@ -129,7 +132,7 @@ impl Scenario {
     /// What the people say to a gate; nothing, for now, where this is `None`.
     #[must_use]
     pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static) -> Self {
-        self.decide = Arc::new(decide);
+        self.decide = Some(Arc::new(decide));
         self
     }
 
@@ -143,22 +146,47 @@ impl Scenario {
 
 /// What steps did to the world, which no crash undoes. Each effect is named as its step's key.
 #[derive(Clone, Debug, Default)]
-pub struct Effects(Arc<Mutex<BTreeMap<String, u32>>>);
+pub struct Effects(Arc<Mutex<BTreeMap<String, Effect>>>);
+
+#[derive(Clone, Debug, Default)]
+struct Effect {
+    count: u32,
+    /// What it gave last.
+    gave: Value,
+}
 
 impl Effects {
     /// It happens once more.
-    pub fn happen(&self, key: impl Into<String>) -> std::future::Ready<Result<(), Failure>> {
-        *lock(&self.0).entry(key.into()).or_default() += 1;
-        std::future::ready(Ok(()))
+    pub fn happen(&self, key: impl Into<String>) -> Ready<Result<(), Failure>> {
+        self.give(key, ())
+    }
+
+    /// It happens once more, and gives this.
+    pub fn give<T: Serialize>(&self, key: impl Into<String>, result: T) -> Ready<Result<T, Failure>> {
+        let gave = serde_json::to_value(&result).expect("what a step gives is JSON");
+        let mut effects = lock(&self.0);
+        let effect = effects.entry(key.into()).or_default();
+        *effect = Effect { count: effect.count + 1, gave };
+        drop(effects);
+        std::future::ready(Ok(result))
     }
 
     /// How often it has happened.
     pub fn count(&self, key: &str) -> u32 {
-        lock(&self.0).get(key).copied().unwrap_or_default()
+        lock(&self.0).get(key).map_or(0, |effect| effect.count)
     }
 
-    fn all(&self) -> BTreeMap<String, u32> {
-        lock(&self.0).clone()
+    fn counts(&self) -> BTreeMap<String, u32> {
+        lock(&self.0).iter().map(|(key, effect)| (key.clone(), effect.count)).collect()
+    }
+
+    /// What somebody says who goes and looks.
+    fn tell(&self, gate: &Gate) -> Say {
+        let done = step_asked_about(gate).and_then(|key| lock(&self.0).get(key).map(|effect| effect.gave.to_string()));
+        match done {
+            Some(result) => Say { choice: Choice::Adjust, feedback: None, edited: Some(result) },
+            None => Choice::Approve.into(),
+        }
     }
 }
 
@@ -175,6 +203,8 @@ pub struct Report {
     pub in_flight: Vec<String>,
     /// What each key of the journal is.
     pub kinds: BTreeMap<String, EntryKind>,
+    /// The hash of the log's last event: two simulations with the same had the same course.
+    pub head: Digest,
 }
 
 /// Simulates a run from its start to its end, with a crash on the way.
@@ -185,18 +215,18 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     let next = store.again().expect("it is in memory");
     let mut in_flight = Vec::new();
     let first = life(&world, scenario, store.witnessed(tripwire.clone()));
-    let (outcome, kinds) = match first {
-        Life::Ended(outcome, kinds) => (outcome, kinds),
+    let Lived { outcome, kinds, head } = match first {
+        Life::Ended(lived) => lived,
         Life::Crashed(steps) => {
             in_flight = steps;
             world.restart();
             match life(&world, scenario, next.witnessed(tripwire.clone())) {
-                Life::Ended(outcome, kinds) => (outcome, kinds),
+                Life::Ended(lived) => lived,
                 Life::Crashed(_) => unreachable!("it crashes once"),
             }
         }
     };
-    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.all(), in_flight, kinds }
+    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, head }
 }
 
 /// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
@@ -206,32 +236,52 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
 /// # Panics
 ///
 /// If it is not so; it says where, and with which seed.
-pub fn crash_everywhere(scenario: impl Fn() -> Scenario) -> Vec<Report> {
+pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
     let calm = simulate(&scenario(), Crash::Never);
     assert!(calm.appends > 0, "nothing was simulated");
-    let crashes = (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n)]);
-    crashes
-        .map(|crash| {
-            let scenario = scenario();
-            let stormy = simulate(&scenario, crash);
-            let place = format!("{crash:?}, seed {}", scenario.seed);
-            assert_eq!(stormy.outcome, calm.outcome, "{place}");
-            for (key, happened) in &stormy.effects {
-                let usual = calm.effects.get(key).copied().unwrap_or_default();
-                let repeatable = stormy.kinds.get(key) != Some(&EntryKind::Once);
-                let again = u32::from(repeatable && stormy.in_flight.contains(key));
-                assert!((usual..=usual + again).contains(happened), "{key} happened {happened} times: {place}");
-            }
-            assert_eq!(stormy.effects.len(), calm.effects.len(), "an effect is missing: {place}");
-            stormy
-        })
-        .collect()
+    let crashes: Vec<Crash> = (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n)]).collect();
+    let storm = |crash: &Crash| {
+        let scenario = scenario();
+        let stormy = simulate(&scenario, *crash);
+        compare(&calm, &stormy, &format!("{crash:?}, seed {}", scenario.seed));
+        stormy
+    };
+    // Each is a world of its own.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let storm = &storm;
+        let shares = crashes.chunks(crashes.len().div_ceil(threads));
+        let shares: Vec<_> =
+            shares.map(|share| scope.spawn(move || share.iter().map(storm).collect::<Vec<_>>())).collect();
+        let join = |share: std::thread::ScopedJoinHandle<'_, Vec<Report>>| {
+            share.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        shares.into_iter().flat_map(join).collect()
+    })
+}
+
+fn compare(calm: &Report, stormy: &Report, place: &str) {
+    assert_eq!(stormy.outcome, calm.outcome, "{place}");
+    for (key, happened) in &stormy.effects {
+        let usual = calm.effects.get(key).copied().unwrap_or_default();
+        let repeatable = stormy.kinds.get(key) != Some(&EntryKind::Once);
+        let again = u32::from(repeatable && stormy.in_flight.contains(key));
+        assert!((usual..=usual + again).contains(happened), "{key} happened {happened} times: {place}");
+    }
+    assert_eq!(stormy.effects.len(), calm.effects.len(), "an effect is missing: {place}");
 }
 
 /// The life of one process.
 enum Life {
-    Ended(Result<Value, Failure>, BTreeMap<String, EntryKind>),
+    Ended(Lived),
     Crashed(Vec<String>),
+}
+
+/// What is left of a life that ended in peace.
+struct Lived {
+    outcome: Result<Value, Failure>,
+    kinds: BTreeMap<String, EntryKind>,
+    head: Digest,
 }
 
 fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
@@ -243,8 +293,7 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
         let engine = started.expect("an engine starts on a database in memory");
         *lock(&known) = Some(engine.clone());
         host.spawn(Box::pin(people(engine.clone(), scenario.clone())));
-        let (outcome, kinds) = live_through(&engine, &scenario).await.expect("a database in memory answers");
-        Life::Ended(outcome, kinds)
+        Life::Ended(live_through(&engine, &scenario).await.expect("a database in memory answers"))
     };
     let autopsy = || {
         let in_flight = lock(&engine).as_ref().map(Engine::steps_in_flight).unwrap_or_default();
@@ -252,8 +301,6 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
     };
     world.run(main, autopsy)
 }
-
-type Lived = (Result<Value, Failure>, BTreeMap<String, EntryKind>);
 
 async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Error> {
     let starter = person("simulator", Role::Agent);
@@ -299,7 +346,8 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         .filter(|line| of_work(line.entry.kind, &line.entry.state))
         .map(|line| (line.entry.key.to_string(), line.entry.kind))
         .collect();
-    Ok((outcome, kinds))
+    let head = engine.0.store.head().await?.hash;
+    Ok(Lived { outcome, kinds, head })
 }
 
 /// Looks at what waits, and says what the scenario has them say.
@@ -308,17 +356,12 @@ async fn people(engine: Engine, scenario: Scenario) {
     loop {
         let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
         for view in engine.gates(&alice, query).await.map(|page| page.items).unwrap_or_default() {
-            let Some(Say { choice, feedback, edited }) = (scenario.decide)(&view.gate) else { continue };
-            let verdict = Verdict {
-                gate: view.gate.id,
-                choice,
-                reason: "simulated".to_owned(),
-                feedback,
-                edited,
-                digest: Some(view.gate.digest),
-                force: false,
-                reviewer: None,
+            let said = match &scenario.decide {
+                Some(decide) => decide(&view.gate),
+                None => Some(scenario.effects.tell(&view.gate)),
             };
+            let Some(Say { choice, feedback, edited }) = said else { continue };
+            let verdict = Verdict { feedback, edited, ..Verdict::on(&view.gate, choice, "simulated") };
             // Somebody, or the clock, may have been faster.
             let _ = engine.decide(alice.clone().into(), verdict).await;
         }

@@ -2,6 +2,9 @@
 //!
 //! Whoever waits is served run by run, one step each, so that a run with a thousand branches keeps nobody else waiting.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},

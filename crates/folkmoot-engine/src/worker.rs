@@ -7,7 +7,7 @@ mod drive;
 
 use std::{
     any::Any,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
@@ -21,7 +21,7 @@ use folkmoot_core::{
 };
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, Workflows, turns::Turns};
@@ -60,6 +60,9 @@ pub(crate) struct Worker {
     slots: Arc<Semaphore>,
     active: Mutex<HashMap<RunId, Active>>,
     in_flight: Mutex<HashMap<(RunId, String), usize>>,
+    /// Runs that this node may have and does not work on: whether they were claimed was never told, or whoever worked on
+    /// them panicked.
+    unattended: Mutex<Vec<RunId>>,
     ready: Notify,
 }
 
@@ -82,6 +85,7 @@ impl Worker {
             slots: Arc::new(Semaphore::new(work.runs_at_once.max(1))),
             active: Mutex::default(),
             in_flight: Mutex::default(),
+            unattended: Mutex::default(),
             ready: Notify::new(),
         }
     }
@@ -286,11 +290,15 @@ async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
         return Ok(false);
     }
     let limit = limit as u32;
-    let mut ready = engine.0.store.ready(&worker.names, limit).await?;
+    let mut ready = std::mem::take(&mut *lock(&worker.unattended));
+    ready.extend(engine.0.store.ready(&worker.names, limit).await?);
     if orphans {
         ready.extend(engine.0.store.orphans(&worker.names, limit).await?);
-        ready.truncate(limit as usize);
     }
+    // A second claim of the same run would only throw the first one out. Whatever is left over is found again.
+    let mut seen = HashSet::new();
+    ready.retain(|id| seen.insert(id.clone()));
+    ready.truncate(limit as usize);
     let claims = join_all(ready.into_iter().map(|run| claim(engine, run))).await;
     let mut any = false;
     for claimed in claims {
@@ -299,24 +307,21 @@ async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
     Ok(any)
 }
 
-async fn claim(engine: &Engine, run: RunId) -> Result<bool, Error> {
+async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     let worker = engine.worker();
     let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
-    let claiming = Claiming { run, node: worker.node.clone() };
+    let claiming = Claiming { run: id.clone(), node: worker.node.clone() };
     match engine.0.store.execute(engine.own(Action::Claim(claiming))).await {
         Ok(Outcome::Claimed(run, wakes)) => {
-            let gone = worker.enter(&run);
+            let attended = engine.attend(&run, slot);
             let engine = engine.clone();
             engine.clone().spawn(async move {
-                let (id, epoch) = (run.start.id.clone(), run.epoch);
                 tokio::select! {
                     biased;
-                    () = gone.cancelled() => {}
-                    () = drive::drive(&engine, *run, wakes, gone.clone()) => {}
+                    () = attended.gone.cancelled() => {}
+                    () = drive::drive(&engine, *run, wakes, attended.gone.clone()) => {}
                 }
-                engine.worker().exit(&id, epoch);
-                drop(slot);
-                engine.worker().nudge();
+                attended.ends();
             });
             Ok(true)
         }
@@ -324,25 +329,53 @@ async fn claim(engine: &Engine, run: RunId) -> Result<bool, Error> {
         Ok(_) => Ok(true),
         // Another node was faster.
         Err(Error::Refused(_)) => Ok(false),
-        Err(error) => Err(error),
+        Err(error) => {
+            lock(&worker.unattended).push(id);
+            Err(error)
+        }
     }
 }
 
-impl Worker {
-    fn enter(&self, run: &Run) -> CancellationToken {
-        let gone = CancellationToken::new();
-        let active = Active { epoch: run.epoch, parent: run.start.parent.clone(), gone: gone.clone() };
-        if let Some(old) = lock(&self.active).insert(run.start.id.clone(), active) {
+/// A run that this node works on. Where this is dropped before the work has ended, somebody else must go on with it.
+struct Attended {
+    engine: Engine,
+    run: RunId,
+    epoch: u64,
+    gone: CancellationToken,
+    /// Given back when this is dropped.
+    _slot: OwnedSemaphorePermit,
+    ended: bool,
+}
+
+impl Engine {
+    fn attend(&self, run: &Run, slot: OwnedSemaphorePermit) -> Attended {
+        let (id, epoch, gone) = (run.start.id.clone(), run.epoch, CancellationToken::new());
+        let active = Active { epoch, parent: run.start.parent.clone(), gone: gone.clone() };
+        if let Some(old) = lock(&self.worker().active).insert(id.clone(), active) {
             old.gone.cancel();
         }
-        gone
+        Attended { engine: self.clone(), run: id, epoch, gone, _slot: slot, ended: false }
     }
+}
 
-    fn exit(&self, run: &RunId, epoch: u64) {
-        let mut active = lock(&self.active);
-        if active.get(run).is_some_and(|active| active.epoch == epoch) {
-            active.remove(run);
+impl Attended {
+    fn ends(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        let worker = self.engine.worker();
+        let mut active = lock(&worker.active);
+        if active.get(&self.run).is_some_and(|active| active.epoch == self.epoch) {
+            active.remove(&self.run);
+            if !self.ended {
+                lock(&worker.unattended).push(self.run.clone());
+            }
         }
+        drop(active);
+        worker.nudge();
     }
 }
 

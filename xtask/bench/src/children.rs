@@ -23,7 +23,12 @@ pub(crate) fn spawn(command: &mut Command) -> Result<Child> {
 
 /// To be called once the process has been waited for: its id may soon be another's.
 pub(crate) fn ended(child: &Child) {
-    running().remove(&child.id());
+    forget(child.id());
+}
+
+/// The same where only its id is left of it.
+pub(crate) fn forget(id: u32) {
+    running().remove(&id);
 }
 
 /// Sends a signal, which std cannot: it knows only SIGKILL.

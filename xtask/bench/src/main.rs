@@ -2,7 +2,8 @@
 //!
 //!     run ──┬──▶ folkmoot serve        what is measured
 //!           ├──▶ folkmoot-bench bare   an HTTP server that does nothing: the ceiling
-//!           └──▶ folkmoot-bench load   who asks, in a process of its own
+//!           ├──▶ folkmoot-bench load   who asks, in a process of its own
+//!           └──▶ folkmoot-bench durable   a program that embeds the engine
 //!
 //! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute does.
 //! A measurement with a single error is reported as failed and never as a figure.
@@ -15,6 +16,7 @@ mod allocations;
 mod bare;
 mod can_proceed;
 mod children;
+mod durable;
 mod gate_check;
 mod http;
 mod load;
@@ -43,6 +45,7 @@ fn dispatch() -> Result<ExitCode> {
         ("run", options) => run::run(&options::parse(options)?),
         ("load", [job]) => load::run(job),
         ("bare", []) => bare::serve(),
+        ("durable", [job]) => durable::run(job),
         _ => bail!("start me with `cargo xtask bench`"),
     }
 }

@@ -23,17 +23,20 @@ pub(crate) enum Measure {
     Wake,
     /// Asking, answering, and "may I work?".
     Questions,
+    /// Durable runs.
+    Runs,
     ColdStart,
     Memory,
 }
 
 impl Measure {
-    const NAMES: [(&'static str, Self); 7] = [
+    const NAMES: [(&'static str, Self); 8] = [
         ("gate-check", Self::GateCheck),
         ("limits", Self::Limits),
         ("cycles", Self::Cycles),
         ("wake", Self::Wake),
         ("questions", Self::Questions),
+        ("runs", Self::Runs),
         ("cold-start", Self::ColdStart),
         ("memory", Self::Memory),
     ];
@@ -49,11 +52,15 @@ impl Measure {
 }
 
 impl Options {
-    /// Cycles, wakes and questions are nothing without the limits beside them.
+    /// Cycles, wakes, questions and runs are nothing without the limits beside them.
     pub(crate) fn wants(&self, measure: Measure) -> bool {
         match self.only {
             None => true,
-            Some(Measure::Cycles | Measure::Wake | Measure::Questions) if measure == Measure::Limits => true,
+            Some(Measure::Cycles | Measure::Wake | Measure::Questions | Measure::Runs)
+                if measure == Measure::Limits =>
+            {
+                true
+            }
             Some(only) => only == measure,
         }
     }

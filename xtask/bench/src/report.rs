@@ -287,6 +287,23 @@ fn lines(million: bool) -> Vec<Line> {
         let what = format!("{backend} GET /v1/clearance/s, 64 clients, to bare HTTP");
         lines.push(line(&what, &format!("{backend} clearance at 64, per s"), Some(BARE), Must::Nothing));
     }
+    for (backend, raw) in [("SQLite", RAW_SQLITE), ("PostgreSQL", RAW_POSTGRES)] {
+        for (runs, who) in [(1, "one run"), (64, "64 runs at once")] {
+            let what = format!("{backend} steps/s, {who}, to raw commits");
+            lines.push(line(&what, &format!("{backend} steps at {runs}, per s"), Some(raw), Must::Nothing));
+        }
+    }
+    lines.extend([
+        line("steps in the journal that is replayed", "steps of the journal, count", None, Must::Nothing),
+        line("replay of it to the run's end, ms", "replay, ms", None, Must::Nothing),
+        line("steps replayed/s, to raw SQLite commits", "steps replayed, per s", Some(RAW_SQLITE), Must::Nothing),
+        line("runs parked at gates", "parked runs, count", None, Must::Nothing),
+        line("runs started and parked/s, to raw SQLite commits", "runs parked, per s", Some(RAW_SQLITE), Must::Nothing),
+        line("memory per parked run, KB", "memory per parked run, KB", None, Must::StayWithin(0.3)),
+        line("start with them to ready, ms", "start with parked runs, ms", None, Must::Nothing),
+        line("of them decided at once, each woken once", "decided at once, count", None, Must::Nothing),
+        line("until all of those have ended, ms", "decided at once, ms", None, Must::Nothing),
+    ]);
     lines.extend([
         line("cold start to ready, ms", "cold start, ms", None, Must::StayWithin(50.0)),
         line("pending gates", PENDING, None, Must::Nothing),

@@ -13,7 +13,9 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::{
-    can_proceed, children, gate_check,
+    can_proceed, children,
+    durable::{self, Job as Durable},
+    gate_check,
     load::{self, Job, Window},
     options::{Measure, Options},
     report::{Report, Round},
@@ -33,6 +35,11 @@ struct Scale {
     starts: usize,
     gates: usize,
     questions: usize,
+    /// Steps of each of the runs that are measured.
+    steps: u32,
+    replayed: u32,
+    parked: usize,
+    woken: usize,
 }
 
 impl Scale {
@@ -46,6 +53,10 @@ impl Scale {
                 starts: 3,
                 gates: 10_000,
                 questions: 10_000,
+                steps: 20,
+                replayed: 1_000,
+                parked: 2_000,
+                woken: 100,
             }
         } else {
             Self {
@@ -56,6 +67,10 @@ impl Scale {
                 starts: 5,
                 gates: 100_000,
                 questions: 100_000,
+                steps: 200,
+                replayed: 10_000,
+                parked: 100_000,
+                woken: 1_000,
             }
         }
     }
@@ -143,6 +158,15 @@ impl Bench<'_> {
                 bench.questions("PostgreSQL", &data, Some(&database.connection))
             });
         }
+        if wants(Measure::Runs) {
+            self.on("steps on SQLite", |bench| bench.steps("SQLite", None));
+            self.on("steps on PostgreSQL", |bench| {
+                let database = database::create(&format!("steps_{}", bench.number))?;
+                bench.steps("PostgreSQL", Some(&database.connection))
+            });
+            self.on("replay", Self::replay);
+            self.on("parked runs", Self::parked);
+        }
         if wants(Measure::Memory) {
             let measured = self.memory();
             self.round.note("memory", measured);
@@ -223,6 +247,44 @@ impl Bench<'_> {
         let found = load::spawn(&Job::Clearance { target: server.target(), clients, window });
         self.round.put_rate(&format!("{backend} clearance"), "64", found);
         server.stop()
+    }
+
+    /// Steps that do nothing, one run alone and 64 at once.
+    fn steps(&mut self, backend: &str, database: Option<&str>) -> Result<()> {
+        for runs in [1, 64] {
+            let folder = self.folder(&format!("steps-{backend}-{runs}"))?;
+            let (database, steps) = (database.map(str::to_owned), self.scale.steps);
+            let found = durable::spawn(&Durable::Steps { database, folder, runs, steps })?;
+            self.round.put(&format!("{backend} steps at {runs}, per s"), Ok(found["steps, per s"]));
+        }
+        Ok(())
+    }
+
+    fn replay(&mut self) -> Result<()> {
+        let (folder, steps) = (self.folder("replay")?, self.scale.replayed);
+        let found = durable::spawn(&Durable::Replay { folder, steps })?;
+        self.round.put("steps of the journal, count", Ok(steps.into()));
+        for (name, figure) in found {
+            self.round.put(&name, Ok(figure));
+        }
+        Ok(())
+    }
+
+    fn parked(&mut self) -> Result<()> {
+        let (folder, runs, woken) = (self.folder("parked")?, self.scale.parked, self.scale.woken);
+        let empty = self.folder("parked-none")?;
+        durable::spawn(&Durable::Park { folder: empty.clone(), runs: 1 })?;
+        let without = durable::spawn(&Durable::Wake { folder: empty, runs: 1 })?;
+        let parked = durable::spawn(&Durable::Park { folder: folder.clone(), runs })?;
+        let with = durable::spawn(&Durable::Wake { folder, runs: woken })?;
+        self.round.put("parked runs, count", Ok(runs as f64));
+        self.round.put("runs parked, per s", Ok(parked["runs parked, per s"]));
+        let each = (with["resident, MB"] - without["resident, MB"]) * 1024.0 / runs as f64;
+        self.round.put("memory per parked run, KB", Ok(each));
+        self.round.put("start with parked runs, ms", Ok(with["ready, ms"]));
+        self.round.put("decided at once, count", Ok(woken as f64));
+        self.round.put("decided at once, ms", Ok(with["all woken, ms"]));
+        Ok(())
     }
 
     /// Memory of gates that nobody waits for, while they are opened and after a restart.

@@ -24,6 +24,22 @@ pub struct Verdict {
     pub reviewer: Option<Name>,
 }
 
+impl Verdict {
+    /// A verdict on what this gate shows.
+    pub fn on(gate: &Gate, choice: Choice, reason: impl Into<String>) -> Self {
+        Self {
+            gate: gate.id.clone(),
+            choice,
+            reason: reason.into(),
+            feedback: None,
+            edited: None,
+            digest: Some(gate.digest),
+            force: false,
+            reviewer: None,
+        }
+    }
+}
+
 /// Judges a verdict. Every rule that can refuse one is here.
 pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
     if !by.role.decides() {

@@ -24,7 +24,8 @@ pub(crate) fn claim(
     match &run.state {
         State::Pending => {}
         State::Parked(parked) if wakes > parked.wakes => {}
-        State::Running { .. } if alive_until.is_none_or(|until| until <= now) => {}
+        // Its node is dead, or does not know that it has it: whether the last claim was written was never told.
+        State::Running { node, .. } if *node == claiming.node || alive_until.is_none_or(|until| until <= now) => {}
         State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => return Err(taken),
         State::Ended(_) => run.must_go_on()?,
     }

@@ -3,9 +3,10 @@
 use folkmoot_core::{
     Action, Outcome, Refusal, Run, RunId,
     journal::{Entry, EntryState, Fence, NewEntry, Recording, Write},
-    run::{Conclusion, Starting},
+    run::{BadWorkflowName, Conclusion, Limits, Starting},
 };
 use folkmoot_store::Error;
+use serde::Serialize;
 
 use crate::{Caller, Engine};
 
@@ -22,6 +23,27 @@ impl Engine {
     /// A new run's id.
     pub fn new_run_id(&self) -> RunId {
         RunId::new(self.now(), self.0.host.random() as u64)
+    }
+
+    /// Starts a run of a workflow with this input.
+    pub async fn start_workflow(
+        &self,
+        caller: impl Into<Caller>,
+        workflow: &str,
+        input: &impl Serialize,
+    ) -> Result<Run, Error> {
+        let unusable = |field, error: String| Refusal::invalid(field, error);
+        let workflow = workflow.parse().map_err(|error: BadWorkflowName| unusable("workflow", error.to_string()))?;
+        let input = serde_json::to_string(input).map_err(|error| unusable("input", error.to_string()))?;
+        let starting = Starting {
+            id: self.new_run_id(),
+            workflow: Some(workflow),
+            title: String::new(),
+            session_id: None,
+            input: Some(input),
+            limits: Limits::default(),
+        };
+        self.start_run(caller.into(), starting).await
     }
 
     /// Starts a run. Its workflow must be one that this node knows.

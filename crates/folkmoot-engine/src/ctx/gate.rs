@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Digest, GateId, Name, Phase, Timeout,
-    gate::{Choice, Decision, Kind, Next, OnTimeout, Opening, Risk, SelfReview},
+    gate::{Choice, Decision, DecisionWord, Kind, Next, OnTimeout, Opening, Risk, SelfReview},
     journal::{EntryKind, EntryState, Waits, Write},
 };
 use folkmoot_store::{GateView, Store};
@@ -207,7 +207,9 @@ impl Ctx {
     pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateRequest) -> Result<Decided, Failure> {
         let mut decided = self.one_gate(key, ordinal, &request).await?;
         for retry in 1..=RETRIES {
-            if decided.decision.outcome != Next::Retry {
+            // An adjustment, too, means that the run comes back with another gate: but with another content.
+            let timed_out = decided.decision.decision == DecisionWord::TimedOut;
+            if !timed_out || decided.decision.outcome != Next::Retry {
                 break;
             }
             decided = self.one_gate(&format!("{key}#{}", retry + 1), 0, &request).await?;

@@ -3,7 +3,7 @@
 use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Digest, Name, Timestamp,
+    Digest, Gate, Name, Timestamp,
     gate::{Choice, DecisionWord, Kind, Risk},
     journal::{Entry, EntryKind, EntryState, Write},
 };
@@ -283,7 +283,7 @@ impl Job {
             self.ctx.clearance(&agent).await;
             let _busy = pass.busy();
             let turn = pass.engine.worker().turns.take(&pass.run.start.id).await;
-            // Whoever had to wait for its turn may have been halted meanwhile.
+            // As the store has it by now: it may have been halted while it waited, or on another node.
             if pass.engine.is_cleared(&agent, &pass.run.start.session_id).await && pass.engine.has_lease() {
                 break turn;
             }
@@ -393,7 +393,7 @@ impl Job {
              - reject: the step fails",
             run.id
         ))
-        .title(format!("Was {key} done?"))
+        .title(format!("{WAS}{key}{DONE}"))
         .kind(Kind::Proposal)
         .risk(Risk::High)
         .allow([Choice::Approve, Choice::Reject, Choice::Adjust])
@@ -401,22 +401,26 @@ impl Job {
     }
 }
 
+const WAS: &str = "Was ";
+const DONE: &str = " done?";
+
+/// The step of which a gate asks whether it was done.
+pub(crate) fn step_asked_about(gate: &Gate) -> Option<&str> {
+    gate.content.title.strip_prefix(WAS)?.strip_suffix(DONE)
+}
+
 fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {
     Failure::new("uncertain", format!("nobody knows whether step {key} was done, {why}"))
 }
 
 impl Ctx {
-    /// Returns when nothing keeps the agent from working in this run's session, as the store has it by then.
+    /// Returns when this node knows of nothing that keeps the agent from working in this run's session. It can be waited
+    /// for while the run is parked.
     async fn clearance(&self, agent: &Name) {
         let (engine, session) = (&self.pass.engine, &self.pass.run.start.session_id);
         loop {
-            let mut look = self.pass.next_look();
-            let mut changes = engine.clearance_changes();
-            let cleared = {
-                let _busy = self.pass.busy();
-                engine.is_cleared(agent, session).await
-            };
-            if cleared {
+            let (mut look, mut changes) = (self.pass.next_look(), engine.clearance_changes());
+            if engine.can_proceed(agent.as_str(), Some(session.as_str())) {
                 return;
             }
             let _waiting = self.pass.waiting(Wait::Clearance(agent.clone()));

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// How many lines of a journal are read at once.
-const LINES: u32 = 1000;
+const LINES: u32 = 20_000;
 /// A pause that is over so soon is waited for in memory: parking and taking up again would cost more.
 const LINGER: Duration = Duration::from_secs(1);
 /// How long after the database did not answer it is asked again.
@@ -115,11 +115,11 @@ fn stop(run: &Run, code: String, message: String) -> Action {
     Action::Stop(Stopping { run: run.start.id.clone(), epoch: run.epoch, code, message })
 }
 
-/// All that the run has recorded, and what it was given; nothing where the store is closed.
+/// All that the run has recorded, and what it was given; nothing where it is no longer this worker's.
 async fn load(engine: &Engine, run: &Run) -> Option<(Vec<Line>, Option<String>)> {
     loop {
         match read(engine, run).await {
-            Ok(found) => return Some(found),
+            Ok(found) => return found,
             Err(Error::Stopped(_)) => return None,
             Err(error) => {
                 let id = &run.start.id;
@@ -130,7 +130,12 @@ async fn load(engine: &Engine, run: &Run) -> Option<(Vec<Line>, Option<String>)>
     }
 }
 
-async fn read(engine: &Engine, run: &Run) -> Result<(Vec<Line>, Option<String>), Error> {
+async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<String>)>, Error> {
+    // What happened to it before this worker had its name on it, nobody told the worker.
+    let current = engine.0.store.run(&run.start.id).await?;
+    if current.is_none_or(|current| current.epoch != run.epoch || current.ending().is_some()) {
+        return Ok(None);
+    }
     let mut journal: Vec<Line> = Vec::new();
     loop {
         let after = journal.last().map(|line| (line.entry.began_at, line.entry.key.clone()));
@@ -143,7 +148,7 @@ async fn read(engine: &Engine, run: &Run) -> Result<(Vec<Line>, Option<String>),
         }
     }
     let input = engine.contents(run.start.input.into_iter().collect()).await?.into_iter().flatten().next();
-    Ok((journal, input.and_then(|bytes| String::from_utf8(bytes).ok())))
+    Ok(Some((journal, input.and_then(|bytes| String::from_utf8(bytes).ok()))))
 }
 
 /// Lets the workflow run until it ends, or until every branch waits for something.

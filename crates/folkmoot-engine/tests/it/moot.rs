@@ -40,6 +40,13 @@ async fn engine(store: AnyStore) -> Engine {
 
 /// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
 pub async fn two_nodes() -> Option<[Engine; 2]> {
+    let database = empty_schema().await?;
+    let node = async || engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap())).await;
+    Some([node().await, node().await])
+}
+
+/// Where to find an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
+pub async fn empty_schema() -> Option<String> {
     static SCHEMAS: AtomicU64 = AtomicU64::new(1);
     let Ok(url) = std::env::var("FOLKMOOT_TEST_POSTGRES") else {
         eprintln!("skipped a test that needs a PostgreSQL: `cargo xtask test` starts one");
@@ -49,9 +56,7 @@ pub async fn two_nodes() -> Option<[Engine; 2]> {
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.unwrap();
-    let database = format!("{url} options='-c search_path={schema}'");
-    let node = async || engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap())).await;
-    Some([node().await, node().await])
+    Some(format!("{url} options='-c search_path={schema}'"))
 }
 
 impl Moot {

@@ -4,16 +4,16 @@ use crate::{
 };
 
 #[test]
-fn a_run_is_not_claimed_while_its_node_lives() {
+fn a_run_is_not_claimed_by_another_while_its_node_lives() {
     check(
         "
         09:00 system beats n1 for=1m               → unchanged: nothing
         09:00 bot starts r1 draft@1                → pending
         09:00 system claims node=n1                → running on n1, claim 1
         09:00:30 system claims node=n2             → refused: not_ready
-        09:00:30 system claims node=n1             → refused: not_ready
+        09:00:30 system claims node=n1             → running on n1, claim 2
         09:00:59.999999 system claims node=n2      → refused: not_ready
-        09:01 system claims node=n2                → running on n2, claim 2
+        09:01 system claims node=n2                → running on n2, claim 3
         ",
     );
 }

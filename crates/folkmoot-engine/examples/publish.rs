@@ -1,0 +1,59 @@
+//! A workflow of one's own, with a step, a question and a gate: `cargo run -p folkmoot-engine --example publish`.
+//! End it whenever you like and start it again: it goes on where it was.
+
+use std::time::Duration;
+
+use folkmoot_engine::{
+    Ask, Ctx, Engine, Failure, GateRequest, Principal, Role, RunQuery, Settings, Workflows,
+    core::{gate::Choice, gate::Verdict, question::Close, question::Closing, question::QuestionType},
+};
+
+async fn publish(ctx: Ctx, topic: String) -> Result<String, Failure> {
+    let draft = ctx.step("draft", move || write(topic.clone())).await?;
+    let ask = Ask::new(QuestionType::Blocking, "Where is it published?").options(["wall", "door"]);
+    let place: String = ctx.ask("place", ask).await?.get()?;
+    let decided = ctx.gate("publish", GateRequest::new(format!("On the {place}? {draft}"))).await?;
+    if !decided.may_proceed() {
+        return Err(Failure::new("withdrawn", decided.decision.reason));
+    }
+    let print = move || std::future::ready(Ok(format!("On the {place} it says: {draft}")));
+    ctx.step("print", print).once().await
+}
+
+async fn write(topic: String) -> Result<String, Failure> {
+    println!("(writing about {topic}: once, however often you end this program)");
+    Ok(format!("All that anybody needs to know about {topic}."))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let settings = Settings { workflows: Workflows::new().with("publish@1", publish), ..Settings::default() };
+    let engine = Engine::on_file(std::env::temp_dir().join("folkmoot-publish.db"), settings).await?;
+    let you = Principal::new("you".parse()?, Role::Reviewer);
+    let last = engine.runs(&you, RunQuery { limit: 1, ..RunQuery::default() }).await?.items.pop();
+    let mut run = match last.filter(|run| run.ending().is_none()) {
+        Some(run) => run,
+        None => engine.start_workflow(Principal::new("author".parse()?, Role::Agent), "publish@1", &"moots").await?,
+    };
+    while run.ending().is_none() {
+        let waiting = engine.waiting_at(&run).await?;
+        for question in waiting.questions {
+            let close = Close::Answer(typed(&question.options.join(" or "))?.into());
+            let closing = Closing { question: question.id, close, reason: String::new() };
+            engine.close_question(you.clone().into(), closing).await?;
+        }
+        for gate in waiting.gates {
+            let choice = if typed("publish? y or n")? == "y" { Choice::Approve } else { Choice::Reject };
+            engine.decide(you.clone().into(), Verdict::on(&gate, choice, "typed")).await?;
+        }
+        run = engine.wait_for_end(&you, &run.start.id, Duration::from_millis(100)).await?;
+    }
+    println!("{}: {}", run.status(), engine.output(&run).await?.unwrap_or_default());
+    engine.close().await;
+    Ok(())
+}
+
+fn typed(question: &str) -> Result<String, std::io::Error> {
+    println!("{question}");
+    Ok(std::io::stdin().lines().next().transpose()?.unwrap_or_default())
+}

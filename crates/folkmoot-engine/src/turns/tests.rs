@@ -1,0 +1,44 @@
+//! Who is served when.
+
+use futures_util::{FutureExt, poll};
+
+use super::Turns;
+
+#[tokio::test]
+async fn runs_are_served_in_turn_however_many_steps_each_has() {
+    let turns = Turns::new(1);
+    let (many, few) = ("many".parse().unwrap(), "few".parse().unwrap());
+    let mut taken = Some(turns.take(&many).await);
+    let mut waiting: Vec<_> = (0..100).map(|_| ("many", Box::pin(turns.take(&many)))).collect();
+    for _ in 0..2 {
+        waiting.push(("few", Box::pin(turns.take(&few))));
+    }
+    for (_, step) in &mut waiting {
+        assert!(poll!(step).is_pending());
+    }
+    let mut served = Vec::new();
+    while !waiting.is_empty() {
+        drop(taken.take());
+        let next = waiting.iter_mut().position(|(_, step)| {
+            taken = step.now_or_never();
+            taken.is_some()
+        });
+        served.push(waiting.remove(next.expect("a turn that is given up is given to somebody")).0);
+    }
+    assert_eq!(served[..6], ["many", "few", "many", "few", "many", "many"]);
+    assert_eq!(served.len(), 102);
+}
+
+#[tokio::test]
+async fn a_turn_that_nobody_takes_any_more_is_given_on() {
+    let turns = Turns::new(1);
+    let run = "run".parse().unwrap();
+    let taken = turns.take(&run).await;
+    let (mut gone, mut late) = (Box::pin(turns.take(&run)), Box::pin(turns.take(&run)));
+    assert!(poll!(&mut gone).is_pending() && poll!(&mut late).is_pending());
+    drop(gone);
+    drop(taken);
+    let taken = (&mut late).now_or_never().expect("it is the only one left");
+    drop(taken);
+    assert!(turns.take(&run).now_or_never().is_some(), "and nothing is lost");
+}

@@ -1,0 +1,147 @@
+//! Two nodes on one PostgreSQL, one of them killed in the middle of its work.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use folkmoot_core::{
+    Action, Actor, Command, Role, RunId,
+    gate::{Choice, Verdict},
+    run::{Limits, Starting, Status},
+};
+use folkmoot_engine::{Ctx, Engine, GateQuery, Settings, TokioHost, Workflows};
+use folkmoot_store::{AnyStore, Postgres, RunQuery, Store};
+use futures_util::future::join_all;
+
+use super::process::{Node, Traces};
+use crate::moot::{empty_schema, principal};
+
+const RUNS: usize = 200;
+const STEPS: u32 = 6;
+
+/// Six steps one after another, every third of which must not repeat.
+pub fn many(traces: Traces) -> Workflows {
+    let workflow = move |ctx: Ctx, (): ()| {
+        let traces = traces.clone();
+        async move {
+            for n in 0..STEPS {
+                let (traces, run) = (traces.clone(), ctx.run_id().to_string());
+                let key = format!("step-{n}");
+                let step = ctx.step(key.clone(), move || {
+                    let effect = traces.clone().leave(run.clone(), key.clone());
+                    async move {
+                        effect.await?;
+                        // So that some are in flight whenever the node is killed.
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        Ok(n)
+                    }
+                });
+                if n % 3 == 2 {
+                    step.once().await?
+                } else {
+                    step.await?
+                };
+            }
+            Ok(STEPS)
+        }
+    };
+    Workflows::new().with("many@1", workflow)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothing() {
+    let Some(database) = empty_schema().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let traces = Traces(folder.path().join("traces"));
+    let store = AnyStore::Postgres(Postgres::open(&database, None).await.unwrap());
+    let ids = start(&store).await;
+    // A node without workflows: it decides, and executes nothing.
+    let engine = Engine::start(store, Settings::default(), std::sync::Arc::new(TokioHost)).await.unwrap();
+    let mut doomed = Node::start(&database, &traces.0, "many", None);
+    let _other = Node::start(&database, &traces.0, "many", None);
+    let by_doomed = |traces: &Traces, id: u32| traces.read().values().flatten().filter(|by| **by == id).count();
+    let in_the_middle = RUNS * STEPS as usize / 4;
+    wait_for("work of the node that is to die", || by_doomed(&traces, doomed.id()) > in_the_middle).await;
+    doomed.kill();
+    let at_kill = traces.read();
+    assert!(at_kill.len() < RUNS * STEPS as usize, "it was killed when all was done");
+    let mut asked = 0;
+    let ended = tokio::time::timeout(Duration::from_secs(60), async {
+        loop {
+            asked += decide(&engine, &traces).await;
+            let query = RunQuery { status: Some(Status::Completed), limit: 1000, ..RunQuery::default() };
+            if engine.runs(&alice(), query).await.unwrap().items.len() == RUNS {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    ended.await.expect("all runs end");
+    let effects = traces.read();
+    let all: BTreeSet<_> =
+        ids.iter().flat_map(|id| (0..STEPS).map(move |n| (id.to_string(), format!("step-{n}")))).collect();
+    assert_eq!(effects.keys().cloned().collect::<BTreeSet<_>>(), all, "every effect happened");
+    let repeated: Vec<_> = effects.iter().filter(|(_, by)| by.len() > 1).collect();
+    for ((run, key), by) in &repeated {
+        assert_eq!(by.len(), 2, "{key} of {run}");
+        assert_eq!(by[0], doomed.id(), "{key} of {run} was in flight at the kill");
+        assert!(key != "step-2" && key != "step-5", "{key} of {run} must not repeat");
+    }
+    let in_flight = |key: &(String, String)| at_kill.contains_key(key);
+    assert!(repeated.iter().all(|(key, _)| in_flight(key)));
+    let told: Vec<_> = effects.values().flatten().filter(|by| **by == doomed.id()).collect();
+    eprintln!("{} effects by the killed node, {} repeated, {asked} asked about", told.len(), repeated.len());
+    assert!(engine.verify(&alice()).await.unwrap().problems.is_empty());
+}
+
+async fn start(store: &AnyStore) -> Vec<RunId> {
+    let start = |n: usize| async move {
+        let id: RunId = format!("run-{n}").parse().unwrap();
+        let starting = Starting {
+            id: id.clone(),
+            workflow: Some("many@1".parse().unwrap()),
+            title: String::new(),
+            session_id: None,
+            input: None,
+            limits: Limits::default(),
+        };
+        let by = Actor::Principal(principal("bot", Role::Agent));
+        let action = Action::StartRun(Box::new(starting));
+        let command = Command { id: format!("cmd-{n}").parse().unwrap(), by, idempotency: None, action };
+        store.execute(command).await.unwrap();
+        id
+    };
+    join_all((0..RUNS).map(start)).await
+}
+
+fn alice() -> folkmoot_core::Principal {
+    principal("alice", Role::Reviewer)
+}
+
+/// Says of every step of unknown fate whether it was done, and returns how many there were.
+async fn decide(engine: &Engine, traces: &Traces) -> usize {
+    let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
+    let gates = engine.gates(&alice(), query).await.unwrap().items;
+    for view in &gates {
+        let gate = &view.gate;
+        let key = gate.content.title.strip_prefix("Was ").unwrap().strip_suffix(" done?").unwrap();
+        let place = (gate.run_id.as_ref().unwrap().to_string(), key.to_owned());
+        let verdict = match traces.read().contains_key(&place) {
+            true => {
+                let edited = Some(key.strip_prefix("step-").unwrap().to_owned());
+                Verdict { edited, ..Verdict::on(gate, Choice::Adjust, "I looked") }
+            }
+            false => Verdict::on(gate, Choice::Approve, "I looked"),
+        };
+        engine.decide(alice().into(), verdict).await.unwrap();
+    }
+    gates.len()
+}
+
+async fn wait_for(what: &str, is: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if is() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("waited in vain for {what}");
+}
