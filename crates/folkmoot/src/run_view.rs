@@ -108,7 +108,7 @@ fn ending(run: &Run) -> Option<String> {
     let ending = run.ending.as_ref()?;
     let word = paint(style::of_run(run.status), ending.outcome);
     let told =
-        [Some(one_line(&ending.reason)), Some(ending.code.clone()).filter(|code| *code != ending.outcome.word())];
+        [Some(one_line(&ending.reason)), Some(one_line(&ending.code)).filter(|code| *code != ending.outcome.word())];
     let told: Vec<_> = told.into_iter().flatten().filter(|text| !text.is_empty()).collect();
     let why = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
     let output = ending.output.as_ref().and_then(Option::as_ref).map(|output| output.get());

@@ -4,7 +4,13 @@ use anyhow::Result;
 use folkmoot_api::core::journal::{EntryKind, Progress};
 
 use super::Which;
-use crate::{connection::Connection, context::Context, exit::Exit, journal, screen::one_line};
+use crate::{
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+    journal,
+    screen::{one_line, printable},
+};
 
 /// Ask whether a step is to be done: exit code 0 if so, 7 if it is done already
 #[derive(Debug, clap::Args)]
@@ -34,7 +40,8 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(match entry.state {
         Progress::Done => {
             if !ctx.screen.json {
-                ctx.screen.say(journal::bare(&entry))?;
+                let result = journal::bare(&entry);
+                ctx.screen.say(if ctx.screen.terminal { printable(&result) } else { result })?;
             }
             Exit::DoneBefore
         }
