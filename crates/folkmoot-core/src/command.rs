@@ -261,7 +261,7 @@ impl Command {
             Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), ..none },
             Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
             Action::StartRun(starting) => Needs { run: Some(&starting.id), ..none },
-            Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), open: true, ..none },
+            Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), ..none },
             Action::Record(recording) => Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), ..none },
             Action::Park(parking) => {
                 let held = (!parking.held.is_empty()).then_some((parking.held.as_slice(), &parking.session_id));

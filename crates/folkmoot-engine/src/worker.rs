@@ -226,10 +226,18 @@ impl Engine {
         for (child, _) in children {
             let (engine, run) = (self.clone(), child.clone());
             self.spawn(async move {
-                let reason = "the run that started it is over".to_owned();
                 // Where it cannot be written it is ended by whoever takes the child next.
-                let _ = engine.0.store.execute(engine.own(Action::CancelRun { run, reason })).await;
+                let _ = engine.end_child(run).await;
             });
+        }
+    }
+
+    /// Ends a run because the one that started it is over.
+    async fn end_child(&self, run: RunId) -> Result<(), Error> {
+        let reason = "the run that started it is over".to_owned();
+        match self.0.store.execute(self.own(Action::CancelRun { run, reason })).await {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }
@@ -325,8 +333,11 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
             });
             Ok(true)
         }
-        // It has ended with the run that started it.
-        Ok(_) => Ok(true),
+        // The run that started it is over.
+        Ok(_) => {
+            engine.end_child(id).await?;
+            Ok(true)
+        }
         // Another node was faster.
         Err(Error::Refused(_)) => Ok(false),
         Err(error) => {

@@ -1,6 +1,7 @@
 -- Runs with a life of their own, their journals, and the nodes that work on them.
 -- `wakes` is no part of a run's fold: whatever changes for a run counts it up in its own transaction. `node`,
--- `parked_wakes` and `held` repeat what `state` says, for the indexes.
+-- `parked_wakes` and `held` repeat what `state` says, for the indexes: a worker can take a run that has had more
+-- wake-ups than when it was parked, and a new one, which counts as parked at -1.
 
 ALTER TABLE runs ADD COLUMN title TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN workflow TEXT;
@@ -20,10 +21,10 @@ ALTER TABLE runs ADD COLUMN active_micros INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN moved_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN seq INTEGER NOT NULL DEFAULT 1;
 UPDATE runs SET moved_at = started_at;
-CREATE INDEX runs_new ON runs (moved_at, id) WHERE status = 'pending';
-CREATE INDEX runs_woken ON runs (moved_at, id) WHERE wakes > parked_wakes;
+CREATE INDEX runs_ready ON runs (moved_at, id) WHERE wakes > parked_wakes;
 CREATE INDEX runs_claimed ON runs (node, id) WHERE node IS NOT NULL;
-CREATE INDEX runs_held ON runs (session_id, held) WHERE held IS NOT NULL;
+CREATE INDEX runs_held ON runs (held) WHERE held IS NOT NULL;
+CREATE INDEX runs_held_by_session ON runs (session_id) WHERE held IS NOT NULL;
 CREATE INDEX runs_by_age ON runs (started_at, id);
 CREATE INDEX runs_by_status ON runs (status, started_at, id);
 CREATE INDEX runs_by_initiator ON runs (initiator, started_at, id);

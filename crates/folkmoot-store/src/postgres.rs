@@ -335,9 +335,12 @@ impl Store for Postgres {
             }
         }
         for row in &journal {
-            let found = place(&histories, &format!("run:{}", row.text(0)?)).map(|n| &mut histories[n].row);
-            if let Some(Some(Ok(Record::Run(_, entries)))) = found {
-                entries.push(rows::read_entry(row)?);
+            let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
+            if let Some(Ok(Record::Run(_, entries))) = &mut histories[n].row {
+                match rows::read_entry(row) {
+                    Ok(entry) => entries.push(entry),
+                    Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
+                }
             }
         }
         Ok(histories)

@@ -269,37 +269,34 @@ impl JournalQuery {
 /// Runs that a worker can take: new ones, and those for which something has changed, those first that have waited
 /// longest. `workflows` says how many names there are as arguments from `?2` on.
 pub(crate) fn ready(workflows: usize) -> String {
-    let names: Vec<_> = (2..workflows + 2).map(|n| format!("?{n}")).collect();
-    let names = names.join(", ");
-    format!(
-        "SELECT id FROM (
-           SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE status = 'pending' AND workflow IN ({names})
-             ORDER BY moved_at, id LIMIT ?1) AS new
-           UNION ALL
-           SELECT id, moved_at FROM (SELECT id, moved_at FROM runs WHERE wakes > parked_wakes AND workflow IN ({names})
-             ORDER BY moved_at, id LIMIT ?1) AS woken
-         ) AS ready ORDER BY moved_at, id LIMIT ?1"
-    )
+    let names = places(2, workflows);
+    format!("SELECT id FROM runs WHERE wakes > parked_wakes AND workflow IN ({names}) ORDER BY moved_at, id LIMIT ?1")
 }
 
 /// Runs whose node has died by `?2`, at most `?1`.
 pub(crate) fn orphans(workflows: usize) -> String {
-    let names: Vec<_> = (3..workflows + 3).map(|n| format!("?{n}")).collect();
+    let names = places(3, workflows);
     format!(
-        "SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({})
+        "SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({names})
          AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = runs.node AND alive_until > ?2)
-         ORDER BY node, id LIMIT ?1",
-        names.join(", ")
+         ORDER BY node, id LIMIT ?1"
     )
 }
 
+/// The places of so many arguments from `first` on; of none, something that nothing is in.
+fn places(first: usize, count: usize) -> String {
+    let places: Vec<_> = (first..first + count).map(|n| format!("?{n}")).collect();
+    if places.is_empty() { "NULL".to_owned() } else { places.join(", ") }
+}
+
 /// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and to its questions,
-/// after `?3`.
+/// after `?3`. By stream and not by position, which PostgreSQL would otherwise do: then it reads the whole log.
 pub(crate) fn of_run() -> String {
     format!(
-        "SELECT {} FROM events WHERE position > ?3 AND (stream = ?1
-         OR stream IN (SELECT id FROM gates WHERE run_id = ?2)
-         OR stream IN (SELECT id FROM questions WHERE run_id = ?2)) ORDER BY position LIMIT ?4",
+        "SELECT {} FROM events WHERE stream IN (SELECT CAST(?1 AS TEXT)
+           UNION ALL SELECT id FROM gates WHERE run_id = ?2
+           UNION ALL SELECT id FROM questions WHERE run_id = ?2)
+         AND position + 0 > ?3 ORDER BY position + 0 LIMIT ?4",
         rows::EVENTS.names()
     )
 }
@@ -387,11 +384,18 @@ fn cut<T>(mut items: Vec<T>, limit: u32, cursor: impl Fn(&T) -> Cursor) -> Page<
     Page { items, next }
 }
 
-/// Where the runs go on in a walk through all streams that has come to `after`. Their streams come after all others, so
-/// that the index by id serves.
+/// Where the runs go on in a walk through all streams that has come to `after`, so that the index by id serves. Their
+/// streams come together, but need not be the last: other ids can begin with any letter.
 pub(crate) fn runs_after(after: &str) -> &str {
-    after.strip_prefix("run:").unwrap_or_default()
+    match after.strip_prefix("run:") {
+        Some(id) => id,
+        None if after < "run:" => "",
+        None => AFTER_ALL_IDS,
+    }
 }
+
+/// Sorts after every id, which are plain letters.
+const AFTER_ALL_IDS: &str = "\u{10ffff}";
 
 /// The next streams by id, of those that have a row and of those that only the log knows; the runs from `?3` on.
 pub(crate) const STREAMS: &str = "SELECT id FROM (

@@ -569,7 +569,7 @@ pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
         text(run.status().word()),
         json(&run.state),
         maybe(node_of(run)),
-        Value::MaybeInt(parked(run).map(|parked| int(parked.wakes))),
+        Value::MaybeInt(parked_wakes(run)),
         maybe(parked(run).and_then(held)),
         Value::Int(int(run.epoch)),
         Value::Int(run.steps.into()),
@@ -594,7 +594,15 @@ fn parked(run: &Run) -> Option<&run::Parked> {
     }
 }
 
-/// The agent that waits for clearance, where there is one; `*` where there are several.
+/// How many wake-ups a run has had that waits for one more; a new one waits for none.
+fn parked_wakes(run: &Run) -> Option<i64> {
+    match &run.state {
+        run::State::Pending => Some(-1),
+        _ => parked(run).map(|parked| int(parked.wakes)),
+    }
+}
+
+/// The agent that waits for clearance, where there is one; `*` where there are several, which the state names.
 fn held(parked: &run::Parked) -> Option<&str> {
     match parked.held.as_slice() {
         [] => None,
@@ -629,7 +637,7 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
     // Four columns repeat what others say, for the indexes. A row in which they differ was not written by us.
     let agrees = row.text(11)? == run.status().word()
         && row.maybe_text(13)?.as_deref() == node_of(&run)
-        && row.maybe_int(14)? == parked(&run).map(|parked| int(parked.wakes))
+        && row.maybe_int(14)? == parked_wakes(&run)
         && row.maybe_text(15)?.as_deref() == parked(&run).and_then(held);
     if !agrees {
         return Err(Error::Unreadable(format!("run {}: status, node or wait contradicts its state", run.start.id)));
@@ -947,7 +955,7 @@ fn json(value: &impl Serialize) -> Value<'static> {
     Value::Text(json_text(value).into())
 }
 
-fn json_text(value: &impl Serialize) -> String {
+pub(crate) fn json_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("structs of texts and integers are JSON")
 }
 

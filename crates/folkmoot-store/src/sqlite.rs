@@ -5,6 +5,8 @@
 
 mod checkpoint;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{
@@ -483,7 +485,12 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
             }
             if let (Some(Ok(Record::Run(_, journal))), Some(run)) = (&mut row, run) {
                 let sql = format!("SELECT {} FROM journal WHERE run_id = ?1 ORDER BY key", rows::JOURNAL.names());
-                *journal = all(&snapshot, &sql, &[Value::Text(run.into())], rows::read_entry)?;
+                let read = |row: &dyn Columns| Ok(rows::read_entry(row).map_err(|error| error.to_string()));
+                let lines = all(&snapshot, &sql, &[Value::Text(run.into())], read)?;
+                match lines.into_iter().collect() {
+                    Ok(lines) => *journal = lines,
+                    Err(unreadable) => row = Some(Err(unreadable)),
+                }
             }
             Ok(History { stream, row, events })
         })

@@ -33,9 +33,8 @@ impl Case<'_> {
         let run = found(loaded.run.take(), &claiming.run)?;
         let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
         if loaded.parent_over {
-            // What a run starts ends with it, wherever it was when that happened.
-            let event = run::cancel(&run, "the run that started it is over", self.command.by.name(), self.now)?;
-            return Ok(self.ends(run, &event, loaded));
+            // What a run starts ends with it, wherever it was when that happened: it is not claimed, but cancelled.
+            return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
         }
         let timers = match &run.state {
             State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(&run))],

@@ -13,13 +13,14 @@ use std::{
 };
 
 use folkmoot_core::{
-    Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Judgement, Loaded,
-    Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject, TimerChange, Timestamp,
-    TokenId, Wake, chain,
+    Action, Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Judgement,
+    Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject, TimerChange,
+    Timestamp, TokenId, Wake, chain,
     clearance::{Others, Target},
-    journal::{Entry, Key},
+    journal::{Entry, Key, Write},
     judge,
-    run::State,
+    question::Asking,
+    run::{Starting, State},
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
@@ -85,8 +86,10 @@ struct Work {
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     runs: HashMap<RunId, Run>,
-    /// What was read with each run, as it is by now.
+    /// What was read with each run, as it is by now, except for its node.
     asides: HashMap<RunId, RunAside>,
+    /// Until when each node lives that holds or claims one of the runs.
+    alive_until: HashMap<Name, Timestamp>,
     entries: HashMap<(RunId, Key), Entry>,
     principals: HashMap<Name, Principal>,
     tokens: HashMap<TokenId, Token>,
@@ -106,7 +109,10 @@ struct Work {
     revoked: Vec<Token>,
     timers: BTreeMap<Subject, TimerChange>,
     outbox: Vec<(Delivery, u64)>,
-    wakes: Vec<Wake>,
+    /// Each wake-up of a run that was read or made here, and of one that is named.
+    woken: Vec<RunId>,
+    /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
+    woken_others: WokenOthers,
     new_keys: Vec<Vec<Value<'static>>>,
 }
 
@@ -160,6 +166,7 @@ impl Work {
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
         let aside = needs.run.and_then(|id| self.asides.get(id)).copied().unwrap_or_default();
         let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
+        let node = run.as_ref().and_then(|run| node_of(&run.state));
         let (open_gates, open_questions) = match &run {
             Some(run) if needs.open => self.open_of(&run.start.id),
             Some(_) | None => (Vec::new(), Vec::new()),
@@ -169,7 +176,7 @@ impl Work {
             |session: &SessionId, agent: &Name| self.others(|_| true, Some(agent), Some(session)) == Others::default();
         Loaded {
             wakes: aside.wakes,
-            alive_until: aside.alive_until,
+            alive_until: node.and_then(|node| self.alive_until.get(node)).copied(),
             parent_over: aside.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
             open_gates,
             open_questions,
@@ -248,11 +255,6 @@ impl Work {
                     if run.seq == 1 {
                         self.new_sessions.push((run.start.session_id.clone(), now));
                     }
-                    if let State::Running { node, .. } = &run.state {
-                        let alive_until = self.nodes.get(node).copied();
-                        let aside = self.asides.entry(run.start.id.clone()).or_default();
-                        aside.alive_until = alive_until.or(aside.alive_until);
-                    }
                     self.new_runs.insert(run.start.id.clone());
                     self.runs.insert(run.start.id.clone(), *run);
                 }
@@ -264,9 +266,11 @@ impl Work {
                 // Nobody is alone on a database that others can reach.
                 Row::Node { node, until, alone: _ } => {
                     self.gone_nodes.retain(|gone| *gone != node);
+                    self.alive_until.insert(node.clone(), until);
                     self.nodes.insert(node, until);
                 }
                 Row::NodeGone(node) => {
+                    self.alive_until.remove(&node);
                     self.nodes.remove(&node);
                     self.gone_nodes.push(node);
                 }
@@ -292,17 +296,32 @@ impl Work {
             let position = rows::told(&delivery, &self.events[before..]);
             self.outbox.push((delivery, position));
         }
-        for wake in &commit.wakes {
-            let woken = |run: &&Run| match wake {
-                Wake::Run(id) => run.start.id == *id,
-                Wake::Children(id) => run.start.parent.as_ref() == Some(id),
-                Wake::Held(target) => waits_for(run, target),
-            };
-            for run in self.runs.values().filter(woken) {
-                self.asides.entry(run.start.id.clone()).or_default().wakes += 1;
-            }
+        for wake in commit.wakes {
+            self.wake(wake);
         }
-        self.wakes.extend(commit.wakes);
+    }
+
+    /// Counts a wake-up. Of the runs that were read here it is known by now who waits for what, which the database is told
+    /// only at the end; of all others the database knows it.
+    fn wake(&mut self, wake: Wake) {
+        let woken = |run: &&Run| match &wake {
+            Wake::Run(id) => run.start.id == *id,
+            Wake::Children(id) => run.start.parent.as_ref() == Some(id),
+            Wake::Held(target) => waits_for(run, target),
+        };
+        let known: Vec<RunId> = self.runs.values().filter(woken).map(|run| run.start.id.clone()).collect();
+        for run in &known {
+            self.asides.entry(run.clone()).or_default().wakes += 1;
+        }
+        match wake {
+            Wake::Run(id) if known.is_empty() => self.woken.push(id),
+            Wake::Run(_) => {}
+            Wake::Children(id) => self.woken_others.parents.push(id.to_string()),
+            Wake::Held(Target::Agent(agent)) => self.woken_others.agents.push(agent.to_string()),
+            Wake::Held(Target::Session(session)) => self.woken_others.sessions.push(session.to_string()),
+            Wake::Held(Target::System) => self.woken_others.everyone += 1,
+        }
+        self.woken.extend(known);
     }
 
     fn put_gate(&mut self, gate: Gate) {
@@ -322,7 +341,7 @@ impl Work {
 
     fn is_untouched(&self) -> bool {
         // Whatever is written has an event, except timers that only wake or are no longer needed, and signs of life.
-        let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.wakes.is_empty();
+        let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
     }
@@ -332,7 +351,10 @@ impl Work {
         let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
         let cleared: Vec<Cow<'_, str>> = cleared.iter().map(|change| change.subject().key()).collect();
         let set = set.iter().filter_map(|change| change.timer()).map(rows::timer).collect();
-        let Wakes { runs: wakes, parents, agents, sessions, system } = Wakes::of(&self.wakes);
+        let woken: Vec<&str> = self.woken.iter().map(RunId::as_str).collect();
+        let known: Vec<&str> = self.runs.keys().map(RunId::as_str).collect();
+        let WokenOthers { parents, agents, sessions, everyone } = &self.woken_others;
+        let written: Vec<String> = agents.iter().map(rows::json_text).collect();
         let gone_nodes: Vec<&str> = self.gone_nodes.iter().map(Name::as_str).collect();
         let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
         let revoked_at: Vec<Option<i64>> =
@@ -380,14 +402,14 @@ impl Work {
         if !cleared.is_empty() {
             updates.push((&sql.clear_timers, vec![&cleared]));
         }
-        if !wakes.is_empty() {
-            updates.push((&sql.wake, vec![&wakes]));
+        if !woken.is_empty() {
+            updates.push((&sql.wake, vec![&woken]));
         }
         if !parents.is_empty() {
-            updates.push((&sql.wake_children, vec![&parents]));
+            updates.push((&sql.wake_children, vec![parents, &known]));
         }
-        if system || !agents.is_empty() || !sessions.is_empty() {
-            updates.push((&sql.wake_held, vec![&agents, &sessions, &system]));
+        if *everyone > 0 || !agents.is_empty() || !sessions.is_empty() {
+            updates.push((&sql.wake_held, vec![agents, sessions, everyone, &known, &written]));
         }
         if !gone_nodes.is_empty() {
             updates.push((&sql.forget_nodes, vec![&gone_nodes]));
@@ -423,29 +445,75 @@ fn waits_for(run: &Run, target: &Target) -> bool {
         }
 }
 
-/// Whom a batch wakes, as its statements are told.
+/// Whom a batch wakes without having read them, as its statements are told.
 #[derive(Default)]
-struct Wakes<'a> {
-    runs: Vec<&'a str>,
-    parents: Vec<&'a str>,
-    agents: Vec<&'a str>,
-    sessions: Vec<&'a str>,
-    system: bool,
+struct WokenOthers {
+    /// Those that these runs started.
+    parents: Vec<String>,
+    /// Those that wait for these agents' clearance.
+    agents: Vec<String>,
+    /// Those that wait for clearance in these sessions.
+    sessions: Vec<String>,
+    /// How often all that wait for clearance are woken.
+    everyone: i64,
 }
 
-impl<'a> Wakes<'a> {
-    fn of(wakes: &'a [Wake]) -> Self {
-        let mut all = Wakes::default();
-        for wake in wakes {
-            match wake {
-                Wake::Run(run) => all.runs.push(run.as_str()),
-                Wake::Children(run) => all.parents.push(run.as_str()),
-                Wake::Held(Target::Agent(agent)) => all.agents.push(agent.as_str()),
-                Wake::Held(Target::Session(session)) => all.sessions.push(session.as_str()),
-                Wake::Held(Target::System) => all.system = true,
+fn node_of(state: &State) -> Option<&Name> {
+    match state {
+        State::Running { node, .. } => Some(node),
+        State::Pending | State::Outside | State::Parked(_) | State::Stopped { .. } | State::Ended(_) => None,
+    }
+}
+
+/// Whom commands hold, or ask about, who are not in any row that is read: what holds them too must be known where another
+/// command of the same batch lets go of them.
+#[derive(Default)]
+struct Touched<'a> {
+    agents: Vec<&'a str>,
+    sessions: Vec<&'a str>,
+    /// In the sessions of these runs too.
+    runs: Vec<&'a str>,
+    /// Somebody asks about them in any case.
+    parks: bool,
+}
+
+impl<'a> Touched<'a> {
+    fn by(&mut self, command: &'a Command, name: &'a Name) {
+        match &command.action {
+            Action::Park(parking) if !parking.held.is_empty() => {
+                self.parks = true;
+                self.agents.extend(parking.held.iter().map(Name::as_str));
+                self.sessions.push(parking.session_id.as_str());
             }
+            Action::Ask { asking, .. } => self.asks(asking, asking.run_id.as_ref(), name),
+            Action::Record(recording) => match &recording.write {
+                Write::Ask { asking, .. } => self.asks(asking, Some(&recording.run), name),
+                // What it starts is in its own session, unless that is said.
+                Write::Start(starting) => self.starts(starting, Some(&recording.run)),
+                _ => {}
+            },
+            Action::StartRun(starting) => self.starts(starting, None),
+            Action::Raise(raising) => {
+                self.agents.extend(raising.agent_id.as_ref().map(Name::as_str));
+                self.sessions.extend(raising.session_id.as_ref().map(SessionId::as_str));
+            }
+            _ => {}
         }
-        all
+    }
+
+    /// The agent is the one that is named; else the run, or whoever asks.
+    fn asks(&mut self, asking: &'a Asking, run: Option<&'a RunId>, by: &'a Name) {
+        match &asking.agent_id {
+            Some(agent) => self.agents.push(agent.as_str()),
+            None => self.agents.extend(run.map(RunId::as_str).into_iter().chain([by.as_str()])),
+        }
+        self.sessions.extend(asking.session_id.as_ref().map(SessionId::as_str));
+        self.runs.extend(run.map(RunId::as_str));
+    }
+
+    fn starts(&mut self, starting: &'a Starting, parent: Option<&'a RunId>) {
+        self.sessions.push(starting.session_id.as_ref().map_or(starting.id.as_str(), SessionId::as_str));
+        self.runs.extend(parent.map(RunId::as_str));
     }
 }
 
@@ -458,7 +526,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
-    let (mut parked_agents, mut parked_sessions) = (Vec::new(), Vec::new());
+    let mut touched = Touched::default();
+    let mut claiming = BTreeSet::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
         let needs = command.needs();
@@ -472,9 +541,9 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             entry_runs.push(run.as_str());
             entry_keys.push(key.as_str());
         }
-        if let Some((agents, session)) = needs.held {
-            parked_agents.extend(agents.iter().map(Name::as_str));
-            parked_sessions.extend(agents.iter().map(|_| session.as_str()));
+        touched.by(command, name);
+        if let Action::Claim(claim) = &command.action {
+            claiming.insert(claim.node.as_str());
         }
         principals.extend(needs.principal.map(Name::as_str));
         tokens.extend(needs.token.map(TokenId::as_str));
@@ -495,11 +564,14 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
-    let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || !parked_agents.is_empty();
+    let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
+    let Touched { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
     let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 15] = [
+    let claiming: Vec<&str> = claiming.into_iter().collect();
+
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 16] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -507,8 +579,13 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
         (!questions.is_empty(), &sql.load_questions, vec![&questions]),
         (!halts.is_empty(), &sql.load_halts, vec![&halts]),
-        (any_held, &sql.load_held, vec![&questions, &halts, &enough, &ending, &parked_agents, &parked_sessions]),
+        (
+            any_held,
+            &sql.load_held,
+            vec![&questions, &halts, &enough, &ending, &touched_agents, &touched_sessions, &touched_runs],
+        ),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
+        (!claiming.is_empty(), &sql.load_nodes, vec![&claiming]),
         (!ending.is_empty(), &sql.load_open_gates, vec![&ending]),
         (!ending.is_empty(), &sql.load_open_questions, vec![&ending]),
         (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
@@ -532,13 +609,14 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         halts,
         held,
         runs,
+        nodes,
         open_gates,
         open_questions,
         entries,
         principals,
         tokens,
         keys,
-    ] = <[_; 15]>::try_from(found).expect("fifteen were asked");
+    ] = <[_; 16]>::try_from(found).expect("sixteen were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -573,8 +651,12 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     }
     for row in &runs {
         let (run, aside) = rows::read_run_aside(row)?;
+        work.alive_until.extend(node_of(&run.state).cloned().zip(aside.alive_until));
         work.asides.insert(run.start.id.clone(), aside);
         work.runs.insert(run.start.id.clone(), run);
+    }
+    for row in &nodes {
+        work.alive_until.insert(rows::parse(&row.text(0)?)?, Timestamp::from_micros(row.int(1)?));
     }
     for row in &entries {
         let entry = rows::read_entry(row)?;
@@ -657,6 +739,7 @@ pub(super) struct Statements {
     load_halts: Statement,
     load_held: Statement,
     load_runs: Statement,
+    load_nodes: Statement,
     load_open_gates: Statement,
     load_open_questions: Statement,
     load_entries: Statement,
@@ -701,6 +784,7 @@ impl Statements {
             load_halts: prepare(&by_id(&rows::HALTS, "id")).await?,
             load_held: prepare(LOAD_HELD).await?,
             load_runs: prepare(&format!("{} WHERE id = ANY(?1)", rows::select_runs())).await?,
+            load_nodes: prepare(&by_id(&rows::NODES, "node")).await?,
             load_open_gates: prepare(&format!(
                 "SELECT {gates} FROM gates WHERE run_id = ANY(?1) AND status = 'pending'"
             ))
@@ -730,12 +814,8 @@ impl Statements {
                  WHERE runs.id = woken.id",
             )
             .await?,
-            wake_children: prepare("UPDATE runs SET wakes = wakes + 1 WHERE parent = ANY(?1)").await?,
-            wake_held: prepare(
-                "UPDATE runs SET wakes = wakes + 1 WHERE held IS NOT NULL
-                 AND (?3::bool OR session_id = ANY(?2) OR held = ANY(?1) OR (held = '*' AND cardinality(?1) > 0))",
-            )
-            .await?,
+            wake_children: prepare("UPDATE runs SET wakes = wakes + 1 WHERE parent = ANY(?1) AND id <> ALL(?2)").await?,
+            wake_held: prepare(WAKE_HELD).await?,
             forget_nodes: prepare("DELETE FROM nodes WHERE node = ANY(?1)").await?,
             revoke: prepare(
                 "UPDATE tokens SET revoked_at = gone.at FROM unnest(?1::text[], ?2::bigint[]) AS gone (id, at)
@@ -750,13 +830,15 @@ impl Statements {
 /// More open questions than any run has at once.
 const OPEN_OF_A_RUN: usize = 10_000;
 
-/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, and the
-/// agents `?5` in the sessions `?6`; and everyone; at most `?3` of each.
+/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, the
+/// agents `?5`, the sessions `?6` and those of the runs `?7`; and everyone; at most `?3` of each.
 const LOAD_HELD: &str = "WITH touched AS (
     SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
     UNION SELECT agent_id, session_id FROM questions
       WHERE run_id = ANY(?4::text[]) AND (status = 'pending' OR holds IS NOT NULL)
-    UNION SELECT * FROM unnest(?5::text[], ?6::text[])
+    UNION SELECT agent_id, NULL FROM unnest(?5::text[]) AS agent_id
+    UNION SELECT NULL, session_id FROM unnest(?6::text[]) AS session_id
+    UNION SELECT NULL, session_id FROM runs WHERE id = ANY(?7::text[])
     UNION SELECT agent_id, session_id FROM halts WHERE id = ANY(?2::text[]))
   SELECT touched_agent.agent_id, NULL::text, held.id
   FROM (SELECT DISTINCT agent_id FROM touched WHERE agent_id IS NOT NULL) AS touched_agent CROSS JOIN LATERAL (
@@ -773,6 +855,15 @@ const LOAD_HELD: &str = "WITH touched AS (
   SELECT NULL::text, NULL::text, held.id FROM (
     (SELECT id FROM questions WHERE holds = 'all' LIMIT ?3)
     UNION ALL (SELECT id FROM halts WHERE scope = 'all' AND lifted_at IS NULL LIMIT ?3)) AS held";
+
+/// Wakes whoever waits for the clearance of the agents `?1`, as a state writes them `?5`, in the sessions `?2`, or at all,
+/// `?3` times; except the runs `?4`, of which the batch knows more.
+const WAKE_HELD: &str = "UPDATE runs SET wakes = wakes + ?3::bigint
+    + (SELECT count(*) FROM unnest(?2::text[]) AS session WHERE session = runs.session_id)
+    + (SELECT count(*) FROM unnest(?1::text[], ?5::text[]) AS released (agent, written)
+       WHERE runs.held = agent OR (runs.held = '*' AND strpos(runs.state, written) > 0))
+  WHERE held IS NOT NULL AND id <> ALL(?4::text[])
+  AND (?3::bigint > 0 OR session_id = ANY(?2) OR held = ANY(?1) OR (held = '*' AND cardinality(?1) > 0))";
 
 fn insert_many(table: &Table) -> String {
     let array = |(n, (_, kind)): (usize, &(&str, Type))| match kind {

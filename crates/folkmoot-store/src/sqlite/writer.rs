@@ -51,6 +51,18 @@ const HELD_ALL: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' AND lifted_at IS NULL AND id <> ?1 AND ?2 IS NULL)",
 ];
 
+/// Something has changed for the run `?1`.
+pub(super) const WAKE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE id = ?1";
+/// For those that the run `?1` started.
+pub(super) const WAKE_CHILDREN: &str = "UPDATE runs SET wakes = wakes + 1 WHERE parent = ?1";
+/// For those that wait for the clearance of the agent `?1`, which their state writes as `?2`.
+pub(super) const WAKE_AGENT: &str = "UPDATE runs SET wakes = wakes + 1
+    WHERE held IN (?1, '*') AND (held = ?1 OR instr(state, ?2) > 0)";
+/// For those that wait for clearance in the session `?1`.
+pub(super) const WAKE_SESSION: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held IS NOT NULL AND session_id = ?1";
+/// For all that wait for clearance: whatever they wait for comes after `?1`, which is nothing.
+pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held > ?1";
+
 /// What the writer is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
@@ -301,18 +313,19 @@ impl Writer {
             self.insert(&rows::OUTBOX, &rows::delivery(delivery, position))?;
         }
         for wake in &commit.wakes {
-            let (which, argument) = match wake {
-                Wake::Run(run) => ("id = ?1", Value::Text(run.as_str().into())),
-                Wake::Children(run) => ("parent = ?1", Value::Text(run.as_str().into())),
+            let (sql, argument) = match wake {
+                Wake::Run(run) => (WAKE, run.as_str()),
+                Wake::Children(run) => (WAKE_CHILDREN, run.as_str()),
                 Wake::Held(Target::Agent(agent)) => {
-                    ("held IS NOT NULL AND held IN (?1, '*')", Value::Text(agent.as_str().into()))
+                    let written = rows::json_text(agent);
+                    let arguments = [Value::Text(agent.as_str().into()), Value::Text(written.into())];
+                    self.execute(WAKE_AGENT, &arguments)?;
+                    continue;
                 }
-                Wake::Held(Target::Session(id)) => {
-                    ("held IS NOT NULL AND session_id = ?1", Value::Text(id.as_str().into()))
-                }
-                Wake::Held(Target::System) => ("held IS NOT NULL AND ?1 IS NULL", Value::MaybeText(None)),
+                Wake::Held(Target::Session(id)) => (WAKE_SESSION, id.as_str()),
+                Wake::Held(Target::System) => (WAKE_EVERYONE, ""),
             };
-            self.execute(&format!("UPDATE runs SET wakes = wakes + 1 WHERE {which}"), &[argument])?;
+            self.execute(sql, &[Value::Text(argument.into())])?;
         }
         if let Some(record) = rows::idempotency(command, &commit.outcome, now).filter(|_| done) {
             self.insert(&rows::IDEMPOTENCY, &record)?;

@@ -4,10 +4,13 @@ mod amend;
 mod artifacts;
 mod audit;
 mod cancel;
+mod claims;
 mod decide;
 mod dedupe;
+mod ends;
 mod expire;
 mod extend;
+mod histories;
 mod idempotency;
 mod list;
 mod log;
@@ -15,15 +18,27 @@ mod open;
 mod outbox;
 mod questions;
 mod reopen;
+mod runs;
 mod timers;
 mod tokens;
+mod turns;
+mod wakes;
 
-/// Stamps every promise for both databases. In brackets is what it is given: the store, the world around it, or the
-/// world to keep, because it closes the store.
+/// Stamps every promise for both databases, and those that need no way in behind the store's back for a database in
+/// memory too. In brackets is what it is given: the store, the world around it, or the world to keep, because it closes
+/// the store.
 macro_rules! conformance {
-    ($($module:ident { $($promise:ident($given:ident),)+ })+) => {
-        conformance! { @backend sqlite InSqlite $($module { $($promise($given),)+ })+ }
-        conformance! { @backend postgres InPostgres $($module { $($promise($given),)+ })+ }
+    (
+        also_in_memory { $($memory:ident { $($kept:ident($keeper:ident),)+ })+ }
+        $($module:ident { $($promise:ident($given:ident),)+ })+
+    ) => {
+        conformance! {
+            @backend sqlite InSqlite $($memory { $($kept($keeper),)+ })+ $($module { $($promise($given),)+ })+
+        }
+        conformance! {
+            @backend postgres InPostgres $($memory { $($kept($keeper),)+ })+ $($module { $($promise($given),)+ })+
+        }
+        conformance! { @backend memory InMemory $($memory { $($kept($keeper),)+ })+ }
     };
     (@backend $backend:ident $place:ident $($module:ident { $($promise:ident($given:ident),)+ })+) => {
         mod $backend {
@@ -39,6 +54,54 @@ macro_rules! conformance {
 }
 
 conformance! {
+    also_in_memory {
+        runs {
+            the_whole_life_of_a_run_reads_back(world),
+            a_run_of_somebody_elses_agent_is_written_by_its_owner(store),
+            each_filter_narrows_the_list_of_runs(world),
+            paging_visits_every_run_once_while_runs_are_added(world),
+            a_journal_reads_back_in_pages(world),
+            the_events_of_a_run_are_its_own_its_gates_and_its_questions(store),
+            what_is_refused_writes_nothing(store),
+            a_run_is_there_after_a_restart(owned),
+        }
+        wakes {
+            new_and_woken_runs_are_ready_those_first_that_waited_longest(world),
+            a_decision_wakes_its_run(store),
+            a_decision_in_the_batch_of_the_opening_wakes(store),
+            an_answer_wakes_its_run(store),
+            the_end_of_its_sleep_wakes_a_run(world),
+            a_lifted_halt_wakes_those_whom_it_held_and_nobody_else(store),
+            an_answered_question_wakes_whom_it_held(store),
+            nobody_is_parked_for_a_hold_that_goes_in_the_same_batch(store),
+            a_claim_is_told_exactly_the_wake_ups_that_there_were(store),
+            the_end_of_a_child_wakes_its_parent(store),
+            the_end_of_its_parent_wakes_a_child_to_its_own(store),
+            a_child_that_is_started_with_its_parents_last_word_is_over(store),
+        }
+        claims {
+            an_orphan_is_a_run_whose_node_is_dead(world),
+            a_node_that_is_alone_ends_all_others(store),
+            a_nodes_life_counts_within_a_batch_too(world),
+            of_many_claims_at_once_one_wins(store),
+            who_lost_a_run_writes_nothing_for_it(store),
+            the_same_record_twice_is_one_event(store),
+            a_run_can_live_and_end_within_a_batch(store),
+        }
+        ends {
+            the_end_of_a_run_closes_what_is_open_of_it_and_nothing_else(world),
+            what_was_late_when_its_run_ended_is_settled_by_the_clock(world),
+            what_several_questions_of_a_run_held_is_resumed_once(store),
+            what_something_else_holds_is_not_resumed(store),
+            a_denial_that_nobody_can_fetch_any_more_holds_nobody(store),
+        }
+        histories {
+            walking_through_all_histories_visits_each_once(store),
+        }
+        turns {
+            what_is_sent_at_once_comes_to_what_it_would_in_turn(world),
+        }
+    }
     questions {
         an_asked_question_reads_back_with_its_text(store),
         the_first_answer_stands_and_the_second_is_told_who_was_first(store),
@@ -161,6 +224,7 @@ conformance! {
         a_newer_schema_is_refused(owned),
         a_changed_migration_is_refused(owned),
         what_was_taken_before_closing_is_answered(owned),
+        a_database_from_before_workflows_is_migrated(owned),
     }
     audit {
         a_changed_payload_is_found(world),
@@ -172,5 +236,8 @@ conformance! {
         a_deleted_gate_is_found(world),
         an_invented_gate_is_found(world),
         an_unreadable_gate_fails_alone(world),
+        a_changed_run_or_journal_is_found(world),
+        a_removed_or_invented_line_of_a_journal_is_found(world),
+        a_removed_run_is_found(world),
     }
 }

@@ -141,6 +141,36 @@ async fn the_same_question_on_two_nodes_is_asked_once() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_claim_wins_over_all_nodes() {
+    let Some(nodes) = two_nodes().await else { return };
+    for n in 0..32 {
+        nodes.each(n).execute(beat(&format!("n{n}"), minutes(1))).await.unwrap();
+    }
+    for round in 0..10 {
+        let run = format!("run-{round}");
+        run_of(nodes.a.execute(start(starting(&run))).await);
+        let claims = (0..32).map(|n| {
+            let (node, claim) = (nodes.each(n), claim(&run, &format!("n{n}")));
+            tokio::spawn(async move { node.execute(claim).await })
+        });
+        let answers: Vec<_> = join_all(claims).await.into_iter().map(Result::unwrap).collect();
+        let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+        assert_eq!((won.len(), lost.len()), (1, 31));
+        assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "not_ready"));
+        // Whoever has it lets go, in the moment in which the other node wakes it.
+        let (parked, woken) = tokio::join!(nodes.a.execute(park(parking(&run, 1, 0))), nodes.b.execute(wake(&run)));
+        woken.unwrap();
+        match parked.unwrap() {
+            Outcome::Awake(1) => assert_eq!(ready(&*nodes.a).await, [""; 0]),
+            Outcome::Run(_) => assert_eq!(ready(&*nodes.b).await, [run.as_str()]),
+            other => panic!("{other:?}"),
+        }
+        nodes.a.execute(cancel_run(&run)).await.unwrap();
+    }
+    assert_sound(&*nodes.b).await;
+}
+
 /// One node settles a lapsed gate on its way to the successor while the other locks that very gate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_meet_at_a_lapsed_gate_do_not_wait_for_each_other() {

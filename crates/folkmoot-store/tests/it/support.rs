@@ -3,11 +3,13 @@
 mod command;
 mod place;
 mod question;
+mod run;
 mod storm;
 mod verify;
 
 pub(crate) use command::*;
-pub(crate) use place::{InPostgres, InSqlite, Place, World, connect};
+pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect};
 pub(crate) use question::*;
-pub(crate) use storm::storm;
+pub(crate) use run::*;
+pub(crate) use storm::{Random, storm};
 pub(crate) use verify::{all_events, assert_sound, follow_until, problems};

@@ -137,7 +137,7 @@ fn a_denial_that_nobody_can_fetch_any_more_holds_nobody() {
 }
 
 #[test]
-fn what_a_run_started_ends_with_it() {
+fn what_a_run_started_is_not_claimed_but_cancelled_when_it_is_over() {
     check(
         r#"
         09:00 bot starts r1 draft@1                    → pending
@@ -149,11 +149,13 @@ fn what_a_run_started_ends_with_it() {
         09:01 system parks r3                          → parked
         09:02 system ends r1 "1"                       → completed by system
         wakes                                          → r2, r3
-        09:03 system claims r2 node=n1                 → cancelled by system
-        09:03 system claims r3 node=n1                 → cancelled by system
+        09:03 system claims r2 node=n1                 → unchanged: pending
+        09:03 system claims r3 node=n1                 → unchanged: parked
+        09:03 system cancels-run r2 "its parent is over" → cancelled by system
+        09:03 system cancels-run r3                    → cancelled by system
         log of=run:r3                                  → started, claimed, recorded, parked, ended
         log on=g1                                      → opened, decided
-        event 2 of=run:r2                              → system: run.ended {"initiator":"bot","outcome":"cancelled","reason":"the run that started it is over","by":"system","at":"2026-01-31T09:03:00.000000Z"}
+        event 2 of=run:r2                              → system: run.ended {"initiator":"bot","outcome":"cancelled","reason":"its parent is over","by":"system","at":"2026-01-31T09:03:00.000000Z"}
         "#,
     );
 }

@@ -112,3 +112,72 @@ pub(crate) async fn an_unreadable_gate_fails_alone(world: &World<impl Place>) {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with(opened.id.as_str()), "{found:?}");
 }
+
+/// A parked run with three steps, and one that is new.
+async fn two_runs(store: &impl Store) {
+    use folkmoot_core::journal::Write;
+    a_worked_on_run(store, "r1").await;
+    for (key, write) in [("a", done("1")), ("b", Write::Failed(boom())), ("c", opens("gate-c"))] {
+        entry_of(store.execute(record("r1", 1, key, write)).await);
+    }
+    run_of(store.execute(park(parking("r1", 1, 0))).await);
+    run_of(store.execute(start(starting("r2"))).await);
+    assert_eq!(problems(store).await, []);
+}
+
+/// Each is one statement behind the store's back, found in the run's stream and nowhere else.
+pub(crate) async fn a_changed_run_or_journal_is_found(world: &World<impl Place>) {
+    let store = &*world.store;
+    two_runs(store).await;
+    for (change, back, expected) in [
+        ("runs SET title = 'x'", "runs SET title = ''", "disagrees with the log"),
+        ("runs SET epoch = 0", "runs SET epoch = 1", "disagrees with the log"),
+        ("runs SET role = 'admin'", "runs SET role = 'agent'", "disagrees with the log"),
+        ("runs SET status = 'pending'", "runs SET status = 'parked'", "contradicts its state"),
+        ("runs SET parked_wakes = NULL", "runs SET parked_wakes = 0", "contradicts its state"),
+        ("runs SET held = 'a1'", "runs SET held = NULL", "contradicts its state"),
+        ("runs SET node = 'n1'", "runs SET node = NULL", "contradicts its state"),
+    ] {
+        world.place.sql(&format!("UPDATE {change} WHERE id = 'r1'")).await;
+        let found = found(store).await;
+        assert_eq!(found.len(), 1, "{change}: {found:?}");
+        assert!(found[0].starts_with("run:r1: ") && found[0].contains(expected), "{change}: {found:?}");
+        world.place.sql(&format!("UPDATE {back} WHERE id = 'r1'")).await;
+    }
+    for (change, back) in [
+        ("attempts = 2", "attempts = 1"),
+        ("kind = 'once'", "kind = 'step'"),
+        ("agent_id = 'elf'", "agent_id = NULL"),
+        ("result = NULL", "result = 'sha256:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b'"),
+        (
+            "state = replace(state, '\"bytes\":1', '\"bytes\":2')",
+            "state = replace(state, '\"bytes\":2', '\"bytes\":1')",
+        ),
+        ("state = 'no json'||state", "state = replace(state, 'no json', '')"),
+    ] {
+        world.place.sql(&format!("UPDATE journal SET {change} WHERE run_id = 'r1' AND key = 'a'")).await;
+        let found = found(store).await;
+        assert_eq!(found.len(), 1, "{change}: {found:?}");
+        assert!(found[0].starts_with("run:r1: "), "{change}: {found:?}");
+        world.place.sql(&format!("UPDATE journal SET {back} WHERE run_id = 'r1' AND key = 'a'")).await;
+    }
+    // What has changed for a run is counted beside what the log says of it.
+    world.place.sql("UPDATE runs SET wakes = 7").await;
+    assert_eq!(found(store).await, [""; 0]);
+}
+
+pub(crate) async fn a_removed_or_invented_line_of_a_journal_is_found(world: &World<impl Place>) {
+    two_runs(&*world.store).await;
+    world.place.sql("UPDATE journal SET run_id = 'r2' WHERE run_id = 'r1' AND key = 'b'").await;
+    let expected = [
+        "run:r1: its row (parked, claim 1, 2 steps, 6 events) disagrees with the log (parked, claim 1, 3 steps, 6 events)",
+        "run:r2: its row (pending, claim 0, 1 steps, 1 events) disagrees with the log (pending, claim 0, 0 steps, 1 events)",
+    ];
+    assert_eq!(found(&*world.store).await, expected);
+}
+
+pub(crate) async fn a_removed_run_is_found(world: &World<impl Place>) {
+    two_runs(&*world.store).await;
+    world.place.sql("DELETE FROM runs WHERE id = 'r1'").await;
+    assert_eq!(found(&*world.store).await, ["run:r1: the log has this run, but its row is gone"]);
+}

@@ -80,3 +80,60 @@ pub(crate) async fn what_was_taken_before_closing_is_answered(world: World<impl 
         assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, gate);
     }
 }
+
+/// What the version before workflows wrote: two runs of somebody else's agents, one of them with a gate that was decided.
+pub(crate) async fn a_database_from_before_workflows_is_migrated(world: World<impl Place>) {
+    use folkmoot_core::{Event, Fact, Head, chain};
+    let World { store, clock, place } = world;
+    let gate = opened(&*store, folkmoot_core::gate::Opening { run_id: Some(run_id("gone")), ..opening() }).await;
+    assert_eq!(all_events(&*store).await.len(), 2);
+    drop(store);
+    // Back to the schema of then, in which only the gate is left to be dropped.
+    place.before_workflows().await;
+    let (mut head, at) = (Head::START, noon().as_micros());
+    for (n, (run, by)) in [("r1", "agent-a"), ("r2", "alice")].into_iter().enumerate() {
+        let fact = Fact {
+            stream: format!("run:{run}").into(),
+            stream_seq: 1,
+            kind: "run.started".into(),
+            version: 1,
+            actor: name(by),
+            on_behalf_of: None,
+            session: Some(run.parse().unwrap()),
+            command_id: format!("cmd-old-{n}").parse().unwrap(),
+            at: noon(),
+            payload: format!(
+                r#"{{"id":"{run}","kind":"external","session_id":"{run}","initiator":"{by}","started_at":"{}"}}"#,
+                noon()
+            ),
+        };
+        let Event { position, fact, prev_hash, hash } = chain::append(&mut head, fact);
+        let Fact { stream, kind, actor, command_id, payload, .. } = fact;
+        place
+            .sql(&format!(
+                "INSERT INTO events (position, stream, stream_seq, type, version, actor, session, command_id, at, payload,
+                 prev_hash, hash) VALUES ({position}, '{stream}', 1, '{kind}', 1, '{actor}', '{run}', '{command_id}', {at},
+                 '{payload}', '{prev_hash}', '{hash}')"
+            ))
+            .await;
+        place
+            .sql(&format!(
+                "INSERT INTO runs (id, kind, session_id, initiator, started_at, wakes)
+                 VALUES ('{run}', 'external', '{run}', '{by}', {at}, {n})"
+            ))
+            .await;
+    }
+    place.sql(&format!("UPDATE head SET position = {}, hash = '{}'", head.position, head.hash)).await;
+    let store = place.open(clock).await.unwrap();
+    assert_eq!(assert_sound(&store).await.len(), 2);
+    assert_eq!(store.gate(&gate.id).await, Ok(None));
+    let run = store.run(&run_id("r2")).await.unwrap().unwrap();
+    assert_eq!((run.status().word(), run.start.initiator.as_str(), run.start.role), ("running", "alice", Role::Agent));
+    assert_eq!((ready(&store).await, orphans(&store).await), (vec![], vec![]));
+    // They go on as they were.
+    opened(&store, folkmoot_core::gate::Opening { run_id: Some(run_id("r1")), ..opening() }).await;
+    let ended = run_of(store.execute(cancel_run("r1")).await);
+    assert_eq!((ended.seq, ended.status().word()), (2, "cancelled"));
+    assert_eq!(store.pending().await, Ok(0));
+    assert_sound(&store).await;
+}

@@ -1,8 +1,8 @@
-//! The two places in which a store can live, each with a way in behind the store's back.
+//! The places in which a store can live, each with a way in behind the store's back.
 
 use std::{
     future::Future,
-    sync::{Arc, Once},
+    sync::{Arc, Mutex, Once},
 };
 
 use folkmoot_store::{Error, ManualClock, Postgres, Sqlite, Store};
@@ -22,6 +22,9 @@ pub(crate) trait Place: Send + Sync + Sized + 'static {
 
     /// Runs one statement without the store's knowledge. Every value comes back as text.
     fn sql(&self, statement: &str) -> impl Future<Output = Vec<Vec<String>>> + Send;
+
+    /// Empties the place and makes it as the first two migrations made it.
+    fn before_workflows(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// A store, its clock, and where it lives.
@@ -91,6 +94,12 @@ impl Place for InSqlite {
         let row = |row: &rusqlite::Row<'_>| (0..columns).map(|n| Ok(text(row.get_ref(n)?))).collect();
         statement.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
     }
+
+    async fn before_workflows(&self) {
+        std::fs::remove_file(self.path()).unwrap();
+        let connection = rusqlite::Connection::open(self.path()).unwrap();
+        old_schema().iter().for_each(|sql| connection.execute_batch(sql).unwrap());
+    }
 }
 
 fn text(value: rusqlite::types::ValueRef<'_>) -> String {
@@ -100,6 +109,33 @@ fn text(value: rusqlite::types::ValueRef<'_>) -> String {
         ValueRef::Integer(n) => n.to_string(),
         ValueRef::Real(n) => n.to_string(),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// A database that is nowhere, and that a store can be opened on again as long as this is kept. There is no way in.
+pub(crate) struct InMemory(Mutex<Option<Sqlite>>);
+
+impl Place for InMemory {
+    type Store = Sqlite;
+
+    async fn new() -> Option<Self> {
+        Some(Self(Mutex::default()))
+    }
+
+    async fn open(&self, clock: Arc<ManualClock>) -> Result<Sqlite, Error> {
+        let mut kept = self.0.lock().unwrap();
+        if kept.is_none() {
+            *kept = Some(Sqlite::in_memory(clock)?);
+        }
+        Ok(kept.as_ref().and_then(Sqlite::again).unwrap())
+    }
+
+    async fn sql(&self, statement: &str) -> Vec<Vec<String>> {
+        panic!("nobody can say {statement:?} to a database in memory");
+    }
+
+    async fn before_workflows(&self) {
+        panic!("a database in memory is always new");
     }
 }
 
@@ -146,6 +182,31 @@ impl Place for InPostgres {
         };
         messages.into_iter().filter_map(row).collect()
     }
+
+    async fn before_workflows(&self) {
+        let client = connect(&self.url).await;
+        let drop_all = "DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(quote_ident(tablename), ', ')
+            FROM pg_tables WHERE schemaname = current_schema()); END $$";
+        client.batch_execute(drop_all).await.unwrap();
+        for sql in old_schema() {
+            let sql = sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" TEXT", " TEXT COLLATE \"C\"");
+            client.batch_execute(&sql).await.unwrap();
+        }
+    }
+}
+
+/// What the version before workflows did to an empty database.
+fn old_schema() -> Vec<String> {
+    let migrations = [
+        (1, "foundation", include_str!("../../../migrations/0001_foundation.sql")),
+        (2, "questions", include_str!("../../../migrations/0002_questions.sql")),
+    ];
+    let table = "CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
+    let taken = migrations.map(|(version, name, sql)| {
+        let checksum = folkmoot_core::Digest::of(sql.as_bytes());
+        format!("{sql};\nINSERT INTO migrations (version, name, checksum) VALUES ({version}, '{name}', '{checksum}')")
+    });
+    std::iter::once(table.to_owned()).chain(taken).collect()
 }
 
 /// A plain connection, which ends when the client is dropped.

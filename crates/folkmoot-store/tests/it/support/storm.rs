@@ -42,6 +42,9 @@ pub(crate) async fn storm<S: Store + 'static>(
                         Ok(Outcome::Question(question)) => question.status().to_string(),
                         Ok(Outcome::Halt(_)) => "halt".to_owned(),
                         Ok(Outcome::Token(_)) => "token".to_owned(),
+                        Ok(Outcome::Run(run) | Outcome::Claimed(run, _)) => run.status().to_string(),
+                        Ok(Outcome::Entry(entry)) => entry.state_word().to_owned(),
+                        Ok(Outcome::Awake(_)) => "awake".to_owned(),
                         Ok(Outcome::Nothing) => "nothing".to_owned(),
                         Err(Error::Refused(refusal)) => refusal.code().to_owned(),
                         Err(error) => panic!("a storm met {error:?}"),
@@ -98,10 +101,10 @@ fn random_command(random: &mut Random, gates: &Mutex<Vec<Gate>>) -> folkmoot_cor
 }
 
 /// Small, seeded, and good enough to shuffle commands.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
