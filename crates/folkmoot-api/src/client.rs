@@ -5,6 +5,7 @@ mod feed;
 mod gates;
 mod halts;
 mod questions;
+mod runs;
 mod tls;
 mod tokens;
 
@@ -105,15 +106,28 @@ impl Client {
         body: &impl Serialize,
         idempotency_key: Option<&str>,
     ) -> Result<T, Error> {
-        let mut request = self.request(method, path).json(body).timeout(PATIENCE);
-        if let Some(key) = idempotency_key {
-            request = request.header("idempotency-key", key);
+        self.json(self.to_call(method, path, body, idempotency_key)).await
+    }
+
+    fn to_call(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+        idempotency_key: Option<&str>,
+    ) -> RequestBuilder {
+        let request = self.request(method, path).json(body).timeout(PATIENCE);
+        match idempotency_key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
         }
-        self.json(request).await
     }
 
     async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
-        let answer = self.send(request).await?;
+        self.read(self.send(request).await?).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, answer: Response) -> Result<T, Error> {
         let bytes = answer.bytes().await.map_err(|error| self.unreachable(&error))?;
         serde_json::from_slice(&bytes).map_err(|error| self.foreign(error.to_string()))
     }

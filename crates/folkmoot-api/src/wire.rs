@@ -6,6 +6,7 @@ mod gate;
 mod halt;
 mod problem;
 mod question;
+mod run;
 mod schema;
 mod server;
 mod token;
@@ -19,5 +20,9 @@ pub use gate::{
 pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
 pub use problem::Problem;
 pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionQuery, WithReason};
+pub use run::{
+    EndRun, Ending, Fault, JournalEntry, JournalPage, JournalQuery, RecordStep, ResumeRun, Run, RunList, RunQuery,
+    StartRun, WaitingAt,
+};
 pub use server::ServerFile;
 pub use token::{NewToken, Token, TokenList};

@@ -58,6 +58,8 @@ pub enum Outcome {
     Claimed(Box<Run>, u64),
     /// The line of a journal as it now is.
     Entry(Box<Entry>),
+    /// The line of a journal as it was before, which stands.
+    Stands(Box<Entry>),
     /// A run was not parked, because something has changed for it; the wake-ups that it has had.
     Awake(u64),
 }

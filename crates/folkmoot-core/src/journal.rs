@@ -129,6 +129,22 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// How far an entry is, in one word.
+    pub enum Progress {
+        /// It is about to be done, or it was done and nobody could say so.
+        Begun = "begun",
+        /// It failed, and is tried again.
+        Failing = "failing",
+        /// It is done.
+        Done = "done",
+        /// It failed for good.
+        Failed = "failed",
+        /// Its result is elsewhere.
+        Waiting = "waiting",
+    }
+}
+
 /// How far an entry is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -211,13 +227,13 @@ impl Entry {
     }
 
     /// The one word for how far it is.
-    pub fn state_word(&self) -> &'static str {
+    pub fn progress(&self) -> Progress {
         match &self.state {
-            EntryState::Begun => "begun",
-            EntryState::Failing { .. } => "failing",
-            EntryState::Done { .. } => "done",
-            EntryState::Failed { .. } => "failed",
-            EntryState::Waiting(_) => "waiting",
+            EntryState::Begun => Progress::Begun,
+            EntryState::Failing { .. } => Progress::Failing,
+            EntryState::Done { .. } => Progress::Done,
+            EntryState::Failed { .. } => Progress::Failed,
+            EntryState::Waiting(_) => Progress::Waiting,
         }
     }
 }

@@ -139,6 +139,26 @@ vocabulary! {
     }
 }
 
+impl RunKind {
+    /// What a run executes that was started with this workflow, or with none.
+    pub fn of(workflow: Option<&WorkflowName>) -> Self {
+        if workflow.is_some() { RunKind::Custom } else { RunKind::External }
+    }
+
+    /// Refuses a run that is called one thing and would be another.
+    pub fn must_fit(self, workflow: Option<&WorkflowName>) -> Result<(), Refusal> {
+        match (RunKind::of(workflow), workflow) {
+            (kind, _) if kind == self => Ok(()),
+            (_, Some(workflow)) => {
+                Err(Refusal::invalid("kind", format!("is {self}, but {workflow} executes the run; leave it out")))
+            }
+            (_, None) => {
+                Err(Refusal::invalid("kind", format!("is {self}, but no workflow was named that executes the run")))
+            }
+        }
+    }
+}
+
 impl Run {
     /// The one word for where it is.
     pub fn status(&self) -> Status {

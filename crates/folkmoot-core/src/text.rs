@@ -20,12 +20,7 @@ pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), 
     if value.is_null() {
         return Err(Refusal::invalid(field, "is null; say something"));
     }
-    if is_deeper(value, JSON_DEPTH_MAX) {
-        return Err(Refusal::invalid(
-            field,
-            format!("is nested too deep; at most {JSON_DEPTH_MAX} levels are allowed"),
-        ));
-    }
+    check_depth(field, value)?;
     if holds_nul(value) {
         return Err(Refusal::invalid(field, "holds the character U+0000, which cannot be stored; remove it"));
     }
@@ -33,6 +28,20 @@ pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), 
         Some(text) => check_filled(field, text, ANSWER_BYTES_MAX),
         None => check(field, &value.to_string(), ANSWER_BYTES_MAX),
     }
+}
+
+/// The text of a value from outside, as it is recorded. Refuses one that is nested too deep.
+pub fn json(field: &'static str, value: &serde_json::Value) -> Result<String, Refusal> {
+    check_depth(field, value)?;
+    Ok(value.to_string())
+}
+
+fn check_depth(field: &'static str, value: &serde_json::Value) -> Result<(), Refusal> {
+    if is_deeper(value, JSON_DEPTH_MAX) {
+        let problem = format!("is nested too deep; at most {JSON_DEPTH_MAX} levels are allowed");
+        return Err(Refusal::invalid(field, problem));
+    }
+    Ok(())
 }
 
 fn is_deeper(value: &serde_json::Value, levels: usize) -> bool {

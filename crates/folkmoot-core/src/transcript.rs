@@ -179,7 +179,7 @@ impl Stage {
         }
         match &result {
             Ok(Outcome::Run(run)) => self.run = Some(run.start.id.clone()),
-            Ok(Outcome::Entry(entry)) => match &entry.state {
+            Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => match &entry.state {
                 EntryState::Waiting(Waits::Gate(gate)) => self.gate = Some(gate.clone()),
                 EntryState::Waiting(Waits::Question(question)) => self.question = Some(question.clone()),
                 _ => {}
@@ -491,7 +491,7 @@ impl Stage {
             Outcome::Question(question) => question_state(question),
             Outcome::Halt(halt) => halt_state(halt),
             Outcome::Run(run) | Outcome::Claimed(run, _) => run_state(run),
-            Outcome::Entry(entry) => self.step(entry),
+            Outcome::Entry(entry) | Outcome::Stands(entry) => self.step(entry),
             Outcome::Awake(wakes) => format!("awake, {wakes} wake-ups"),
             Outcome::Token(token) => {
                 let Principal { name, role, capabilities } = &token.principal;

@@ -15,6 +15,7 @@ use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::Artif
 use folkmoot_store::{Error, Store};
 
 pub use open::{Opened, Request};
+pub use run::Recorded;
 pub use tokens::Minted;
 
 use crate::{Caller, Engine};

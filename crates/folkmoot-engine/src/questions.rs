@@ -10,9 +10,13 @@ use crate::Engine;
 impl Engine {
     /// One question, if `principal` may know of it.
     pub async fn question(&self, principal: &Principal, id: &QuestionId) -> Result<QuestionView, Error> {
-        let found = self.0.store.question(id).await?;
         let unknown = || Refusal::UnknownQuestion { question: id.clone() };
-        Ok(found.filter(|view| view.question.may_be_seen_by(principal)).ok_or_else(unknown)?)
+        let view = self.0.store.question(id).await?.ok_or_else(unknown)?;
+        let run = view.question.run_id.as_ref();
+        if view.question.may_be_seen_by(principal) || self.is_own_run(principal, run).await? {
+            return Ok(view);
+        }
+        Err(unknown().into())
     }
 
     /// A page of the questions that `principal` may know of.
@@ -21,7 +25,7 @@ impl Engine {
         principal: &Principal,
         mut query: QuestionQuery,
     ) -> Result<Page<QuestionView>, Error> {
-        if !principal.role.sees_everything() {
+        if !principal.role.sees_everything() && !self.is_own_run(principal, query.run.as_ref()).await? {
             query.concerns = Some(principal.name.clone());
         }
         self.0.store.questions(query).await

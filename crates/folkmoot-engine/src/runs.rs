@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Deadline, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp, question,
+    Deadline, Digest, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp,
+    journal::{Entry, Waits},
+    question,
     run::{self, State},
 };
 use folkmoot_store::{Error, GateQuery, JournalQuery, Line, Page, QuestionQuery, RunQuery, Store};
@@ -26,6 +28,15 @@ pub struct WaitingAt {
     pub until: Option<Timestamp>,
     /// Agents of it that wait for clearance.
     pub held: Vec<Name>,
+}
+
+/// How a wait came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    /// When.
+    pub at: Timestamp,
+    /// What was decided, or became of the question or run, in its own word.
+    pub outcome: Option<&'static str>,
 }
 
 impl Engine {
@@ -76,6 +87,26 @@ impl Engine {
         self.0.store.journal(query).await
     }
 
+    /// How a wait came to its end, if it has. The journal says only for what it waits: the answer is in that itself.
+    pub async fn awaited(&self, waits: &Waits) -> Result<Option<Awaited>, Error> {
+        let store = &self.0.store;
+        Ok(match waits {
+            Waits::Gate(id) => store.gate(id).await?.and_then(|view| {
+                let decision = view.gate.decision()?;
+                Some(Awaited { at: decision.decided_at, outcome: Some(view.gate.status().word()) })
+            }),
+            Waits::Question(id) => store.question(id).await?.and_then(|view| {
+                let closure = view.question.closure()?;
+                Some(Awaited { at: closure.at, outcome: Some(closure.status.word()) })
+            }),
+            Waits::Run(id) => store.run(id).await?.and_then(|run| {
+                let ending = run.ending()?;
+                Some(Awaited { at: ending.at, outcome: Some(ending.outcome.word()) })
+            }),
+            Waits::Until(moment) => (*moment <= self.now()).then_some(Awaited { at: *moment, outcome: None }),
+        })
+    }
+
     /// The next events after `after` of a run that `principal` may know of, its gates and its questions.
     pub async fn events_of_run(
         &self,
@@ -109,8 +140,21 @@ impl Engine {
 
     /// What a run gave, as JSON, once it is completed.
     pub async fn output(&self, run: &Run) -> Result<Option<String>, Error> {
-        let Some(digest) = run.ending().and_then(|ending| ending.output) else { return Ok(None) };
-        let found = self.contents(vec![digest]).await?.into_iter().next().flatten();
+        self.recorded_text(run.ending().and_then(|ending| ending.output)).await
+    }
+
+    /// What a run was given, as JSON.
+    pub async fn input(&self, run: &Run) -> Result<Option<String>, Error> {
+        self.recorded_text(run.start.input).await
+    }
+
+    /// What a step gave, as JSON, once it is done.
+    pub async fn result(&self, entry: &Entry) -> Result<Option<String>, Error> {
+        self.recorded_text(entry.result()).await
+    }
+
+    async fn recorded_text(&self, digest: Option<Digest>) -> Result<Option<String>, Error> {
+        let found = self.contents(digest.into_iter().collect()).await?.into_iter().next().flatten();
         Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 }

@@ -117,6 +117,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         Refusal::UnknownGate { .. }
         | Refusal::UnknownQuestion { .. }
         | Refusal::UnknownHalt { .. }
+        | Refusal::UnknownRun { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
@@ -127,6 +128,16 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::AlreadyVoted { .. }
         | Refusal::DedupeConflict { .. }
         | Refusal::DeadlineNotLater { .. }
+        | Refusal::RunExists { .. }
+        | Refusal::RunEnded { .. }
+        | Refusal::RunWaits { .. }
+        | Refusal::NotOurs { .. }
+        | Refusal::NotYours { .. }
+        | Refusal::NotReady { .. }
+        | Refusal::LeaseLost { .. }
+        | Refusal::StepRecorded { .. }
+        | Refusal::Changed { .. }
+        | Refusal::LimitExceeded { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }

@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
 };
-use folkmoot_core::{Digest, GateId, Idempotency, text};
+use folkmoot_core::{Digest, GateId, Idempotency, RunId, text};
 use folkmoot_engine::Caller;
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
@@ -102,6 +102,20 @@ impl<S: Send + Sync> FromRequestParts<S> for GatePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let PathText(id) = PathText::from_request_parts(parts, state).await?;
         let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id");
+        Ok(Self(id.parse().map_err(unknown)?))
+    }
+}
+
+/// The run that the path names. What cannot be an id is an unknown run.
+#[derive(Debug)]
+pub(crate) struct RunPath(pub(crate) RunId);
+
+impl<S: Send + Sync> FromRequestParts<S> for RunPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let PathText(id) = PathText::from_request_parts(parts, state).await?;
+        let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_run", "there is no run with this id");
         Ok(Self(id.parse().map_err(unknown)?))
     }
 }

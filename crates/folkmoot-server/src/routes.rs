@@ -8,6 +8,7 @@ pub(crate) mod halts;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod questions;
+pub(crate) mod runs;
 pub(crate) mod tokens;
 
 use axum::{Router, http::StatusCode, middleware};
@@ -48,6 +49,15 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(questions::close::deny))
         .routes(routes!(questions::close::skip))
         .routes(routes!(questions::close::cancel))
+        .routes(routes!(runs::start::start, runs::list::list))
+        .routes(routes!(runs::show::show))
+        .routes(routes!(runs::wait::wait))
+        .routes(routes!(runs::journal::journal))
+        .routes(routes!(runs::events::events))
+        .routes(routes!(runs::cancel::cancel))
+        .routes(routes!(runs::resume::resume))
+        .routes(routes!(runs::end::end))
+        .routes(routes!(runs::step::step))
         .routes(routes!(clearance::check))
         .routes(routes!(clearance::wait))
         .routes(routes!(halts::raise, halts::status))

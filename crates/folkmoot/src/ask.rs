@@ -6,7 +6,7 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::{
-        Name, Scope, SessionId, Timeout,
+        Name, RunId, Scope, SessionId, Timeout,
         question::{Priority, QuestionType},
     },
     wire::{Ask, Question},
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// The agent that asks; the token's own name unless it is given
     #[arg(long, value_name = "ID")]
     agent: Option<Name>,
+    /// The run that asks, which the question ends with
+    #[arg(long, value_name = "ID")]
+    run: Option<RunId>,
     /// The session it works in
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
@@ -103,6 +106,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 fn request(args: Args) -> Ask {
     Ask {
         agent_id: args.agent,
+        run_id: args.run,
         session_id: args.session,
         question_type: args.question_type,
         text: args.text,

@@ -9,8 +9,8 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, audit, clear, demo, deny, gate, halt, lift, pause, question, questions, reject,
-    serve, status, style, token, watch,
+    adjust, answer, approve, ask, audit, cancel, clear, demo, deny, end, events, gate, halt, journal, lift, pause,
+    question, questions, reject, resume, runs, serve, show, start, status, step, style, token, watch,
 };
 
 const START: &str = "\
@@ -19,6 +19,7 @@ Start here:
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
   folkmoot clear builder && make              work only while nothing halts you
+  folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
@@ -30,6 +31,9 @@ Exit codes:
   4   still waiting for a person
   5   timed out: the gate, the question, or the wait for an answer or for clearance
   6   the agent is halted
+  7   `step begin`: the step is done already
+  8   `step begin`: it was begun before, and nobody knows whether it was done
+  9   `step begin`: it failed before
   70  the store has stopped; nothing was acknowledged after that";
 
 /// Agents ask, people decide: gates that hold until somebody does.
@@ -85,6 +89,17 @@ pub(crate) enum Verb {
     #[command(subcommand)]
     Halt(halt::Verb),
     Lift(lift::Args),
+    Start(Box<start::Args>),
+    Runs(runs::Args),
+    Show(show::Args),
+    Journal(journal::Args),
+    Events(events::Args),
+    /// Record what you have done in a run of your own
+    #[command(subcommand)]
+    Step(step::Verb),
+    End(end::Args),
+    Resume(resume::Args),
+    Cancel(cancel::Args),
     Status(status::Args),
     Watch(watch::Args),
     /// Check the log, or take it with you
@@ -102,6 +117,11 @@ pub(crate) enum As {
     Agent,
     /// You, who decides.
     You,
+}
+
+/// Reads JSON.
+pub(crate) fn json(text: &str) -> Result<serde_json::Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("{error}; write JSON, and a text as '\"text\"'"))
 }
 
 /// Reads a word of one of core's vocabularies, and lists them in the help.

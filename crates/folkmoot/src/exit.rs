@@ -22,6 +22,12 @@ pub(crate) enum Exit {
     Waiting,
     TimedOut,
     Halted,
+    /// A step is done already.
+    DoneBefore,
+    /// A step was begun, and nobody knows whether it was done.
+    Unknown,
+    /// A step failed already.
+    FailedBefore,
 }
 
 impl From<Exit> for ExitCode {
@@ -33,6 +39,9 @@ impl From<Exit> for ExitCode {
             Exit::Waiting => 4,
             Exit::TimedOut => 5,
             Exit::Halted => 6,
+            Exit::DoneBefore => 7,
+            Exit::Unknown => 8,
+            Exit::FailedBefore => 9,
         })
     }
 }

@@ -4,16 +4,16 @@ use std::{borrow::Borrow, str::FromStr};
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
-    Client,
-    core::{GateId, HaltId, QuestionId, Status, question},
-    wire::{BlockedBy, Gate, GateQuery, Question, QuestionQuery},
+    Client, client,
+    core::{GateId, HaltId, QuestionId, RunId, Status, question, run},
+    wire::{BlockedBy, Gate, GateQuery, Question, QuestionQuery, Run, RunQuery},
 };
 
 use crate::screen::one_line;
 
 /// Digits at the end of an id that tell things apart in practice.
 const SHORT: usize = 8;
-const PAGE: u32 = 500;
+pub(crate) const PAGE: u32 = 500;
 
 /// Something that waits, and has an id of the form `{noun}-…-{sixteen hexadecimal digits}`.
 pub(crate) trait Find: Sized {
@@ -31,6 +31,10 @@ pub(crate) trait Find: Sized {
     async fn waiting(client: &Client) -> Result<Vec<Self>>;
     /// The last ones, whether or not they wait.
     async fn recent(client: &Client) -> Result<Vec<Self>>;
+    /// One that has exactly this id, where ids can be of any form.
+    async fn exact(_client: &Client, _text: &str) -> Result<Option<Self::Id>> {
+        Ok(None)
+    }
     /// What else this could be the id of, and the verb for that.
     async fn mistaken(_client: &Client, _text: &str) -> Result<Option<&'static str>> {
         Ok(None)
@@ -41,6 +45,46 @@ pub(crate) trait Find: Sized {
 pub(crate) fn short<Id: Borrow<str> + ?Sized>(id: &Id) -> &str {
     let text = id.borrow();
     &text[text.len().saturating_sub(SHORT)..]
+}
+
+/// As [`short`], unless whoever started the run has given it a name.
+pub(crate) fn short_run(id: &RunId) -> &str {
+    if whole::<Run>(id.as_str()).is_some() { short(id) } else { id.as_str() }
+}
+
+/// A run, a gate or a question.
+#[derive(Debug)]
+pub(crate) enum Thing {
+    Run(RunId),
+    Gate(GateId),
+    Question(QuestionId),
+}
+
+/// Whichever of the three is meant. Without an id, the run that is under way.
+pub(crate) async fn thing(client: &Client, id: Option<&str>) -> Result<Thing> {
+    let Some(id) = id else { return Ok(Thing::Run(pending::<Run>(client, None).await?)) };
+    if let Some(gate) = whole::<Gate>(id) {
+        return Ok(Thing::Gate(gate));
+    }
+    if let Some(question) = whole::<Question>(id) {
+        return Ok(Thing::Question(question));
+    }
+    if let Some(run) = Run::exact(client, id).await? {
+        return Ok(Thing::Run(run));
+    }
+    let found = [
+        known::<Run>(client, id).await?.map(Thing::Run),
+        known::<Gate>(client, id).await?.map(Thing::Gate),
+        known::<Question>(client, id).await?.map(Thing::Question),
+    ];
+    let mut found = found.into_iter().flatten();
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => {
+            bail!("{id:?} is no recent run, gate or question; `folkmoot runs` and `folkmoot status` show what there is")
+        }
+        (Some(_), Some(_)) => bail!("{id:?} means a run, a gate or a question; say more of it"),
+    }
 }
 
 /// One that waits.
@@ -67,12 +111,19 @@ pub(crate) async fn any<T: Find>(client: &Client, id: Option<&str>) -> Result<T:
     if let Some(whole) = whole::<T>(id) {
         return Ok(whole);
     }
-    if let Some(found) = choose(id, &T::waiting(client).await?)? {
-        return Ok(found);
+    if let Some(exact) = T::exact(client, id).await? {
+        return Ok(exact);
     }
-    match choose(id, &T::recent(client).await?)? {
+    match known::<T>(client, id).await? {
         Some(found) => Ok(found),
         None => Err(nothing::<T>(client, id, "recent").await?),
+    }
+}
+
+async fn known<T: Find>(client: &Client, id: &str) -> Result<Option<T::Id>> {
+    match choose(id, &T::waiting(client).await?)? {
+        Some(found) => Ok(Some(found)),
+        None => choose(id, &T::recent(client).await?),
     }
 }
 
@@ -192,6 +243,57 @@ impl Find for Question {
     async fn mistaken(client: &Client, text: &str) -> Result<Option<&'static str>> {
         let found = choose(text, &Gate::waiting(client).await?)?;
         Ok(found.map(|_| "a gate; see `folkmoot approve` and `folkmoot reject`"))
+    }
+}
+
+impl Find for Run {
+    type Id = RunId;
+    const NOUN: &'static str = "run";
+    const WAITS: [&'static str; 2] = ["is under way", "are under way"];
+    const OPEN: &'static str = "unfinished";
+    const LIST: &'static str = "runs";
+
+    fn id(&self) -> RunId {
+        self.id.clone()
+    }
+
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    async fn waiting(client: &Client) -> Result<Vec<Self>> {
+        let mut runs = Vec::new();
+        for status in [run::Status::Stopped, run::Status::Parked, run::Status::Running, run::Status::Pending] {
+            runs.extend(self::runs(client, status).await?);
+        }
+        Ok(runs)
+    }
+
+    async fn recent(client: &Client) -> Result<Vec<Self>> {
+        Ok(client.runs(&RunQuery { limit: Some(PAGE), ..RunQuery::default() }).await?.runs)
+    }
+
+    async fn exact(client: &Client, text: &str) -> Result<Option<RunId>> {
+        let Ok(id) = text.parse() else { return Ok(None) };
+        match client.run(&id).await {
+            Ok(run) => Ok(Some(run.id)),
+            Err(client::Error::Problem(problem)) if problem.status == 404 => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// All runs with this status.
+pub(crate) async fn runs(client: &Client, status: run::Status) -> Result<Vec<Run>> {
+    let mut query = RunQuery { status: Some(status), limit: Some(PAGE), ..RunQuery::default() };
+    let mut runs = Vec::new();
+    loop {
+        let page = client.runs(&query).await?;
+        runs.extend(page.runs);
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(runs),
+        }
     }
 }
 

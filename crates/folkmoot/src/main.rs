@@ -9,6 +9,7 @@ mod approve;
 mod artifact;
 mod ask;
 mod audit;
+mod cancel;
 mod clear;
 mod cli;
 mod clock;
@@ -18,6 +19,8 @@ mod context;
 mod decide;
 mod demo;
 mod deny;
+mod end;
+mod events;
 mod exit;
 mod find;
 mod gate;
@@ -26,6 +29,7 @@ mod halt;
 mod hold_view;
 mod hosted;
 mod idempotency;
+mod journal;
 mod lift;
 mod logging;
 mod pause;
@@ -34,12 +38,19 @@ mod question;
 mod question_view;
 mod questions;
 mod reject;
+mod resume;
+mod run_view;
+mod runs;
 mod screen;
 mod serve;
+mod show;
 mod signal;
 mod span;
+mod start;
 mod status;
+mod step;
 mod style;
+mod timeline;
 mod token;
 mod wait;
 mod watch;
@@ -114,6 +125,15 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Clear(args) => clear::run(args, ctx, connection).await,
         Verb::Halt(verb) => halt::run(verb, ctx, connection).await,
         Verb::Lift(args) => lift::run(args, ctx, connection).await,
+        Verb::Start(args) => start::run(*args, ctx, connection).await,
+        Verb::Runs(args) => runs::run(args, ctx, connection).await,
+        Verb::Show(args) => show::run(args, ctx, connection).await,
+        Verb::Journal(args) => journal::run(args, ctx, connection).await,
+        Verb::Events(args) => events::run(args, ctx, connection).await,
+        Verb::Step(verb) => step::run(verb, ctx, connection).await,
+        Verb::End(args) => end::run(args, ctx, connection).await,
+        Verb::Resume(args) => resume::run(args, ctx, connection).await,
+        Verb::Cancel(args) => cancel::run(args, ctx, connection).await,
         Verb::Status(args) => status::run(args, ctx, connection).await,
         Verb::Watch(args) => watch::run(args, ctx, connection).await,
         Verb::Audit(verb) => audit::run(verb, ctx, connection).await,

@@ -31,6 +31,7 @@ pub(crate) fn whole(question: &Question, now: Timestamp) -> String {
     let until = question.deadline.moment().filter(|_| pending).map(span::day_and_time);
     let rows = [
         ("question", Some(question.id.to_string())),
+        ("run", question.run_id.as_ref().map(ToString::to_string)),
         ("session", question.session_id.as_ref().map(ToString::to_string)),
         ("options", options(question)),
         ("default", default(question, now)),

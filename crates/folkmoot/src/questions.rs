@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, SessionId, question::Status},
+    core::{Name, RunId, SessionId, question::Status},
     wire::{Question, QuestionQuery},
 };
 
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Only of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<Name>,
+    /// Only of this run
+    #[arg(long, value_name = "ID")]
+    run: Option<RunId>,
     /// Only of this session
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
@@ -45,7 +48,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
     let limit = Some(args.limit);
-    let query = QuestionQuery { status, agent: args.agent, session: args.session, cursor: args.cursor, limit };
+    let (agent, run, session) = (args.agent, args.run, args.session);
+    let query = QuestionQuery { status, agent, run, session, cursor: args.cursor, limit };
     let list = connection.ask(ctx, args.who, async |client: &Client| Ok(client.questions(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;

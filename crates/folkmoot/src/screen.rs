@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::Style;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde::Serialize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::style::{self, paint};
 
@@ -32,6 +33,11 @@ impl Screen {
         let answers = !json && terminal && io::stdin().is_terminal();
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| width.0);
         Self { json, terminal, answers, width }
+    }
+
+    /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them are.
+    pub(crate) fn columns(self) -> usize {
+        if self.terminal { self.width.into() } else { 80 }
     }
 
     /// Prints to stdout.
@@ -115,6 +121,26 @@ pub(crate) fn printable(text: &str) -> String {
         c => c,
     };
     text.replace("\r\n", "\n").chars().map(harmless).collect()
+}
+
+/// A line that is too wide for so many columns, without its middle: long names often differ at their ends.
+pub(crate) fn shortened(line: &str, columns: usize) -> String {
+    if line.width() <= columns {
+        return line.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let fitting = |chars: &mut dyn Iterator<Item = char>, mut room: usize| -> Vec<char> {
+        let fits = |c: &char| {
+            c.width().unwrap_or_default() <= room && {
+                room -= c.width().unwrap_or_default();
+                true
+            }
+        };
+        chars.take_while(fits).collect()
+    };
+    let front: String = fitting(&mut line.chars(), room.div_ceil(2)).into_iter().collect();
+    let back: String = fitting(&mut line.chars().rev(), room / 2).into_iter().rev().collect();
+    format!("{front}…{back}")
 }
 
 /// As [`printable`], on one line.

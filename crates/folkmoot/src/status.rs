@@ -1,10 +1,10 @@
-//! `folkmoot status`: what waits, who is halted, and what was decided last.
+//! `folkmoot status`: what waits, who is halted, which runs stopped, and what was decided last.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::Status,
-    wire::{Gate, GateList, GateQuery, HaltStatus, Question},
+    core::{Status, run},
+    wire::{Gate, GateList, GateQuery, HaltStatus, Question, Run},
 };
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find::Find,
-    gate, hold_view, questions,
+    find::{self, Find},
+    gate, hold_view, questions, runs,
     style::{self, paint},
 };
 
@@ -35,6 +35,8 @@ struct Waiting {
     gates: Vec<Gate>,
     questions: Vec<Question>,
     halts: HaltStatus,
+    /// Runs that cannot go on until somebody has looked at them.
+    stopped: Vec<Run>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
@@ -43,6 +45,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             gates: Gate::waiting(client).await?,
             questions: Question::waiting(client).await?,
             halts: client.halts().await?,
+            stopped: find::runs(client, run::Status::Stopped).await?,
         })
     };
     let waiting = connection.ask(ctx, As::You, read).await?;
@@ -51,7 +54,8 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         return Ok(Exit::Done);
     }
     let held = waiting.halts.held_by.all();
-    if args.waiting && waiting.gates.is_empty() && waiting.questions.is_empty() && held.is_empty() {
+    let nothing = waiting.gates.is_empty() && waiting.questions.is_empty() && waiting.stopped.is_empty();
+    if args.waiting && nothing && held.is_empty() {
         ctx.screen.note("Nothing that you can see waits for a person, and nobody is halted.");
         return Ok(Exit::Done);
     }
@@ -70,11 +74,19 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let (gates, questions) = (count(waiting.gates.len(), "gate"), count(waiting.questions.len(), "question"));
     ctx.screen.say(fact("waiting", &format!("{gates}, {questions}")))?;
     ctx.screen.say(fact("halted", &hold_view::halted(&waiting.halts)))?;
+    if !waiting.stopped.is_empty() {
+        let told = format!("{}; `folkmoot show` says why, `resume` lets it go on", count(waiting.stopped.len(), "run"));
+        ctx.screen.say(fact("stopped", &told))?;
+    }
     if !held.is_empty() {
         ctx.screen.say("")?;
         hold_view::print(ctx, &held)?;
     }
-    let Waiting { gates, questions, .. } = waiting;
+    let Waiting { gates, questions, stopped, .. } = waiting;
+    if !stopped.is_empty() {
+        ctx.screen.say("")?;
+        runs::print(ctx, &stopped)?;
+    }
     if !gates.is_empty() {
         ctx.screen.say("")?;
         gate::list::print(ctx, &GateList { gates, next: None }, "")?;

@@ -6,7 +6,9 @@ use anstyle::{AnsiColor, Style};
 use folkmoot_api::core::{
     Status,
     gate::Risk,
+    journal::Progress,
     question::{self, Priority},
+    run,
 };
 
 pub(crate) const STRONG: Style = Style::new().bold();
@@ -55,6 +57,25 @@ pub(crate) fn of_question(status: question::Status) -> Style {
         question::Status::Answered => GOOD,
         question::Status::Denied => BAD,
         question::Status::Skipped | question::Status::Expired | question::Status::Cancelled => FAINT,
+    }
+}
+
+pub(crate) fn of_run(status: run::Status) -> Style {
+    match status {
+        run::Status::Pending | run::Status::Running => Style::new(),
+        run::Status::Parked => WARN,
+        run::Status::Completed => GOOD,
+        run::Status::Stopped | run::Status::Failed => BAD,
+        run::Status::Cancelled => FAINT,
+    }
+}
+
+pub(crate) fn of_progress(progress: Progress) -> Style {
+    match progress {
+        Progress::Begun => Style::new(),
+        Progress::Failing | Progress::Waiting => WARN,
+        Progress::Done => GOOD,
+        Progress::Failed => BAD,
     }
 }
 

@@ -107,7 +107,7 @@ async fn text_of(client: &Client, event: &Event) -> Option<String> {
 }
 
 /// One event on one line.
-fn line(event: &Event, text: Option<&str>) -> String {
+pub(crate) fn line(event: &Event, text: Option<&str>) -> String {
     let payload = serde_json::from_str(event.payload.get()).unwrap_or(Value::Null);
     let position = paint(style::FAINT, format!("{:>6}  {}", event.position, span::time_of_day(event.at)));
     let kind = paint(of_kind(&event.kind, &payload), format!("{:<18}", event.kind));
@@ -134,7 +134,11 @@ pub(crate) fn details(kind: &str, payload: &Value) -> String {
         "gate.refused" | "question.refused" | "halt.refused" => {
             format!("{} refused: {}", text("/attempted"), text("/refusal"))
         }
-        "run.started" => text("/id").to_owned(),
+        "run.started" => because(text("/kind"), text("/title")),
+        "run.parked" => "waits".to_owned(),
+        "run.stopped" => because(text("/code"), text("/message")),
+        "run.ended" => because(text("/outcome"), text("/reason")),
+        "step.recorded" => format!("{} {} {}", text("/kind"), text("/key"), text("/state")),
         "question.asked" => asked(payload),
         "question.answered" => because(&answer(payload), text("/reason")),
         "question.expired" => match payload.get("answer") {
@@ -208,6 +212,11 @@ fn resumed(kind: &str, payload: &Value) -> String {
 fn of_kind(kind: &str, payload: &Value) -> anstyle::Style {
     match kind {
         "gate.opened" | "gate.amended" | "gate.escalated" | "question.asked" | "question.reminded" => style::WARN,
+        "run.stopped" => style::BAD,
+        "run.ended" => {
+            let word = payload.get("outcome").and_then(Value::as_str).and_then(|word| word.parse().ok());
+            word.map_or(style::STRONG, style::of_run)
+        }
         "gate.refused" | "question.refused" | "halt.refused" | "question.denied" | "halt.raised" => style::BAD,
         "agent.halted" | "session.halted" | "system.halted" => style::BAD,
         "question.answered" | "halt.lifted" => style::GOOD,
@@ -223,6 +232,9 @@ fn of_kind(kind: &str, payload: &Value) -> anstyle::Style {
 
 /// What the event happened to, as lists name it.
 fn short(stream: &str) -> &str {
+    if let Some(run) = stream.strip_prefix("run:") {
+        return run.parse().map_or(run, |id| if find::short_run(&id) == run { run } else { find::short(run) });
+    }
     let has_id = ["gate-", "question-", "halt-"].iter().any(|noun| stream.starts_with(noun));
     if has_id { find::short(stream) } else { stream.split(':').next().unwrap_or_default() }
 }

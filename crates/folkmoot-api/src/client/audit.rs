@@ -6,9 +6,9 @@ use super::{Client, Error};
 use crate::wire::{AuditPage, Verification};
 
 #[derive(Serialize)]
-struct After {
-    after: u64,
-    limit: u32,
+pub(super) struct After {
+    pub(super) after: u64,
+    pub(super) limit: u32,
 }
 
 impl Client {

@@ -1,7 +1,7 @@
 //! Questions on the wire.
 
 use folkmoot_core::{
-    Deadline, Name, QuestionId, Scope, SessionId, Timeout, Timestamp,
+    Deadline, Name, QuestionId, RunId, Scope, SessionId, Timeout, Timestamp,
     question::{self, AtTimeout, Closure, Priority, QuestionType, Status},
 };
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,11 @@ pub struct Ask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub agent_id: Option<Name>,
-    /// The session it works in.
+    /// The run that asks: it must be yours and not over, and the question ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub run_id: Option<RunId>,
+    /// The session it works in; its run's unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
@@ -54,6 +58,7 @@ impl Ask {
     pub fn new(question_type: QuestionType, text: impl Into<String>) -> Self {
         Self {
             agent_id: None,
+            run_id: None,
             session_id: None,
             question_type,
             text: text.into(),
@@ -99,6 +104,9 @@ pub struct Question {
     /// The agent that asks.
     #[schema(value_type = String)]
     pub agent_id: Name,
+    /// The run that asks.
+    #[schema(value_type = Option<String>)]
+    pub run_id: Option<RunId>,
     /// The session it works in.
     #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
@@ -184,6 +192,7 @@ impl Question {
             remind_at: question.due.moment().filter(|_| reminds),
             id: question.id,
             agent_id: question.agent_id,
+            run_id: question.run_id,
             session_id: question.session_id,
             question_type: question.question_type,
             text,
@@ -214,6 +223,10 @@ pub struct QuestionQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(value_type = Option<String>)]
     pub agent: Option<Name>,
+    /// Only of this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub run: Option<RunId>,
     /// Only of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(value_type = Option<String>)]

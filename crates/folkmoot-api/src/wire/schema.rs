@@ -4,7 +4,9 @@ use folkmoot_core::{
     Capability, Role, Scope, Status,
     clearance::Reason,
     gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
+    journal::{EntryKind, Progress},
     question::{self, Priority, QuestionType},
+    run::{self, RunKind},
 };
 use utoipa::openapi::{
     Object, ObjectBuilder, RefOr, Schema,
@@ -37,6 +39,20 @@ words! {
     scope: Scope;
     reason: Reason;
     capability: Capability;
+    run_kind: RunKind;
+    run_status: run::Status;
+    run_outcome: run::Outcome;
+    entry_kind: EntryKind;
+    progress: Progress;
+}
+
+pub(super) fn limits() -> Object {
+    let whole = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).build();
+    ObjectBuilder::new()
+        .property("steps_max", whole())
+        .property("journal_bytes_max", whole())
+        .property("active_ms_max", whole())
+        .build()
 }
 
 fn or_null(words: Object) -> RefOr<Schema> {

@@ -55,7 +55,7 @@ impl Case<'_> {
             (Recorded::New(entry), _) => entry,
             (Recorded::Known, known) => {
                 let known = known.cloned().expect("what is known was loaded");
-                return Ok(Commit { outcome: Outcome::Entry(Box::new(known)), ..Commit::default() });
+                return Ok(Commit { outcome: Outcome::Stands(Box::new(known)), ..Commit::default() });
             }
         };
         let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };

@@ -89,7 +89,7 @@ pub(crate) fn start(
     let session_id = starting.session_id.clone();
     Ok(Start {
         id: starting.id.clone(),
-        kind: if starting.workflow.is_some() { RunKind::Custom } else { RunKind::External },
+        kind: RunKind::of(starting.workflow.as_ref()),
         title: title.to_owned(),
         workflow: starting.workflow.clone(),
         session_id: session_id.unwrap_or_else(|| own_session(&starting.id)),

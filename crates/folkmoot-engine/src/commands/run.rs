@@ -2,13 +2,22 @@
 
 use folkmoot_core::{
     Action, Outcome, Refusal, Run, RunId,
-    journal::{Entry, Fence, NewEntry, Recording, Write},
+    journal::{Entry, EntryState, Fence, NewEntry, Recording, Write},
     run::{BadWorkflowName, Conclusion, Limits, Starting},
 };
 use folkmoot_store::Error;
 use serde::Serialize;
 
 use crate::{Caller, Engine};
+
+/// A line of a journal that somebody else's agent wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// As it is.
+    pub entry: Entry,
+    /// Whether this call wrote it; otherwise it stood before. Of two that begin the same step only one is told so.
+    pub is_new: bool,
+}
 
 impl Engine {
     /// A new run's id.
@@ -66,11 +75,27 @@ impl Engine {
     }
 
     /// Records a step of a run that somebody else's agent executes. What stands is returned, whoever wrote it.
-    pub async fn record_step(&self, caller: Caller, run: RunId, entry: NewEntry, write: Write) -> Result<Entry, Error> {
+    pub async fn record_step(
+        &self,
+        caller: Caller,
+        run: RunId,
+        entry: NewEntry,
+        write: Write,
+    ) -> Result<Recorded, Error> {
+        let repeatable = caller.idempotency.is_some() && matches!(write, Write::Begin);
+        let again = Caller::from(caller.principal.clone());
         let recording = Recording { run, fence: Fence::Owner, entry, write };
-        match self.execute(caller, Action::Record(Box::new(recording))).await? {
-            Outcome::Entry(entry) => Ok(*entry),
-            other => Err(Error::Unreadable(format!("a step was expected, and this came: {other:?}"))),
+        let action = Action::Record(Box::new(recording));
+        match self.execute(caller, action.clone()).await? {
+            // A repetition gets the first answer, which was "do it"; but not where it has been done since.
+            Outcome::Entry(_) if repeatable => match self.execute(again, action).await? {
+                Outcome::Entry(entry) => Ok(Recorded { entry: *entry, is_new: true }),
+                Outcome::Stands(entry) => Ok(Recorded { is_new: entry.state == EntryState::Begun, entry: *entry }),
+                other => Err(no_step(&other)),
+            },
+            Outcome::Entry(entry) => Ok(Recorded { entry: *entry, is_new: true }),
+            Outcome::Stands(entry) => Ok(Recorded { entry: *entry, is_new: false }),
+            other => Err(no_step(&other)),
         }
     }
 
@@ -80,4 +105,8 @@ impl Engine {
             other => Err(Error::Unreadable(format!("a run was expected, and this came: {other:?}"))),
         }
     }
+}
+
+fn no_step(outcome: &Outcome) -> Error {
+    Error::Unreadable(format!("a step was expected, and this came: {outcome:?}"))
 }

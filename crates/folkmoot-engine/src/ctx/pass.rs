@@ -210,7 +210,7 @@ impl Pass {
         let fence = Fence::Epoch(self.run.epoch);
         let recording = Recording { run: self.run.start.id.clone(), fence, entry, write };
         match self.persist(Action::Record(Box::new(recording.clone()))).await {
-            Ok(Outcome::Entry(entry)) => {
+            Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => {
                 let result = match recording.write {
                     Write::Done(result) => Some(result),
                     _ => None,

@@ -17,10 +17,16 @@ const LIMIT_MAX: u32 = 1000;
 pub(crate) struct Part {
     /// From the event after this position on.
     #[serde(default)]
-    after: u64,
+    pub(crate) after: u64,
     /// At most so many, up to 1000; 100 unless it is given.
     #[serde(default)]
     limit: Option<u32>,
+}
+
+impl Part {
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX)
+    }
 }
 
 /// Reads the log
@@ -33,8 +39,7 @@ pub(crate) async fn page(
     who: Authenticated,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
-    let limit = part.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
-    let (reached, events) = app.engine.events(&who.principal, part.after, limit).await?;
+    let (reached, events) = app.engine.events(&who.principal, part.after, part.limit()).await?;
     let more = reached < app.engine.position().await?;
     let entries = events.into_iter().map(AuditEntry::from).collect();
     Ok(Json(AuditPage { entries, next: more.then_some(reached) }))

@@ -42,6 +42,8 @@ pub(crate) async fn count(route: Option<MatchedPath>, request: Request, next: Ne
 #[utoipa::path(get, path = "/metrics", tag = "operations", security(()), responses((status = 200, body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, ApiError> {
     metrics::gauge!("folkmoot_gates_pending").set(app.engine.pending().await? as f64);
+    metrics::gauge!("folkmoot_runs_active").set(app.engine.active_runs() as f64);
+    metrics::gauge!("folkmoot_steps_in_flight").set(app.engine.steps_in_flight().len() as f64);
     metrics::gauge!("folkmoot_holds").set(app.engine.holds() as f64);
     metrics::gauge!("folkmoot_clearance_waiters").set(app.engine.waiting_for_clearance() as f64);
     app.metrics.run_upkeep();

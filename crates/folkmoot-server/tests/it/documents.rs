@@ -26,9 +26,14 @@ async fn health_readiness_metrics_and_openapi_need_no_token() {
         assert_eq!(crate::http::send(&node.url, "GET", path, "", &[], "").await.status, 200, "{path}");
     }
     let metrics = crate::http::send(&node.url, "GET", "/metrics", "", &[], "").await.body;
-    for name in
-        ["folkmoot_gates_pending", "folkmoot_http_requests_total", "folkmoot_events_total", "folkmoot_log_position"]
-    {
+    for name in [
+        "folkmoot_gates_pending",
+        "folkmoot_runs_active",
+        "folkmoot_steps_in_flight",
+        "folkmoot_http_requests_total",
+        "folkmoot_events_total",
+        "folkmoot_log_position",
+    ] {
         assert!(metrics.contains(name), "{name} is missing in\n{metrics}");
     }
 }

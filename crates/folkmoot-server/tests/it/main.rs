@@ -14,4 +14,5 @@ mod limits;
 mod node;
 mod promises;
 mod questions;
+mod runs;
 mod tokens;

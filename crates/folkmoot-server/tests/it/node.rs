@@ -14,6 +14,7 @@ use folkmoot_core::{
     gate::{Choice, Policy},
     question,
 };
+use folkmoot_engine::{Work, Workflows};
 use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -38,6 +39,8 @@ pub struct Setting {
     pub questions: question::Policy,
     pub limits: Option<Limits>,
     pub database: Option<String>,
+    pub workflows: Workflows,
+    pub work: Option<Work>,
 }
 
 pub const PEOPLE: [(&str, &str); 7] = [
@@ -136,6 +139,8 @@ fn config(data: &Path, setting: Setting) -> Config {
     let monitor = Principal { name: "monitor".parse().expect("a name"), ..monitor };
     config.bootstrap_tokens.push(BootstrapToken { principal: monitor, secret: token("monitor") });
     config.questions = setting.questions;
+    config.workflows = setting.workflows;
+    config.work = setting.work.unwrap_or_default();
     config
 }
 
@@ -157,9 +162,15 @@ pub async fn postgres() -> Option<Setting> {
 
 /// One node on SQLite, and two on one PostgreSQL where there is one.
 pub async fn everywhere() -> Vec<Vec<Node>> {
-    let mut all = vec![vec![Node::start().await]];
-    if let Some(setting) = postgres().await {
-        all.push(vec![Node::with(setting.clone()).await, Node::with(setting).await]);
+    everywhere_with(Setting::default).await
+}
+
+/// As [`everywhere`], with this but for the database.
+pub async fn everywhere_with(setting: impl Fn() -> Setting) -> Vec<Vec<Node>> {
+    let mut all = vec![vec![Node::with(setting()).await]];
+    if let Some(Setting { database, .. }) = postgres().await {
+        let shared = || Setting { database: database.clone(), ..setting() };
+        all.push(vec![Node::with(shared()).await, Node::with(shared()).await]);
     }
     all
 }

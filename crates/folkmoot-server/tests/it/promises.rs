@@ -9,5 +9,6 @@ mod no_agent_works_past_an_open_question;
 mod nothing_is_announced_before_it_is_committed;
 mod one_decision_wins;
 mod silence_is_not_consent;
+mod stop_always_works;
 mod waiting_costs_nothing;
 mod you_approve_what_you_saw;

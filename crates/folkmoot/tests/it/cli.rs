@@ -15,10 +15,12 @@ mod halt;
 mod json;
 mod prompt;
 mod questions;
+mod runs;
 mod serve;
 mod status;
 mod token;
 mod watch;
+mod workflows;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

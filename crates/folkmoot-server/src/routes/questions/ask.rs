@@ -23,7 +23,7 @@ pub(crate) async fn ask(State(app): State<App>, Call { caller, body }: Call<Ask>
     let asking = Asking {
         id: app.engine.new_question_id(),
         agent_id: body.agent_id,
-        run_id: None,
+        run_id: body.run_id,
         session_id: body.session_id,
         question_type: body.question_type,
         text: body.text,

@@ -11,7 +11,8 @@ const LIMIT_MAX: u32 = 500;
 
 /// Lists questions
 ///
-/// Pending ones by priority, then timeout, then age; others newest first. Agents see what they asked.
+/// Pending ones by priority, then timeout, then age; others newest first. Agents see what they
+/// asked, and with `run` all that a run of theirs asked.
 #[utoipa::path(get, path = "/v1/questions", operation_id = "list_questions", tag = "questions", params(wire::QuestionQuery),
     responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
@@ -22,6 +23,7 @@ pub(crate) async fn list(
     let query = QuestionQuery {
         status: query.status,
         agent: query.agent,
+        run: query.run,
         session: query.session,
         concerns: None,
         halting: false,

@@ -1,4 +1,5 @@
-//! No road leads past an undecided gate: not a restart, a second node, a second request, a changed configuration.
+//! No road leads past an undecided gate: not resume, a restart, a second node, a second request, a changed
+//! configuration.
 
 use std::time::Duration;
 
@@ -8,7 +9,10 @@ use folkmoot_core::{
 };
 use serde_json::json;
 
-use crate::node::{Node, Setting, postgres};
+use crate::{
+    node::{Node, Setting, postgres},
+    runs::with_workflows,
+};
 
 #[tokio::test]
 async fn a_gate_holds() {
@@ -58,4 +62,37 @@ async fn a_changed_configuration_does_not_reach_a_gate_that_stands() {
     let refused = node.say("bob", &gate, Choice::Approve).await.unwrap_err();
     assert_eq!(refused.code(), Some("not_a_reviewer"));
     node.say("alice", &gate, Choice::Approve).await.unwrap();
+}
+
+#[tokio::test]
+async fn resume_does_not_pass() {
+    let mut settings = vec![with_workflows()];
+    settings.extend(postgres().await.map(|setting| Setting { database: setting.database, ..with_workflows() }));
+    for setting in settings {
+        let node = Node::with(setting.clone()).await;
+        let run = node.starts("publish@1", json!("News")).await;
+        let gate = node.gate_of(&run).await;
+        let tries = async |node: &Node| {
+            for who in ["agent-a", "alice", "root-of-all"] {
+                let resumed = node.to_run(who, &run, "resume", json!({})).await;
+                assert_eq!((resumed.status, resumed.code().as_str()), (409, "run_waits"), "{who}");
+            }
+            let ended = node.to_run("agent-a", &run, "end", json!({"status": "completed"})).await;
+            assert_eq!((ended.status, ended.code().as_str()), (409, "not_yours"), "nor does saying that it is over");
+            let shipped = json!({"key": "ship", "kind": "once", "state": "done"});
+            assert_eq!(node.records(&run, shipped).await.code(), "not_yours", "nor a made-up step");
+            assert_eq!(node.gate_of(&run).await, gate);
+            assert_eq!(node.journal_of(&run).await.len(), 2, "nothing behind the gate was done");
+        };
+        tries(&node).await;
+        let data = node.stop().await;
+        let node = Node::on(data, setting).await;
+        tries(&node).await;
+        let withdrawn = node.post("agent-a", &format!("/v1/gates/{gate}/cancel"), json!({})).await;
+        assert_eq!((withdrawn.status, withdrawn.code().as_str()), (403, "not_requester"), "it is its workflow's");
+        let cancelled = node.post("alice", &format!("/v1/gates/{gate}/cancel"), json!({})).await;
+        assert_eq!(cancelled.status, 200, "{cancelled:?}");
+        node.until_is(&run, "failed").await;
+        assert_eq!(node.journal_of(&run).await.len(), 2, "a gate that was withdrawn is not passed");
+    }
 }

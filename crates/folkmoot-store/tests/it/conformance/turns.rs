@@ -75,7 +75,7 @@ fn word(outcome: &Outcome) -> &'static str {
             State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } => "run",
         },
         Outcome::Claimed(..) => "claimed",
-        Outcome::Entry(_) => "entry",
+        Outcome::Entry(_) | Outcome::Stands(_) => "entry",
         Outcome::Awake(_) => "awake",
     }
 }
@@ -133,7 +133,7 @@ impl Model {
             (Ok(_), Action::StartRun(starting)) => self.runs.push(starting.id.to_string()),
             (Ok(_), Action::Ask { asking, .. }) => self.questions.push(asking.id.to_string()),
             (Ok(_), Action::Raise(raising)) => self.halts.push(raising.id.to_string()),
-            (Ok(Outcome::Entry(entry)), Action::Record(_)) => match &entry.state {
+            (Ok(Outcome::Entry(entry) | Outcome::Stands(entry)), Action::Record(_)) => match &entry.state {
                 EntryState::Waiting(Waits::Gate(id)) => self.gates.push(id.to_string()),
                 EntryState::Waiting(Waits::Question(id)) => self.questions.push(id.to_string()),
                 EntryState::Waiting(Waits::Run(id)) => self.runs.push(id.to_string()),

@@ -198,7 +198,7 @@ pub(crate) fn claimed_of(outcome: Result<Outcome, Error>) -> (Run, u64) {
 #[track_caller]
 pub(crate) fn entry_of(outcome: Result<Outcome, Error>) -> Entry {
     match outcome {
-        Ok(Outcome::Entry(entry)) => *entry,
+        Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => *entry,
         other => panic!("not a line of a journal: {other:?}"),
     }
 }

@@ -93,7 +93,7 @@ fn is_there(interpreter: &str) -> bool {
     there
 }
 
-fn example(data: &Path, [interpreter, script]: &[&str; 2]) -> Command {
+pub(super) fn example(data: &Path, [interpreter, script]: &[&str; 2]) -> Command {
     let executable = PathBuf::from(env!("CARGO_BIN_EXE_folkmoot"));
     let known = std::env::var_os("PATH").unwrap_or_default();
     let folders = executable.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&known));

@@ -1,0 +1,74 @@
+//! Runs, and the steps of those that somebody else executes.
+
+use std::time::Duration;
+
+use folkmoot_core::RunId;
+use reqwest::{Method, StatusCode};
+
+use super::{Client, Error, PATIENCE, audit::After};
+use crate::wire::{
+    AuditPage, EndRun, JournalEntry, JournalPage, JournalQuery, RecordStep, ResumeRun, Run, RunList, RunQuery,
+    StartRun, WaitFor, WithReason,
+};
+
+impl Client {
+    /// Starts a run.
+    pub async fn start_run(&self, run: &StartRun, idempotency_key: Option<&str>) -> Result<Run, Error> {
+        self.call(Method::POST, "/v1/runs", run, idempotency_key).await
+    }
+
+    /// One run, with what it was given, what it waits for and what it gave.
+    pub async fn run(&self, id: &RunId) -> Result<Run, Error> {
+        self.get(&format!("/v1/runs/{id}"), &()).await
+    }
+
+    /// A page of runs.
+    pub async fn runs(&self, query: &RunQuery) -> Result<RunList, Error> {
+        self.get("/v1/runs", query).await
+    }
+
+    /// Waits until the run is over, at most `timeout` (the server allows a minute); the run comes back either way.
+    pub async fn wait_run(&self, id: &RunId, timeout: Duration) -> Result<Run, Error> {
+        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
+        let request = self.request(Method::GET, &format!("/v1/runs/{id}/wait")).query(&wait);
+        self.json(request.timeout(timeout + PATIENCE)).await
+    }
+
+    /// Part of a run's journal.
+    pub async fn journal(&self, id: &RunId, query: &JournalQuery) -> Result<JournalPage, Error> {
+        self.get(&format!("/v1/runs/{id}/journal"), query).await
+    }
+
+    /// The next `limit` events after `after` of a run, its gates and its questions.
+    pub async fn run_events(&self, id: &RunId, after: u64, limit: u32) -> Result<AuditPage, Error> {
+        self.get(&format!("/v1/runs/{id}/events"), &After { after, limit }).await
+    }
+
+    /// Ends a run, in any state.
+    pub async fn cancel_run(&self, id: &RunId, why: &WithReason, idempotency_key: Option<&str>) -> Result<Run, Error> {
+        self.call(Method::POST, &format!("/v1/runs/{id}/cancel"), why, idempotency_key).await
+    }
+
+    /// Lets a run that stopped go on.
+    pub async fn resume_run(&self, id: &RunId, idempotency_key: Option<&str>) -> Result<Run, Error> {
+        self.call(Method::POST, &format!("/v1/runs/{id}/resume"), &ResumeRun {}, idempotency_key).await
+    }
+
+    /// Says how a run ended that you execute.
+    pub async fn end_run(&self, id: &RunId, end: &EndRun, idempotency_key: Option<&str>) -> Result<Run, Error> {
+        self.call(Method::POST, &format!("/v1/runs/{id}/end"), end, idempotency_key).await
+    }
+
+    /// Records a step of a run that you execute; whether this call wrote it, or what stands was there before.
+    pub async fn record_step(
+        &self,
+        id: &RunId,
+        step: &RecordStep,
+        idempotency_key: Option<&str>,
+    ) -> Result<(JournalEntry, bool), Error> {
+        let path = format!("/v1/runs/{id}/steps");
+        let answer = self.send(self.to_call(Method::POST, &path, step, idempotency_key)).await?;
+        let is_new = answer.status() == StatusCode::CREATED;
+        Ok((self.read(answer).await?, is_new))
+    }
+}

@@ -1,0 +1,35 @@
+//! Runs: one file a verb.
+
+pub(crate) mod cancel;
+pub(crate) mod end;
+pub(crate) mod events;
+pub(crate) mod journal;
+pub(crate) mod list;
+pub(crate) mod resume;
+pub(crate) mod show;
+pub(crate) mod start;
+pub(crate) mod step;
+pub(crate) mod wait;
+
+use folkmoot_api::wire::{self, WaitingAt};
+use folkmoot_core::Run;
+use folkmoot_engine::{Engine, Error};
+
+/// A run as it is, or as a verb left it: nothing needs to be read, so nothing can fail after a write.
+fn brief(engine: &Engine, run: Run) -> wire::Run {
+    wire::Run::new(run, engine.now())
+}
+
+/// A run with what it waits for and what it gave.
+async fn shown(engine: &Engine, run: Run) -> Result<wire::Run, Error> {
+    let at = engine.waiting_at(&run).await?;
+    let waiting_at = WaitingAt {
+        gates: at.gates.into_iter().map(|gate| gate.id).collect(),
+        questions: at.questions.into_iter().map(|question| question.id).collect(),
+        runs: at.runs.into_iter().map(|run| run.start.id).collect(),
+        until: at.until,
+        held: at.held,
+    };
+    let output = engine.output(&run).await?;
+    Ok(brief(engine, run).waiting(waiting_at).giving(output))
+}

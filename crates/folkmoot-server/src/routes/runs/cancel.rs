@@ -1,0 +1,26 @@
+//! `POST /v1/runs/{id}/cancel`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Problem, WithReason};
+
+use super::brief;
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, RunPath},
+};
+
+/// Cancels a run
+///
+/// In any state. Whatever of it is in flight is dropped, and its gates, questions and runs end with it.
+#[utoipa::path(post, path = "/v1/runs/{id}/cancel", operation_id = "cancel_run", tag = "runs", request_body = WithReason,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    RunPath(run): RunPath,
+    Call { caller, body }: Call<WithReason>,
+) -> Result<Json<wire::Run>, ApiError> {
+    let cancelled = app.engine.cancel_run(caller, run, body.reason.unwrap_or_default()).await?;
+    Ok(Json(brief(&app.engine, cancelled)))
+}

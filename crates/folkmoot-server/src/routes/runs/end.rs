@@ -1,0 +1,47 @@
+//! `POST /v1/runs/{id}/end`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, EndRun, Problem};
+use folkmoot_core::{
+    Refusal,
+    run::{Conclusion, Outcome},
+    text,
+};
+
+use super::brief;
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, RunPath},
+};
+
+/// Ends a run that you execute
+///
+/// Whatever of it is still open ends with it.
+#[utoipa::path(post, path = "/v1/runs/{id}/end", operation_id = "end_run", tag = "runs", request_body = EndRun,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn end(
+    State(app): State<App>,
+    RunPath(run): RunPath,
+    Call { caller, body }: Call<EndRun>,
+) -> Result<Json<wire::Run>, ApiError> {
+    let ended = app.engine.end_run(caller, run, conclusion(body)?).await?;
+    Ok(Json(brief(&app.engine, ended)))
+}
+
+/// What does not belong to the status is refused: whoever sent it means something else.
+fn conclusion(EndRun { status, output, code, reason }: EndRun) -> Result<Conclusion, Refusal> {
+    match (status, output, code, reason) {
+        (Outcome::Completed, output, None, None) => {
+            Ok(Conclusion::Completed { output: text::json("output", &output.unwrap_or_default())? })
+        }
+        (Outcome::Completed, ..) => Err(Refusal::invalid("status", "is completed, which takes no code and no reason")),
+        (Outcome::Failed, None, code, reason) => {
+            let code = code.unwrap_or_else(|| Outcome::Failed.word().to_owned());
+            Ok(Conclusion::Failed { code, message: reason.unwrap_or_default() })
+        }
+        (Outcome::Failed, ..) => Err(Refusal::invalid("status", "is failed, which takes no output")),
+        (Outcome::Cancelled, ..) => Err(Refusal::invalid("status", "is cancelled; use the run's /cancel for that")),
+    }
+}

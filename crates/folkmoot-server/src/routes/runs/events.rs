@@ -1,0 +1,32 @@
+//! `GET /v1/runs/{id}/events`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{AuditEntry, AuditPage, Problem};
+
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, RunPath},
+    routes::audit::Part,
+};
+
+/// Reads what happened to a run
+///
+/// Everything in the log about it, its gates and its questions, in order.
+#[utoipa::path(get, path = "/v1/runs/{id}/events", operation_id = "read_run_events", tag = "runs", params(("id" = String, Path), Part),
+    responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn events(
+    State(app): State<App>,
+    who: Authenticated,
+    RunPath(run): RunPath,
+    Query(part): Query<Part>,
+) -> Result<Json<AuditPage>, ApiError> {
+    let limit = part.limit();
+    // One more than the page holds, to know whether there is another.
+    let mut events = app.engine.events_of_run(&who.principal, &run, part.after, limit + 1).await?;
+    let more = events.len() > limit as usize;
+    events.truncate(limit as usize);
+    let next = events.last().filter(|_| more).map(|event| event.position);
+    Ok(Json(AuditPage { entries: events.into_iter().map(AuditEntry::from).collect(), next }))
+}

@@ -1,0 +1,69 @@
+//! `GET /v1/runs/{id}/journal`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, JournalEntry, JournalPage, Problem};
+use folkmoot_core::{
+    Refusal, Timestamp,
+    journal::{Entry, EntryState, Key},
+};
+use folkmoot_store::JournalQuery;
+
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, RunPath},
+};
+
+const LIMIT: u32 = 100;
+const LIMIT_MAX: u32 = 500;
+
+/// Reads a run's journal
+///
+/// Its steps in the order in which they began, with their results, and what it waited for.
+#[utoipa::path(get, path = "/v1/runs/{id}/journal", operation_id = "read_journal", tag = "runs", params(("id" = String, Path), wire::JournalQuery),
+    responses((status = 200, body = JournalPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn journal(
+    State(app): State<App>,
+    who: Authenticated,
+    RunPath(run): RunPath,
+    Query(query): Query<wire::JournalQuery>,
+) -> Result<Json<JournalPage>, ApiError> {
+    let after = query.cursor.as_deref().map(place).transpose()?;
+    let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+    // One more than the page holds, to know whether there is another.
+    let query = JournalQuery { run, after, limit: limit + 1 };
+    let mut lines = app.engine.journal(&who.principal, query).await?;
+    let more = lines.len() > limit as usize;
+    lines.truncate(limit as usize);
+    let next = lines.last().filter(|_| more).map(|line| cursor(&line.entry));
+    let mut entries = Vec::with_capacity(lines.len());
+    for line in lines {
+        let awaited = match &line.entry.state {
+            EntryState::Waiting(waits) => app.engine.awaited(waits).await?,
+            EntryState::Begun | EntryState::Failing { .. } | EntryState::Done { .. } | EntryState::Failed { .. } => {
+                None
+            }
+        };
+        let awaited = awaited.map(|awaited| (awaited.at, awaited.outcome));
+        entries.push(JournalEntry::new(line.entry, line.result, awaited));
+    }
+    Ok(Json(JournalPage { entries, next }))
+}
+
+/// A place in a journal, safe in an address whatever the key holds.
+fn cursor(Entry { began_at, key, .. }: &Entry) -> String {
+    let hex: String = key.as_str().bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}~{hex}", began_at.as_micros())
+}
+
+fn place(cursor: &str) -> Result<(Timestamp, Key), Refusal> {
+    let read = || {
+        let (micros, hex) = cursor.split_once('~')?;
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let key: Vec<u8> = hex.as_bytes().chunks(2).map(byte).collect::<Option<_>>()?;
+        let key = String::from_utf8(key).ok()?.parse().ok()?;
+        Some((Timestamp::from_micros(micros.parse().ok()?), key))
+    };
+    read().ok_or_else(|| Refusal::invalid("cursor", "is none that a journal gave you; take `next` as it is"))
+}

@@ -1,0 +1,34 @@
+//! `GET /v1/runs`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Problem, RunList};
+use folkmoot_store::RunQuery;
+
+use super::brief;
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+
+const LIMIT: u32 = 50;
+const LIMIT_MAX: u32 = 500;
+
+/// Lists runs
+///
+/// The newest first. Agents see their own.
+#[utoipa::path(get, path = "/v1/runs", operation_id = "list_runs", tag = "runs", params(wire::RunQuery),
+    responses((status = 200, body = RunList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Authenticated,
+    Query(query): Query<wire::RunQuery>,
+) -> Result<Json<RunList>, ApiError> {
+    let query = RunQuery {
+        status: query.status,
+        session: query.session,
+        parent: query.parent,
+        initiator: None,
+        after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
+        limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
+    };
+    let page = app.engine.runs(&who.principal, query).await?;
+    let runs = page.items.into_iter().map(|run| brief(&app.engine, run)).collect();
+    Ok(Json(RunList { runs, next: page.next.map(|next| next.to_string()) }))
+}

@@ -1,0 +1,27 @@
+//! `POST /v1/runs/{id}/resume`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{self, Problem, ResumeRun};
+
+use super::brief;
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, RunPath},
+};
+
+/// Resumes a run
+///
+/// One that stopped, after somebody has looked at it. It passes no gate: a run that waits goes on when what it waits for
+/// is decided.
+#[utoipa::path(post, path = "/v1/runs/{id}/resume", operation_id = "resume_run", tag = "runs", request_body = ResumeRun,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn resume(
+    State(app): State<App>,
+    RunPath(run): RunPath,
+    Call { caller, body: ResumeRun {} }: Call<ResumeRun>,
+) -> Result<Json<wire::Run>, ApiError> {
+    let resumed = app.engine.resume_run(caller, run).await?;
+    Ok(Json(brief(&app.engine, resumed)))
+}

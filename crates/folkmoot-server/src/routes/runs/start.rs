@@ -1,0 +1,37 @@
+//! `POST /v1/runs`
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{self, Problem, StartRun};
+use folkmoot_core::{run::Starting, text};
+
+use super::brief;
+use crate::{app::App, error::ApiError, extract::Call};
+
+/// Starts a run
+///
+/// With a `workflow` this server executes it. Without one it is yours: you execute it, record its steps and say how it
+/// ended.
+#[utoipa::path(post, path = "/v1/runs", operation_id = "start_run", tag = "runs", request_body = StartRun,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    responses((status = 201, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<StartRun>) -> Result<Response, ApiError> {
+    if let Some(kind) = body.kind {
+        kind.must_fit(body.workflow.as_ref())?;
+    }
+    let starting = Starting {
+        id: body.id.unwrap_or_else(|| app.engine.new_run_id()),
+        workflow: body.workflow,
+        title: body.title.unwrap_or_default(),
+        session_id: body.session_id,
+        input: body.input.map(|input| text::json("input", &input)).transpose()?,
+        limits: body.limits.unwrap_or_default(),
+    };
+    let started = app.engine.start_run(caller, starting).await?;
+    let location = format!("/v1/runs/{}", started.start.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(brief(&app.engine, started))).into_response())
+}

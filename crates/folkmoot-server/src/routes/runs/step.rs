@@ -1,0 +1,75 @@
+//! `POST /v1/runs/{id}/steps`
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{JournalEntry, Problem, RecordStep};
+use folkmoot_core::{
+    Digest, Refusal,
+    journal::{EntryKind, NewEntry, Progress, StepError, Write},
+    text,
+};
+use folkmoot_engine::Recorded;
+
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, RunPath},
+};
+
+/// Records a step of a run that you execute
+///
+/// `begun` asks whether to do it. 201 means: do it now, and say what came of it. 200 tells what stands: `done` with its
+/// result, `failed`, or `begun` by an earlier attempt, of which nobody knows whether it was done. A result never changes.
+#[utoipa::path(post, path = "/v1/runs/{id}/steps", operation_id = "record_step", tag = "runs", request_body = RecordStep,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    responses((status = 201, body = JournalEntry), (status = 200, body = JournalEntry), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn step(
+    State(app): State<App>,
+    RunPath(run): RunPath,
+    Call { caller, body }: Call<RecordStep>,
+) -> Result<Response, ApiError> {
+    let input = body.input.as_ref().map(|input| text::json("input", input)).transpose()?;
+    let entry = NewEntry {
+        key: body.key.clone(),
+        kind: body.kind.unwrap_or(EntryKind::Step),
+        ordinal: 0,
+        input: input.map(|input| Digest::of(input.as_bytes())),
+        agent_id: body.agent_id.clone(),
+        began_at: app.engine.now(),
+    };
+    let write = write(body)?;
+    let given = match &write {
+        Write::Done(result) => Some(result.clone()),
+        _ => None,
+    };
+    let Recorded { entry, is_new } = app.engine.record_step(caller, run, entry, write).await?;
+    // What was just written is known; only what stood before needs to be read.
+    let result = match given {
+        Some(result) => Some(result),
+        None => app.engine.result(&entry).await?,
+    };
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(JournalEntry::new(entry, result, None))).into_response())
+}
+
+/// What does not belong to the state is refused: whoever sent it means something else.
+fn write(body: RecordStep) -> Result<Write, Refusal> {
+    match (body.state, body.result, body.error) {
+        (Progress::Begun, None, None) => Ok(Write::Begin),
+        (Progress::Begun, ..) => Err(Refusal::invalid("state", "is begun, which takes no result and no error")),
+        (Progress::Done, result, None) => Ok(Write::Done(text::json("result", &result.unwrap_or_default())?)),
+        (Progress::Done, _, Some(_)) => Err(Refusal::invalid("state", "is done, which takes no error")),
+        (Progress::Failed, None, Some(error)) => {
+            Ok(Write::Failed(StepError { code: error.code, message: error.message }))
+        }
+        (Progress::Failed, _, None) => Err(Refusal::invalid("error", "is missing: say why the step failed")),
+        (Progress::Failed, Some(_), _) => Err(Refusal::invalid("state", "is failed, which takes no result")),
+        (Progress::Failing | Progress::Waiting, ..) => {
+            Err(Refusal::invalid("state", format!("is {}; record begun, done or failed", body.state)))
+        }
+    }
+}

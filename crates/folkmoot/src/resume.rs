@@ -1,0 +1,29 @@
+//! `folkmoot resume`: let a run go on that stopped.
+
+use anyhow::Result;
+use folkmoot_api::{Client, wire::Run};
+
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency, run_view};
+
+/// Let a run go on that stopped, after you have looked at why
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+It passes no gate: a run that waits goes on by itself when what it waits for is decided.")]
+pub(crate) struct Args {
+    /// The run, or any unique beginning or end of its id
+    run: String,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let key = idempotency::new_key();
+    let resume = async |client: &Client| {
+        let id = find::any::<Run>(client, Some(&args.run)).await?;
+        Ok(client.resume_run(&id, Some(&key)).await?)
+    };
+    let run = connection.ask(ctx, args.who, resume).await?;
+    run_view::report(ctx, &run)?;
+    Ok(Exit::Done)
+}

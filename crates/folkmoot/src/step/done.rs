@@ -1,0 +1,30 @@
+//! `folkmoot step done`: a step is done, and is never done again.
+
+use anyhow::Result;
+use folkmoot_api::{core::journal::Progress, wire::RecordStep};
+use serde_json::Value;
+
+use super::{Which, report};
+use crate::{cli::json, connection::Connection, context::Context, exit::Exit};
+
+/// Say that a step is done, and what it gave
+#[derive(Debug, clap::Args)]
+#[command(after_help = "A result never changes: saying the same again is fine, saying another is refused.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// What it gave
+    #[arg(long, value_name = "JSON", value_parser = json)]
+    result: Option<Value>,
+    /// What it gave, as it is
+    #[arg(long, value_name = "TEXT", conflicts_with = "result")]
+    text: Option<String>,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let result = args.result.or(args.text.map(Value::String));
+    let step = RecordStep { result, ..args.which.step(Progress::Done) };
+    let (entry, is_new) = args.which.record(ctx, connection, &step).await?;
+    report(ctx, &entry, is_new)?;
+    Ok(Exit::Done)
+}

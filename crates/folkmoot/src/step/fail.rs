@@ -1,0 +1,31 @@
+//! `folkmoot step fail`: a step failed for good.
+
+use anyhow::Result;
+use folkmoot_api::{
+    core::journal::Progress,
+    wire::{Fault, RecordStep},
+};
+
+use super::{Which, report};
+use crate::{connection::Connection, context::Context, exit::Exit};
+
+/// Say that a step failed, for good
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// What happened
+    #[arg(long, short = 'm', value_name = "TEXT", default_value = "")]
+    reason: String,
+    /// Which sort of error
+    #[arg(long, default_value = "failed")]
+    code: String,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let error = Some(Fault { code: args.code, message: args.reason });
+    let step = RecordStep { error, ..args.which.step(Progress::Failed) };
+    let (entry, is_new) = args.which.record(ctx, connection, &step).await?;
+    report(ctx, &entry, is_new)?;
+    Ok(Exit::Done)
+}
