@@ -156,7 +156,7 @@ impl Refusal {
             Refusal::RunWaits { .. } => "run_waits",
             Refusal::NotOurs { .. } => "not_ours",
             Refusal::NotYours { .. } => "not_yours",
-            Refusal::NotReady { .. } => "not_ready",
+            Refusal::NotReady { .. } => "run_not_ready",
             Refusal::LeaseLost { .. } => "lease_lost",
             Refusal::StepRecorded { .. } => "step_recorded",
             Refusal::Changed { .. } => "workflow_changed",

@@ -32,7 +32,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 const CLAIMS: usize = 64;
 
 /// How much a node works at the same time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Runs that it has taken and that do not wait.
     pub runs_at_once: usize,

@@ -92,6 +92,8 @@ pub struct JournalQuery {
     pub after: Option<(Timestamp, Key)>,
     /// At most so many.
     pub limit: u32,
+    /// With the results, however long they are.
+    pub results: bool,
 }
 
 /// One line of a journal, with its result as JSON unless that was erased.
@@ -261,7 +263,7 @@ impl JournalQuery {
             arguments.extend([Value::Int(at.as_micros()), Value::Text(key.as_str().into())]);
         }
         arguments.push(Value::Int(self.limit.into()));
-        let (select, n) = (rows::select_journal(), arguments.len());
+        let (select, n) = (rows::select_journal(self.results), arguments.len());
         (format!("{select} WHERE run_id = ?1{after} ORDER BY began_at, key LIMIT ?{n}"), arguments)
     }
 }

@@ -697,13 +697,18 @@ pub(crate) fn read_entry(row: &dyn Columns) -> Result<Entry, Error> {
     Ok(entry)
 }
 
-/// Lines of a journal with their results, as [`read_line`] reads them.
-pub(crate) fn select_journal() -> &'static str {
-    static SQL: OnceLock<String> = OnceLock::new();
-    SQL.get_or_init(|| {
-        let names = JOURNAL.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = result) FROM journal")
-    })
+/// Lines of a journal, with their results or without, as [`read_line`] reads them.
+pub(crate) fn select_journal(results: bool) -> &'static str {
+    static SQL: OnceLock<[String; 2]> = OnceLock::new();
+    let [without, with] = SQL.get_or_init(|| {
+        ["AND 1 = 0", ""].map(|none| {
+            let names = JOURNAL.names();
+            format!(
+                "SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = result {none}) FROM journal"
+            )
+        })
+    });
+    if results { with } else { without }
 }
 
 pub(crate) fn read_line(row: &dyn Columns) -> Result<Line, Error> {

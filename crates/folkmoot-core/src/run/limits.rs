@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
-use crate::{Refusal, Timestamp};
+use crate::{Principal, Refusal, Role, Timestamp};
 
 /// What a run may use up before it fails. Recorded when it starts: a later change of code does not reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,22 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Refuses an agent that asks for more than the usual: what costs, people grant.
+    pub(crate) fn must_be_usual(&self, by: &Principal) -> Result<(), Refusal> {
+        let usual = Limits::default();
+        let more = self.steps_max > usual.steps_max
+            || self.journal_bytes_max > usual.journal_bytes_max
+            || self.active_ms_max > usual.active_ms_max;
+        if more && by.role == Role::Agent {
+            let Limits { steps_max, journal_bytes_max, active_ms_max } = usual;
+            let policy = format!(
+                "at most {steps_max} steps, {journal_bytes_max} bytes of journal and {active_ms_max} ms of work"
+            );
+            return Err(Refusal::WeakensPolicy { field: "limits", policy });
+        }
+        Ok(())
+    }
+
     /// How much longer a run may be worked on.
     pub fn time_left(&self, run: &Run, now: Timestamp) -> Duration {
         Duration::from_millis(self.active_ms_max).saturating_sub(run.active(now))

@@ -84,6 +84,7 @@ pub(crate) fn start(
     if let Some(input) = &starting.input {
         text::check("input", input, INPUT_BYTES_MAX)?;
     }
+    starting.limits.must_be_usual(by)?;
     // A run of ours works as an agent that is called as it is.
     principal::check_name("id", &starting.id.as_str().parse().expect("what names a run can name an agent"))?;
     let session_id = starting.session_id.clone();

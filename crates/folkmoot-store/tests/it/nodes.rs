@@ -157,7 +157,7 @@ async fn one_claim_wins_over_all_nodes() {
         let answers: Vec<_> = join_all(claims).await.into_iter().map(Result::unwrap).collect();
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((won.len(), lost.len()), (1, 31));
-        assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "not_ready"));
+        assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "run_not_ready"));
         // Whoever has it lets go, in the moment in which the other node wakes it.
         let (parked, woken) = tokio::join!(nodes.a.execute(park(parking(&run, 1, 0))), nodes.b.execute(wake(&run)));
         woken.unwrap();

@@ -10,9 +10,9 @@ fn a_run_is_not_claimed_by_another_while_its_node_lives() {
         09:00 system beats n1 for=1m               → unchanged: nothing
         09:00 bot starts r1 draft@1                → pending
         09:00 system claims node=n1                → running on n1, claim 1
-        09:00:30 system claims node=n2             → refused: not_ready
+        09:00:30 system claims node=n2             → refused: run_not_ready
         09:00:30 system claims node=n1             → running on n1, claim 2
-        09:00:59.999999 system claims node=n2      → refused: not_ready
+        09:00:59.999999 system claims node=n2      → refused: run_not_ready
         09:01 system claims node=n2                → running on n2, claim 3
         ",
     );
@@ -26,7 +26,7 @@ fn a_node_that_goes_on_beating_keeps_its_runs() {
         09:00 bot starts r1 draft@1                → pending
         09:00 system claims node=n1                → running on n1, claim 1
         09:00:50 system beats n1 for=1m            → unchanged: nothing
-        09:01 system claims node=n2                → refused: not_ready
+        09:01 system claims node=n2                → refused: run_not_ready
         09:01:50 system claims node=n2             → running on n2, claim 2
         ",
     );
@@ -53,7 +53,7 @@ fn a_node_that_is_alone_waits_for_no_other() {
         09:00 bot starts r1 draft@1                → pending
         09:00 system claims node=n1                → running on n1, claim 1
         09:01 system beats n2 for=1h               → unchanged: nothing
-        09:01 system claims node=n2                → refused: not_ready
+        09:01 system claims node=n2                → refused: run_not_ready
         09:02 system beats n2 for=1h alone=true    → unchanged: nothing
         09:02 system claims node=n2                → running on n2, claim 2
         ",
@@ -128,7 +128,7 @@ fn only_a_run_that_stopped_is_resumed_and_nobody_passes_a_gate_so() {
         09:03 alice resumes                        → refused: run_waits
         09:03 ada resumes                          → refused: run_waits
         09:03 bot resumes                          → refused: run_waits
-        09:04 system claims node=n1                → refused: not_ready
+        09:04 system claims node=n1                → refused: run_not_ready
         09:05 alice approves                       → approved by alice, proceed
         09:05 system claims node=n1                → running on n1, claim 2
         09:06 system stops "look at it"            → stopped stuck

@@ -183,7 +183,7 @@ fn the_end_of_a_child_wakes_its_parent() {
         09:01 system records a starts r2 part@1        → waiting for run r2, 1 attempt
         09:01 system parks r1                          → parked
         09:02 system claims r2 node=n1                 → running on n1, claim 1
-        09:03 system claims r1 node=n1                 → refused: not_ready
+        09:03 system claims r1 node=n1                 → refused: run_not_ready
         09:03 system ends r2 "7"                       → completed by system
         wakes                                          → r1
         09:04 system claims r1 node=n1                 → running on n1, claim 2

@@ -16,7 +16,7 @@ fn a_run_lives_as_its_module_draws_it() {
         timer run=r1                               → none
         09:10 system claims node=n2                → running on n2, claim 3
         09:11 system stops "its code is unknown"   → stopped stuck
-        09:12 system claims node=n2                → refused: not_ready
+        09:12 system claims node=n2                → refused: run_not_ready
         09:13 alice resumes                        → pending
         09:14 system claims node=n2                → running on n2, claim 4
         09:15 system ends "42"                     → completed by system
@@ -32,9 +32,9 @@ fn a_run_of_somebody_elses_agent_has_no_worker() {
     check(
         r#"
         09:00 bot starts r1 session=s1     → outside
-        09:01 system claims node=n1        → refused: not_ready
+        09:01 system claims node=n1        → refused: run_not_ready
         09:01 system wakes                 → unchanged: nothing
-        09:01 system claims node=n1        → refused: not_ready
+        09:01 system claims node=n1        → refused: run_not_ready
         09:01 system parks                 → refused: lease_lost
         09:01 system stops                 → refused: lease_lost
         09:01 system ends "1"              → refused: lease_lost

@@ -9,12 +9,12 @@ fn a_parked_run_is_claimed_only_when_something_has_changed() {
         09:01 system records ok opens g1           → waiting for gate g1, 1 attempt
         09:01 system records may asks q1 DECISION  → waiting for question q1, 1 attempt
         09:02 system parks                         → parked
-        09:03 system claims node=n1                → refused: not_ready
+        09:03 system claims node=n1                → refused: run_not_ready
         09:04 alice answers q1 "left"              → answered "left" by alice
         wakes                                      → r1
         09:05 system claims node=n2                → running on n2, claim 2
         09:06 system parks                         → parked
-        09:07 system claims node=n2                → refused: not_ready
+        09:07 system claims node=n2                → refused: run_not_ready
         09:08 alice approves                       → approved by alice, proceed
         wakes                                      → r1 2 times
         09:09 system claims node=n2                → running on n2, claim 3
@@ -32,7 +32,7 @@ fn a_question_that_only_reminds_wakes_nobody_and_one_that_lapses_does() {
         09:00 system records b asks q2 CLARIFYING timeout=5m   → waiting for question q2, 1 attempt
         09:00 system parks                                     → parked
         09:05 system lapses q1                                 → pending, reminded 1
-        09:05 system claims r1 node=n1                         → refused: not_ready
+        09:05 system claims r1 node=n1                         → refused: run_not_ready
         09:05 system lapses q2                                 → expired by timeout
         09:05 system claims r1 node=n1                         → running on n1, claim 2
         "#,
@@ -51,7 +51,7 @@ fn a_run_is_not_parked_where_something_has_changed_since_its_worker_looked() {
         run                                        → running, claim 1, 1 steps, 0 bytes, active 180s
         09:03 system parks wakes=2                 → unchanged: awake, 1 wake-ups
         09:03 system parks wakes=1                 → parked
-        09:04 system claims node=n1                → refused: not_ready
+        09:04 system claims node=n1                → refused: run_not_ready
         "#,
     );
 }
@@ -107,7 +107,7 @@ fn a_run_that_waits_for_clearance_is_not_parked_where_somebody_has_it() {
         09:03 system parks held=bot,elf                        → unchanged: awake, 0 wake-ups
         09:04 ada halts h3 scope=session session=s1 "wait"     → stands
         09:04 system parks held=bot,elf                        → parked
-        09:05 system claims node=n1                            → refused: not_ready
+        09:05 system claims node=n1                            → refused: run_not_ready
         "#,
     );
 }

@@ -132,3 +132,15 @@ fn a_run_that_nobody_knows_still_starts_with_its_first_gate() {
         "#,
     );
 }
+
+#[test]
+fn an_agent_may_ask_for_less_than_the_usual_limits_and_people_for_more() {
+    check(
+        "
+        09:00 bot starts r1 draft@1 steps=100000       → pending
+        09:00 bot starts r2 draft@1 steps=100001       → refused: weakens_policy limits
+        09:00 bot starts r2 draft@1 active_ms=86400001 → refused: weakens_policy limits
+        09:00 alice starts r2 draft@1 steps=100001     → pending
+        ",
+    );
+}

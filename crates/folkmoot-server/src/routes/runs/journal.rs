@@ -6,7 +6,7 @@ use folkmoot_core::{
     Refusal, Timestamp,
     journal::{Entry, EntryState, Key},
 };
-use folkmoot_store::JournalQuery;
+use folkmoot_store::{JournalQuery, Line};
 
 use crate::{
     app::App,
@@ -17,6 +17,8 @@ use crate::{
 
 const LIMIT: u32 = 100;
 const LIMIT_MAX: u32 = 500;
+/// The results on one page, together, unless a single one is longer.
+const PAGE_BYTES_MAX: u64 = 4 << 20;
 
 /// Reads a run's journal
 ///
@@ -32,13 +34,15 @@ pub(crate) async fn journal(
     let after = query.cursor.as_deref().map(place).transpose()?;
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
     // One more than the page holds, to know whether there is another.
-    let query = JournalQuery { run, after, limit: limit + 1 };
+    let query = JournalQuery { run, after, limit: limit + 1, results: false };
     let mut lines = app.engine.journal(&who.principal, query).await?;
-    let more = lines.len() > limit as usize;
+    let found = lines.len();
     lines.truncate(limit as usize);
-    let next = lines.last().filter(|_| more).map(|line| cursor(&line.entry));
+    lines.truncate(fitting(&lines));
+    let next = lines.last().filter(|_| found > lines.len()).map(|line| cursor(&line.entry));
     let mut entries = Vec::with_capacity(lines.len());
     for line in lines {
+        let result = app.engine.result(&line.entry).await?;
         let awaited = match &line.entry.state {
             EntryState::Waiting(waits) => app.engine.awaited(waits).await?,
             EntryState::Begun | EntryState::Failing { .. } | EntryState::Done { .. } | EntryState::Failed { .. } => {
@@ -46,9 +50,19 @@ pub(crate) async fn journal(
             }
         };
         let awaited = awaited.map(|awaited| (awaited.at, awaited.outcome));
-        entries.push(JournalEntry::new(line.entry, line.result, awaited));
+        entries.push(JournalEntry::new(line.entry, result, awaited));
     }
     Ok(Json(JournalPage { entries, next }))
+}
+
+/// How many of these lines make a page: as many as have results of [`PAGE_BYTES_MAX`] together, and at least one.
+fn fitting(lines: &[Line]) -> usize {
+    let mut bytes = 0;
+    let fits = |line: &&Line| {
+        bytes += line.entry.bytes();
+        bytes <= PAGE_BYTES_MAX
+    };
+    lines.iter().take_while(fits).count().max(1)
 }
 
 /// A place in a journal, safe in an address whatever the key holds.

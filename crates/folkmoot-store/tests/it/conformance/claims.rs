@@ -24,7 +24,7 @@ pub(crate) async fn an_orphan_is_a_run_whose_node_is_dead(world: &World<impl Pla
     assert_eq!(orphans(store).await, [""; 0]);
     world.clock.advance(seconds(59));
     assert_eq!(orphans(store).await, [""; 0]);
-    assert_eq!(refusal_of(store.execute(claim("r1", "n3")).await).code(), "not_ready");
+    assert_eq!(refusal_of(store.execute(claim("r1", "n3")).await).code(), "run_not_ready");
     world.clock.advance(seconds(1));
     assert_eq!(orphans(store).await, ["r1"], "at its moment a life is over");
     assert_eq!(store.orphans(&[workflow("other@1")], 10).await, Ok(vec![]));
@@ -68,7 +68,7 @@ pub(crate) async fn a_nodes_life_counts_within_a_batch_too(world: &World<impl Pl
     world.clock.advance(seconds(70));
     let [beaten, late] = all_at_once(store, [beat("n1", seconds(60)), claim("r1", "n2")]).await;
     beaten.unwrap();
-    assert_eq!(refusal_of(late).code(), "not_ready", "its node was late, and lives");
+    assert_eq!(refusal_of(late).code(), "run_not_ready", "its node was late, and lives");
     let [left, taken, again] = all_at_once(store, [leave("n1"), claim("r1", "n2"), claim("r1", "n3")]).await;
     left.unwrap();
     assert_eq!(claimed_of(taken).0.epoch, 2);
@@ -77,7 +77,7 @@ pub(crate) async fn a_nodes_life_counts_within_a_batch_too(world: &World<impl Pl
     let [left, back, late] = all_at_once(store, back).await;
     left.unwrap();
     back.unwrap();
-    assert_eq!(refusal_of(late).code(), "not_ready");
+    assert_eq!(refusal_of(late).code(), "run_not_ready");
     let gone = [beat("n3", seconds(99)), leave("n3")];
     let [beaten, left] = all_at_once(store, gone).await;
     beaten.unwrap();
@@ -96,7 +96,7 @@ pub(crate) async fn of_many_claims_at_once_one_wins(store: &impl Store) {
         let answers = at_once(store, claims(&run)).await;
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((won.len(), lost.len()), (1, 15), "a new run");
-        assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "not_ready"));
+        assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "run_not_ready"));
         run_of(store.execute(park(parking(&run, 1, 0))).await);
         store.execute(wake(&run)).await.unwrap();
         let won = at_once(store, claims(&run)).await.into_iter().filter(Result::is_ok).count();
@@ -173,7 +173,8 @@ pub(crate) async fn the_same_record_twice_is_one_event(store: &impl Store) {
         assert_eq!(told(again), (entry.clone(), false));
     }
     assert_eq!(store.head().await.unwrap().position, before + 3);
-    let journal = store.journal(JournalQuery { run: run_id("r1"), after: None, limit: 10 }).await.unwrap();
+    let journal =
+        store.journal(JournalQuery { run: run_id("r1"), after: None, limit: 10, results: true }).await.unwrap();
     assert_eq!(journal.len(), 2);
     assert_sound(store).await;
 }

@@ -194,7 +194,7 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
     for limit in [1, 3, 10, u32::MAX] {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
-            let page = store.journal(JournalQuery { run: run_id("r1"), after, limit }).await.unwrap();
+            let page = store.journal(JournalQuery { run: run_id("r1"), after, limit, results: true }).await.unwrap();
             let Some(last) = page.last() else { break };
             after = Some((last.entry.began_at, last.entry.key.clone()));
             seen.extend(page);
@@ -204,10 +204,11 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
     // A step that goes on stays in its place.
     let again = entry_of(store.execute(record("r1", 1, "try", done("3"))).await);
     assert_eq!((again.attempts, again.began_at), (2, lines[7].entry.began_at));
-    let journal = store.journal(JournalQuery { run: run_id("r1"), after: None, limit: 100 }).await.unwrap();
+    let journal =
+        store.journal(JournalQuery { run: run_id("r1"), after: None, limit: 100, results: true }).await.unwrap();
     assert_eq!(journal[7], Line { entry: again, result: Some("3".to_owned()) });
     assert!(matches!(&journal[2].entry.state, EntryState::Waiting(Waits::Gate(id)) if id.as_str() == "gate-1"));
-    let none = JournalQuery { run: run_id("nobody"), after: None, limit: 100 };
+    let none = JournalQuery { run: run_id("nobody"), after: None, limit: 100, results: true };
     assert_eq!(store.journal(none).await, Ok(vec![]));
     assert_sound(store).await;
 }
@@ -271,7 +272,7 @@ pub(crate) async fn what_is_refused_writes_nothing(store: &impl Store) {
         (record("r1", 1, "draft", done("2")), "step_recorded"),
         (record("r1", 1, "draft", Write::Sleep(minutes(1))), "workflow_changed"),
         (record("r2", 1, "x", asks("question-1", QuestionType::Emergency)), "lease_lost"),
-        (claim("r2", "n2"), "not_ready"),
+        (claim("r2", "n2"), "run_not_ready"),
         (resume_run("r2"), "run_waits"),
         (park(parking("r2", 1, 0)), "lease_lost"),
         (stop("r2", 1), "lease_lost"),
@@ -310,7 +311,7 @@ pub(crate) async fn a_run_is_there_after_a_restart(world: World<impl Place>) {
     run_of(store.execute(park(parking("r1", 1, 0))).await);
     store.execute(beat("n1", minutes(5))).await.unwrap();
     a_worked_on_run(store, "r2").await;
-    let journal = || JournalQuery { run: run_id("r1"), after: None, limit: 10 };
+    let journal = || JournalQuery { run: run_id("r1"), after: None, limit: 10, results: true };
     let before = (store.runs(everything()).await.unwrap(), store.journal(journal()).await.unwrap());
     let world = world.reopened().await;
     let store = world.store();

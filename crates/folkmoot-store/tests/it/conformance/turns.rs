@@ -50,7 +50,7 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
         ("awake", 3),
         ("entry", 30),
         ("ended", 10),
-        ("not_ready", 10),
+        ("run_not_ready", 10),
         ("lease_lost", 10),
         ("run_ended", 10),
         ("lifted", 20),

@@ -107,7 +107,7 @@ pub(crate) async fn a_decision_in_the_batch_of_the_opening_wakes(store: &impl St
         match parks_last {
             true => {
                 assert_eq!(answers[5], Ok(Outcome::Awake(1)));
-                assert_eq!(refusal_of(answers[6].clone()).code(), "not_ready");
+                assert_eq!(refusal_of(answers[6].clone()).code(), "run_not_ready");
             }
             false => {
                 run_of(answers[4].clone());
