@@ -4,8 +4,8 @@
 
 version=${1:-1.4.2} pace=${PACE:-2}
 
-# The same key is the same run, however often this is started.
-run=$(folkmoot start "Deploy $version" --idempotency-key "deploy-$version") || exit
+# The same id is the same run, however often this is started.
+run=$(folkmoot start "Deploy $version" --id "deploy-$version") || exit
 
 # step [--once] KEY COMMAND…: does it, records what it printed, and prints that; or prints what was
 # recorded. With --once it is not repeated where nobody knows whether it was done.
@@ -17,13 +17,14 @@ step() {
   case $? in
     0) ;;           # do it now
     7) return 0 ;;  # it is done, and its result was printed
-    *) exit 1 ;;    # it failed before, or nobody knows; stderr says what to do
+    *) exit 1 ;;    # halted, failed before, or nobody knows; stderr says what to do
   esac
   if result=$("$@"); then
     folkmoot step done "$run" "$key" --text "$result" > /dev/null && echo "$result"
   else
     code=$?
-    folkmoot step fail "$run" "$key" --reason "exit code $code" > /dev/null
+    echo "$result" >&2
+    folkmoot step fail "$run" "$key" --reason "${result:-exit code $code}" > /dev/null
     folkmoot end "$run" --failed "$key failed" > /dev/null
     exit $code
   fi

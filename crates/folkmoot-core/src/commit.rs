@@ -54,6 +54,8 @@ pub enum Outcome {
     Token(Token),
     /// The run as it now is.
     Run(Box<Run>),
+    /// The run was there before, and is the same.
+    ExistingRun(Box<Run>),
     /// The run that a worker now has, and the wake-ups that it has had.
     Claimed(Box<Run>, u64),
     /// The line of a journal as it now is.

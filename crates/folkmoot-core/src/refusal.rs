@@ -83,7 +83,7 @@ pub enum Refusal {
     UnknownRun { run: RunId },
     #[error("there is already a run {run}; leave the id out, or choose another")]
     RunExists { run: RunId },
-    #[error("run {run} is over: it was {status} at {at}; start another")]
+    #[error("run {run} is over: {status} at {at}; what is still to be done needs a run of its own")]
     RunEnded { run: RunId, status: Status, at: Timestamp },
     #[error(
         "run {run} waits, and goes on by itself when what it waits for is decided; `folkmoot show {run}` says what"
@@ -104,6 +104,14 @@ pub enum Refusal {
          it, or register the new code under a new version"
     )]
     Changed { run: RunId, key: Key, differs: String },
+    #[error("step {key:?} {differs}; say the same as before, or use another key for something else")]
+    StepDiffers { run: RunId, key: Key, differs: String },
+    #[error("run {run} has {count} steps that were begun and not ended; say what became of them, or that it failed")]
+    StepsOpen { run: RunId, count: u32 },
+    #[error(
+        "{agent} is halted and may not begin anything now; `folkmoot clear {agent}` says by what, and waits with --wait"
+    )]
+    Halted { agent: Name },
     #[error("run {run} has used up its {limit} {what}; start it with a higher limit")]
     LimitExceeded { run: RunId, what: &'static str, limit: u64 },
     #[error("{field} {problem}")]
@@ -160,6 +168,9 @@ impl Refusal {
             Refusal::LeaseLost { .. } => "lease_lost",
             Refusal::StepRecorded { .. } => "step_recorded",
             Refusal::Changed { .. } => "workflow_changed",
+            Refusal::StepDiffers { .. } => "step_differs",
+            Refusal::StepsOpen { .. } => "steps_open",
+            Refusal::Halted { .. } => "halted",
             Refusal::LimitExceeded { .. } => "limit_exceeded",
             Refusal::Invalid { .. } => "invalid",
         }

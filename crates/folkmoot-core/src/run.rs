@@ -33,15 +33,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) use cancel::cancel;
 pub use claim::Claiming;
 pub(crate) use claim::claim;
-pub(crate) use end::end;
 pub use end::{Conclusion, Ending, Outcome};
+pub(crate) use end::{end, ended_so, must_have_ended_its_steps};
 pub use event::RunEvent;
 pub use limits::Limits;
 pub use park::Parking;
 pub(crate) use park::park;
 pub(crate) use resume::resume;
 pub use start::{Start, Starting};
-pub(crate) use start::{own_session, start, start_child};
+pub(crate) use start::{own_session, start, start_again, start_child};
 pub use stop::Stopping;
 pub(crate) use stop::stop;
 pub use workflow::{BadWorkflowName, WorkflowName};
@@ -59,6 +59,8 @@ pub struct Run {
     pub epoch: u64,
     /// How many entries its journal has.
     pub steps: u32,
+    /// How many of them were begun and have not ended.
+    pub begun: u32,
     /// How many bytes the results in its journal have.
     pub journal_bytes: u64,
     /// How long it has been worked on; while it is parked its clock stands still.

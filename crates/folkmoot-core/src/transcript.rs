@@ -491,6 +491,7 @@ impl Stage {
             Outcome::Question(question) => question_state(question),
             Outcome::Halt(halt) => halt_state(halt),
             Outcome::Run(run) | Outcome::Claimed(run, _) => run_state(run),
+            Outcome::ExistingRun(run) => format!("existing, {}", run_state(run)),
             Outcome::Entry(entry) | Outcome::Stands(entry) => self.step(entry),
             Outcome::Awake(wakes) => format!("awake, {wakes} wake-ups"),
             Outcome::Token(token) => {

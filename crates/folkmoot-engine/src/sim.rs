@@ -336,7 +336,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
             unreachable!("it was waited for until it was over")
         }
     };
-    let query = JournalQuery { run: id, after: None, limit: u32::MAX, results: true };
+    let query = JournalQuery { run: id, after: None, limit: u32::MAX, key: None, results: true };
     let journal = engine.journal(&starter, query).await?;
     let of_work = |kind: EntryKind, state: &EntryState| {
         matches!(kind, EntryKind::Step | EntryKind::Once) && !matches!(state, EntryState::Waiting(_))

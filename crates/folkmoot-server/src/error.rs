@@ -136,6 +136,9 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotReady { .. }
         | Refusal::LeaseLost { .. }
         | Refusal::StepRecorded { .. }
+        | Refusal::StepDiffers { .. }
+        | Refusal::StepsOpen { .. }
+        | Refusal::Halted { .. }
         | Refusal::Changed { .. }
         | Refusal::LimitExceeded { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,

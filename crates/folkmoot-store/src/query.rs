@@ -92,6 +92,8 @@ pub struct JournalQuery {
     pub after: Option<(Timestamp, Key)>,
     /// At most so many.
     pub limit: u32,
+    /// Only the line with this key.
+    pub key: Option<Key>,
     /// With the results, however long they are.
     pub results: bool,
 }
@@ -257,14 +259,19 @@ impl JournalQuery {
     /// The statement and its arguments.
     pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
         let mut arguments = vec![Value::Text(self.run.as_str().into())];
-        let mut after = "";
+        let mut conditions = "run_id = ?1".to_owned();
+        if let Some(key) = &self.key {
+            arguments.push(Value::Text(key.as_str().into()));
+            conditions += &format!(" AND key = ?{}", arguments.len());
+        }
         if let Some((at, key)) = &self.after {
-            after = " AND (began_at, key) > (?2, ?3)";
             arguments.extend([Value::Int(at.as_micros()), Value::Text(key.as_str().into())]);
+            let n = arguments.len();
+            conditions += &format!(" AND (began_at, key) > (?{}, ?{n})", n - 1);
         }
         arguments.push(Value::Int(self.limit.into()));
         let (select, n) = (rows::select_journal(self.results), arguments.len());
-        (format!("{select} WHERE run_id = ?1{after} ORDER BY began_at, key LIMIT ?{n}"), arguments)
+        (format!("{select} WHERE {conditions} ORDER BY began_at, key LIMIT ?{n}"), arguments)
     }
 }
 

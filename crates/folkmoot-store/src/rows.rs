@@ -165,6 +165,7 @@ pub(crate) const RUNS: Table = Table {
         ("held", Text),
         ("epoch", Int),
         ("steps", Int),
+        ("begun", Int),
         ("journal_bytes", Int),
         ("active_micros", Int),
         ("moved_at", Int),
@@ -573,6 +574,7 @@ pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
         maybe(parked(run).and_then(held)),
         Value::Int(int(run.epoch)),
         Value::Int(run.steps.into()),
+        Value::Int(run.begun.into()),
         Value::Int(int(run.journal_bytes)),
         Value::Int(int(run.active_micros)),
         Value::Int(run.moved_at.as_micros()),
@@ -629,10 +631,11 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
         state: from_json(&row.text(12)?)?,
         epoch: position(row.int(16)?)?,
         steps: small(row.int(17)?)?,
-        journal_bytes: position(row.int(18)?)?,
-        active_micros: position(row.int(19)?)?,
-        moved_at: Timestamp::from_micros(row.int(20)?),
-        seq: position(row.int(21)?)?,
+        begun: small(row.int(18)?)?,
+        journal_bytes: position(row.int(19)?)?,
+        active_micros: position(row.int(20)?)?,
+        moved_at: Timestamp::from_micros(row.int(21)?),
+        seq: position(row.int(22)?)?,
     };
     // Four columns repeat what others say, for the indexes. A row in which they differ was not written by us.
     let agrees = row.text(11)? == run.status().word()

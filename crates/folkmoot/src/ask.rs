@@ -83,7 +83,10 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
     let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
     let request = request(args);
-    let ask = async |client: &Client| Ok(client.ask(&request, Some(&key)).await?);
+    let ask = async |client: &Client| {
+        let run_id = find::run_or_new(client, request.run_id.as_ref()).await?;
+        Ok(client.ask(&Ask { run_id, ..request.clone() }, Some(&key)).await?)
+    };
     let question = connection.ask(ctx, who, ask).await?;
     if wait {
         announce(ctx, connection, &question);

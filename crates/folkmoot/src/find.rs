@@ -120,6 +120,15 @@ pub(crate) async fn any<T: Find>(client: &Client, id: Option<&str>) -> Result<T:
     }
 }
 
+/// The run that somebody means: one that is there, by any unique beginning or end of its id, or a new one of that name.
+pub(crate) async fn run_or_new(client: &Client, id: Option<&RunId>) -> Result<Option<RunId>> {
+    let Some(id) = id else { return Ok(None) };
+    if let Some(exact) = Run::exact(client, id.as_str()).await? {
+        return Ok(Some(exact));
+    }
+    Ok(Some(known::<Run>(client, id.as_str()).await?.unwrap_or_else(|| id.clone())))
+}
+
 async fn known<T: Find>(client: &Client, id: &str) -> Result<Option<T::Id>> {
     match choose(id, &T::waiting(client).await?)? {
         Some(found) => Ok(Some(found)),

@@ -25,15 +25,15 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         let id = find::any::<Run>(client, Some(&args.run)).await?;
-        read(client, &id).await
+        Ok((client.run(&id).await?.ended_at.is_some(), read(client, &id).await?))
     };
-    let entries = connection.ask(ctx, args.who, read).await?;
+    let (is_over, entries) = connection.ask(ctx, args.who, read).await?;
     if ctx.screen.json {
         ctx.screen.json(&JournalPage { entries, next: None })?;
     } else if entries.is_empty() {
         ctx.screen.note("It has no steps yet.");
     } else {
-        print(ctx, &entries, clock::now())?;
+        print(ctx, &entries, is_over, clock::now())?;
     }
     Ok(Exit::Done)
 }
@@ -53,21 +53,25 @@ pub(crate) async fn read(client: &Client, id: &RunId) -> Result<Vec<JournalEntry
 }
 
 /// The table.
-pub(crate) fn print(ctx: &Context, entries: &[JournalEntry], now: Timestamp) -> Result<()> {
-    let rows = entries.iter().map(|entry| run_view::step(entry, now, ctx.screen.terminal)).collect();
+pub(crate) fn print(ctx: &Context, entries: &[JournalEntry], is_over: bool, now: Timestamp) -> Result<()> {
+    let rows = entries.iter().map(|entry| run_view::step(entry, now, is_over, ctx.screen.terminal)).collect();
     Ok(ctx.screen.table(&run_view::STEPS, rows)?)
 }
 
 /// What a step gave, as a script takes it: a text bare, anything else as JSON.
-pub(crate) fn bare(entry: &JournalEntry) -> String {
-    let result = entry.result.as_deref().map_or("null", |result| result.get());
+pub(crate) fn bare(entry: &JournalEntry) -> Option<String> {
+    let result = entry.result.as_deref().map(|result| result.get()).filter(|result| *result != "null")?;
     // Too deep for a reader of ours, it is shown as it is.
-    serde_json::from_str(result).map_or_else(|_| result.to_owned(), |result| question_view::bare(&result))
+    Some(serde_json::from_str(result).map_or_else(|_| result.to_owned(), |result| question_view::bare(&result)))
 }
+
+/// How much of a result a table shows.
+const BRIEF_CHARS: usize = 200;
 
 /// As [`bare`], on one line, and not much of it.
 pub(crate) fn brief(entry: &JournalEntry) -> String {
-    let text = bare(entry);
-    let start: String = text.chars().take(200).collect();
-    one_line(&start)
+    let text = bare(entry).unwrap_or_default();
+    let start: String = text.chars().take(BRIEF_CHARS).collect();
+    let cut = if start.len() < text.len() { "…" } else { "" };
+    format!("{}{cut}", one_line(&start))
 }

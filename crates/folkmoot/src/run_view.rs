@@ -55,7 +55,6 @@ fn facts(run: &Run) -> String {
         None => format!("{} ({})", run.initiator, run.kind),
     };
     let input = run.input.as_ref().and_then(Option::as_ref);
-    let steps = if run.steps == 1 { "1 step".to_owned() } else { format!("{} steps", run.steps) };
     let work = run.workflow.as_ref().map(|_| {
         let active = span::short(std::time::Duration::from_millis(run.active_ms));
         format!(", {active} of work")
@@ -67,7 +66,7 @@ fn facts(run: &Run) -> String {
         ("part of", run.parent.as_ref().map(ToString::to_string)),
         ("on", run.node.as_ref().map(ToString::to_string)),
         ("input", input.map(|input| one_line(&shortened(input.get(), 200)))),
-        ("done", Some(format!("{steps}{}", work.unwrap_or_default()))),
+        ("steps", Some(format!("{}{}", run.steps, work.unwrap_or_default()))),
     ])
 }
 
@@ -155,11 +154,13 @@ pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> Row {
 pub(crate) const COLUMNS: [&str; 7] = ["RUN", "STATUS", "BY", "STEPS", "STARTED", "TOOK", "TITLE"];
 
 /// A step as a row. A pipe gets the whole key.
-pub(crate) fn step(entry: &JournalEntry, now: Timestamp, terminal: bool) -> Row {
+pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal: bool) -> Row {
     let key = one_line(entry.key.as_str());
     let key = if terminal { shortened(&key, KEY_COLUMNS) } else { key };
     let took = match entry.duration_ms {
         Some(millis) => span::short(std::time::Duration::from_millis(millis)),
+        // Its run is over, and nobody ever said what became of it.
+        None if is_over => String::new(),
         None => format!("{} so far", span::short(now.since(entry.began_at))),
     };
     let state = entry.state.word();

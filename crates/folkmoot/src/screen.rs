@@ -72,7 +72,10 @@ impl Screen {
     /// Columns under their names; cut to the width of a terminal, whole for a pipe.
     pub(crate) fn table(self, names: &[&str], rows: Vec<Row>) -> io::Result<()> {
         let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_header(names.iter().copied()).set_truncation_indicator("…");
+        let mut header = comfy_table::Row::from(names.to_vec());
+        // One line for each row, the header too: whatever does not fit is cut, and no row is lost.
+        header.max_height(1);
+        table.load_style(presets::NOTHING).set_header(header).set_truncation_indicator("…");
         if self.terminal {
             table.set_width(self.width).set_content_arrangement(ContentArrangement::Dynamic);
         }

@@ -65,7 +65,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             ctx.screen.say(run_view::whole(&whole, now, &ctx.command()))?;
             if !whole.journal.is_empty() {
                 ctx.screen.say("")?;
-                journal::print(ctx, &whole.journal, now)?;
+                journal::print(ctx, &whole.journal, whole.run.ended_at.is_some(), now)?;
             }
         }
         Shown::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,

@@ -112,7 +112,21 @@ pub(crate) fn record(
     by: &Principal,
     now: Timestamp,
 ) -> Result<Recorded, Refusal> {
-    must_be_writer(run, recording.fence, by)?;
+    if let (Fence::Owner, Write::Begin, Some(known)) = (recording.fence, &recording.write, known) {
+        // Whoever starts a script again that has ended is told what came of its steps.
+        let ended = matches!(known.state, EntryState::Done { .. } | EntryState::Failed { .. });
+        if ended && run.start.initiator == by.name {
+            must_be_the_same(run, known, recording)?;
+            return Ok(Recorded::Known);
+        }
+    }
+    let settles = matches!(recording.write, Write::Done(_) | Write::Failed(_))
+        && known.is_some_and(|known| known.state == EntryState::Begun);
+    match by.role.decides() && settles && recording.fence == Fence::Owner {
+        // Nobody knows what became of it, and somebody has looked.
+        true => must_be_outside(run)?,
+        false => must_be_writer(run, recording.fence, by)?,
+    }
     let new = &recording.entry;
     if let (Fence::Owner, Some(agent)) = (recording.fence, &new.agent_id) {
         principal::check_name("agent_id", agent)?;
@@ -122,7 +136,10 @@ pub(crate) fn record(
         must_be_the_same(run, known, recording)?;
     }
     let state = match (&recording.write, known.map(|known| &known.state)) {
-        (Write::Begin, Some(EntryState::Begun)) if recording.fence == Fence::Owner => return Ok(Recorded::Known),
+        // What must not repeat is not begun twice; anything else is simply tried again.
+        (Write::Begin, Some(EntryState::Begun)) if recording.fence == Fence::Owner && new.kind == EntryKind::Once => {
+            return Ok(Recorded::Known);
+        }
         (Write::Begin, None | Some(EntryState::Begun | EntryState::Failing { .. })) => EntryState::Begun,
         // What stands is told to whoever did not know of it: it need not be done.
         (Write::Begin, Some(EntryState::Done { .. } | EntryState::Failed { .. })) => return Ok(Recorded::Known),
@@ -208,12 +225,18 @@ pub(crate) fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<
             if run.start.initiator != by.name {
                 return Err(Refusal::NotYourRun { run: run.start.id.clone() });
             }
-            if run.state != State::Outside {
-                return Err(Refusal::NotYours { run: run.start.id.clone() });
-            }
-            Ok(())
+            must_be_outside(run)
         }
     }
+}
+
+/// Refuses what only a workflow says of itself.
+fn must_be_outside(run: &Run) -> Result<(), Refusal> {
+    run.must_go_on()?;
+    if run.state != State::Outside {
+        return Err(Refusal::NotYours { run: run.start.id.clone() });
+    }
+    Ok(())
 }
 
 /// Refuses code that does something else under a key than what was done under it.
@@ -222,7 +245,8 @@ fn must_be_the_same(run: &Run, known: &Entry, recording: &Recording) -> Result<(
     // Somebody else's agent need not say again what it said when it began, and has no branches that we know of.
     let says_all = recording.fence != Fence::Owner;
     match known.differs_from(new.kind, new.input.or(known.input.filter(|_| !says_all)), new.ordinal) {
-        Some(differs) => Err(Refusal::Changed { run: run.start.id.clone(), key: new.key.clone(), differs }),
+        Some(differs) if says_all => Err(Refusal::Changed { run: run.start.id.clone(), key: new.key.clone(), differs }),
+        Some(differs) => Err(Refusal::StepDiffers { run: run.start.id.clone(), key: new.key.clone(), differs }),
         None => Ok(()),
     }
 }

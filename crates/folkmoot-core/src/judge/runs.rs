@@ -14,7 +14,11 @@ use crate::{
 impl Case<'_> {
     pub(super) fn start_run(&self, starting: &Starting, loaded: &Loaded) -> Result<Commit, No> {
         let by = self.principal("start a run")?;
-        let start = run::start(starting, by, loaded.run.as_ref(), self.now)?;
+        if let Some(existing) = &loaded.run {
+            run::start_again(starting, by, existing, self.now)?;
+            return Ok(Commit { outcome: Outcome::ExistingRun(Box::new(existing.clone())), ..Commit::default() });
+        }
+        let start = run::start(starting, by, self.now)?;
         Ok(self.starts(start, starting.input.as_deref()))
     }
 
@@ -148,7 +152,13 @@ impl Case<'_> {
     ) -> Result<Commit, No> {
         let run = found(loaded.run.take(), id)?;
         let by = self.writer(&run, fence, "end a run")?;
+        if fence == Fence::Owner && run::ended_so(&run, conclusion, &by.name) {
+            return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
+        }
         journal::must_be_writer(&run, fence, &by)?;
+        if fence == Fence::Owner {
+            run::must_have_ended_its_steps(&run, conclusion)?;
+        }
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
         let mut commit = self.ends(run, &event, loaded);
         if let Conclusion::Completed { output } = conclusion {

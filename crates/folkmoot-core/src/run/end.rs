@@ -68,6 +68,27 @@ impl Ending {
     }
 }
 
+/// Whether a run that is over ended just so: whoever says it again is not told that it cannot.
+pub(crate) fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
+    let Some(ending) = run.ending().filter(|ending| ending.by == *by) else { return false };
+    match conclusion {
+        Conclusion::Completed { output } => ending.output == Some(Digest::of(output.as_bytes())),
+        Conclusion::Failed { code, message } => {
+            ending.outcome == Outcome::Failed && ending.code == *code && ending.reason == *message
+        }
+    }
+}
+
+/// Refuses an agent that says its work is done while it has not said what became of some of it.
+pub(crate) fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> Result<(), Refusal> {
+    match conclusion {
+        Conclusion::Completed { .. } if run.begun > 0 => {
+            Err(Refusal::StepsOpen { run: run.start.id.clone(), count: run.begun })
+        }
+        Conclusion::Completed { .. } | Conclusion::Failed { .. } => Ok(()),
+    }
+}
+
 /// Judges an end, which `by` says. Whether it may say so was judged before.
 pub(crate) fn end(run: &Run, conclusion: &Conclusion, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_go_on()?;

@@ -8,7 +8,7 @@ use super::{Ending, Parked, Run, Start, State, micros_between};
 use crate::{
     Fact, Name, Timestamp,
     event::Broken,
-    journal::{Entry, Key},
+    journal::{Entry, EntryState, Key},
 };
 
 /// A fact about one run.
@@ -254,6 +254,8 @@ impl Run {
             }
             RunEvent::Recorded { entry, .. } => {
                 self.steps += u32::from(known.is_none());
+                let begun = |entry: &Entry| u32::from(entry.state == EntryState::Begun);
+                self.begun = self.begun + begun(entry) - known.map_or(0, begun);
                 self.journal_bytes += entry.bytes().saturating_sub(known.map_or(0, Entry::bytes));
             }
             RunEvent::Emitted { .. } => {}

@@ -28,6 +28,9 @@ impl Default for Limits {
 impl Limits {
     /// Refuses an agent that asks for more than the usual: what costs, people grant.
     pub(crate) fn must_be_usual(&self, by: &Principal) -> Result<(), Refusal> {
+        if self.steps_max == 0 || self.journal_bytes_max == 0 || self.active_ms_max == 0 {
+            return Err(Refusal::invalid("limits", "must be at least 1 each: a run that may do nothing is none"));
+        }
         let usual = Limits::default();
         let more = self.steps_max > usual.steps_max
             || self.journal_bytes_max > usual.journal_bytes_max

@@ -63,18 +63,20 @@ pub struct Starting {
     pub limits: Limits,
 }
 
-/// Judges a start. `existing` is the run that has this id, if one has.
-pub(crate) fn start(
-    starting: &Starting,
-    by: &Principal,
-    existing: Option<&Run>,
-    now: Timestamp,
-) -> Result<Start, Refusal> {
+/// What somebody gets who starts a run under an id that is taken: that run, if it is theirs and the same.
+pub(crate) fn start_again(starting: &Starting, by: &Principal, existing: &Run, now: Timestamp) -> Result<(), Refusal> {
+    let known = &existing.start;
+    let again = start(starting, by, now)?;
+    if known.initiator == by.name && (Start { started_at: known.started_at, ..again }) == *known {
+        return Ok(());
+    }
+    Err(Refusal::RunExists { run: known.id.clone() })
+}
+
+/// Judges a start under an id that is free.
+pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Result<Start, Refusal> {
     if by.role == Role::Viewer {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "start a run" });
-    }
-    if let Some(run) = existing {
-        return Err(Refusal::RunExists { run: run.start.id.clone() });
     }
     let title = starting.title.trim();
     text::check("title", title, text::TITLE_BYTES_MAX)?;
@@ -110,7 +112,7 @@ pub(crate) fn start_child(starting: &Starting, parent: &Run, now: Timestamp) -> 
         session_id: Some(starting.session_id.clone().unwrap_or_else(|| parent.start.session_id.clone())),
         ..starting.clone()
     };
-    Ok(Start { parent: Some(parent.start.id.clone()), ..start(&starting, &by, None, now)? })
+    Ok(Start { parent: Some(parent.start.id.clone()), ..start(&starting, &by, now)? })
 }
 
 /// The session of a run that names none.
@@ -127,6 +129,7 @@ impl Run {
             start,
             epoch: 0,
             steps: 0,
+            begun: 0,
             journal_bytes: 0,
             active_micros: 0,
             seq: 1,

@@ -5,7 +5,7 @@ use folkmoot_core::{
     journal::{Entry, EntryState, Fence, NewEntry, Recording, Write},
     run::{BadWorkflowName, Conclusion, Limits, Starting},
 };
-use folkmoot_store::Error;
+use folkmoot_store::{Error, JournalQuery, Store};
 use serde::Serialize;
 
 use crate::{Caller, Engine};
@@ -48,6 +48,11 @@ impl Engine {
 
     /// Starts a run. Its workflow must be one that this node knows.
     pub async fn start_run(&self, caller: Caller, starting: Starting) -> Result<Run, Error> {
+        Ok(self.start_or_find_run(caller, starting).await?.0)
+    }
+
+    /// As [`Engine::start_run`], and says whether the run is new: whoever starts the same under the same id finds it.
+    pub async fn start_or_find_run(&self, caller: Caller, starting: Starting) -> Result<(Run, bool), Error> {
         if let Some(unknown) = starting.workflow.as_ref().filter(|name| !self.0.worker.knows(name)) {
             let known: Vec<_> = self.0.worker.names().iter().map(|name| name.as_str()).collect();
             let problem = match known.as_slice() {
@@ -56,7 +61,11 @@ impl Engine {
             };
             return Err(Refusal::invalid("workflow", problem).into());
         }
-        self.execute_on_run(caller, Action::StartRun(Box::new(starting))).await
+        match self.execute(caller, Action::StartRun(Box::new(starting))).await? {
+            Outcome::Run(run) => Ok((*run, true)),
+            Outcome::ExistingRun(run) => Ok((*run, false)),
+            other => Err(Error::Unreadable(format!("a run was expected, and this came: {other:?}"))),
+        }
     }
 
     /// Ends a run, in any state, and with it whatever of it is in flight or open.
@@ -82,21 +91,35 @@ impl Engine {
         entry: NewEntry,
         write: Write,
     ) -> Result<Recorded, Error> {
-        let repeatable = caller.idempotency.is_some() && matches!(write, Write::Begin);
-        let again = Caller::from(caller.principal.clone());
-        let recording = Recording { run, fence: Fence::Owner, entry, write };
-        let action = Action::Record(Box::new(recording));
-        match self.execute(caller, action.clone()).await? {
+        let begins = matches!(write, Write::Begin);
+        if begins {
+            self.must_be_cleared(&caller, &run, &entry).await?;
+        }
+        let keyed = caller.idempotency.is_some();
+        let key = entry.key.clone();
+        let recording = Recording { run: run.clone(), fence: Fence::Owner, entry, write };
+        match self.execute(caller, Action::Record(Box::new(recording))).await? {
             // A repetition gets the first answer, which was "do it"; but not where it has been done since.
-            Outcome::Entry(_) if repeatable => match self.execute(again, action).await? {
-                Outcome::Entry(entry) => Ok(Recorded { entry: *entry, is_new: true }),
-                Outcome::Stands(entry) => Ok(Recorded { is_new: entry.state == EntryState::Begun, entry: *entry }),
-                other => Err(no_step(&other)),
-            },
+            Outcome::Entry(first) if begins && keyed => {
+                let query = JournalQuery { run, after: None, limit: 1, key: Some(key), results: false };
+                let stands = self.0.store.journal(query).await?.pop().map_or(*first, |line| line.entry);
+                Ok(Recorded { is_new: stands.state == EntryState::Begun, entry: stands })
+            }
             Outcome::Entry(entry) => Ok(Recorded { entry: *entry, is_new: true }),
             Outcome::Stands(entry) => Ok(Recorded { entry: *entry, is_new: false }),
-            other => Err(no_step(&other)),
+            other => Err(Error::Unreadable(format!("a step was expected, and this came: {other:?}"))),
         }
+    }
+
+    /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then.
+    async fn must_be_cleared(&self, caller: &Caller, run: &RunId, entry: &NewEntry) -> Result<(), Error> {
+        // What is wrong with the run itself, the rules say better.
+        let Some(run) = self.0.store.run(run).await?.filter(|run| run.ending().is_none()) else { return Ok(()) };
+        let agent = entry.agent_id.clone().unwrap_or_else(|| caller.principal.name.clone());
+        if self.is_cleared(&agent, &run.start.session_id).await {
+            return Ok(());
+        }
+        Err(Refusal::Halted { agent }.into())
     }
 
     async fn execute_on_run(&self, caller: Caller, action: Action) -> Result<Run, Error> {
@@ -105,8 +128,4 @@ impl Engine {
             other => Err(Error::Unreadable(format!("a run was expected, and this came: {other:?}"))),
         }
     }
-}
-
-fn no_step(outcome: &Outcome) -> Error {
-    Error::Unreadable(format!("a step was expected, and this came: {outcome:?}"))
 }

@@ -139,7 +139,7 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<St
     let mut journal: Vec<Line> = Vec::new();
     loop {
         let after = journal.last().map(|line| (line.entry.began_at, line.entry.key.clone()));
-        let query = JournalQuery { run: run.start.id.clone(), after, limit: LINES, results: true };
+        let query = JournalQuery { run: run.start.id.clone(), after, limit: LINES, key: None, results: true };
         let page = engine.0.store.journal(query).await?;
         let whole = page.len() < LINES as usize;
         journal.extend(page);

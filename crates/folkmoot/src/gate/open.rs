@@ -105,7 +105,10 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
     let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
     let request = request(args)?;
-    let open = async |client: &Client| Ok(client.open_gate(&request, Some(&key)).await?);
+    let open = async |client: &Client| {
+        let run_id = find::run_or_new(client, request.run_id.as_ref()).await?;
+        Ok(client.open_gate(&OpenGate { run_id, ..request.clone() }, Some(&key)).await?)
+    };
     let gate = connection.ask(ctx, who, open).await?;
     if wait {
         announce(ctx, connection, &gate);

@@ -1,7 +1,7 @@
 //! `folkmoot step begin`: is this to be done?
 
 use anyhow::Result;
-use folkmoot_api::core::journal::{EntryKind, Progress};
+use folkmoot_api::{client, core::journal::Progress};
 
 use super::Which;
 use crate::{
@@ -21,10 +21,16 @@ Exit codes:
   8   only with --once: it was begun before, and nobody knows whether it was done; look, then say
       `step done` or `step fail`
   9   it failed before, and that stands
+  6   you are halted: ask `folkmoot clear --wait`, then again
 Without --once, a step that was begun and not ended is simply to be done again.
 
-Example:
-  folkmoot step begin $run migrate --once && ./migrate && folkmoot step done $run migrate")]
+Example (every other code means: do not do it, and do not go on as if it were done):
+  folkmoot step begin $run migrate --once
+  case $? in
+    0) ./migrate || exit; folkmoot step done $run migrate ;;
+    7) ;;
+    *) exit 1 ;;
+  esac")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
@@ -32,16 +38,25 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let which = args.which;
-    let (entry, is_new) = which.record(ctx, connection, &which.step(Progress::Begun)).await?;
+    let (entry, is_new) = match which.record(ctx, connection, &which.step(Progress::Begun)).await {
+        Err(error) if is_halted(&error) => {
+            ctx.screen.note(format!("{error:#}"));
+            return Ok(Exit::Halted);
+        }
+        recorded => recorded?,
+    };
     if ctx.screen.json {
         ctx.screen.json(&entry)?;
     }
     let key = one_line(entry.key.as_str());
     Ok(match entry.state {
         Progress::Done => {
-            if !ctx.screen.json {
-                let result = journal::bare(&entry);
-                ctx.screen.say(if ctx.screen.terminal { printable(&result) } else { result })?;
+            if let Some(result) = journal::bare(&entry).filter(|_| !ctx.screen.json) {
+                match ctx.screen.terminal {
+                    true => ctx.screen.say(printable(&result))?,
+                    // A script gets exactly what was recorded.
+                    false => ctx.screen.raw(&format!("{result}\n"))?,
+                }
             }
             Exit::DoneBefore
         }
@@ -50,8 +65,13 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             ctx.screen.note(format!("{key} failed before: {why}"));
             Exit::FailedBefore
         }
-        Progress::Begun | Progress::Failing | Progress::Waiting if is_new => Exit::Done,
-        Progress::Begun | Progress::Failing | Progress::Waiting if entry.kind == EntryKind::Once => {
+        Progress::Begun | Progress::Failing | Progress::Waiting if is_new => {
+            if entry.attempts > 1 {
+                ctx.screen.note(format!("{key} was begun before and not ended, so it is to be done again."));
+            }
+            Exit::Done
+        }
+        Progress::Begun | Progress::Failing | Progress::Waiting => {
             let folkmoot = ctx.command();
             ctx.screen.note(format!(
                 "{key} was begun before, and nobody knows whether it was done. Look, then say which it is:\n  \
@@ -61,9 +81,9 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             ));
             Exit::Unknown
         }
-        Progress::Begun | Progress::Failing | Progress::Waiting => {
-            ctx.screen.note(format!("{key} was begun before and not ended, so it is to be done again."));
-            Exit::Done
-        }
     })
+}
+
+fn is_halted(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<client::Error>().is_some_and(|error| error.code() == Some("halted"))
 }

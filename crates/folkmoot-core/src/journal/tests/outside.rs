@@ -6,9 +6,9 @@ fn an_agent_records_the_steps_of_a_run_that_it_executes_itself() {
         r#"
         09:00 bot starts r1                                → outside
         09:01 bot records a begins given=x                 → begun, 1 attempt
-        09:02 bot records a begins                         → unchanged: begun, 1 attempt
-        09:03 bot records a does "1"                       → done "1", 1 attempt
-        09:04 bot records a begins                         → unchanged: done "1", 1 attempt
+        09:02 bot records a begins                         → begun, 2 attempts
+        09:03 bot records a does "1"                       → done "1", 2 attempts
+        09:04 bot records a begins                         → unchanged: done "1", 2 attempts
         09:04 bot records a does "2"                       → refused: step_recorded
         09:05 bot records b begins                         → begun, 1 attempt
         09:06 bot records b fails "no"                     → failed "no", 1 attempt
@@ -27,12 +27,12 @@ fn an_agent_does_not_change_what_it_said() {
         r#"
         09:00 bot starts r1                                → outside
         09:01 bot records a begins given=x call=2          → begun, 1 attempt
-        09:02 bot records a does "1" given=y               → refused: workflow_changed
-        09:02 bot records a does "1" as=once               → refused: workflow_changed
-        09:02 bot records a does "1" call=3                → refused: workflow_changed
+        09:02 bot records a does "1" given=y               → refused: step_differs
+        09:02 bot records a does "1" as=once               → refused: step_differs
+        09:02 bot records a does "1" call=3                → refused: step_differs
         09:02 bot records a does "1" given=x               → done "1", 1 attempt
         09:03 bot records b begins                         → begun, 1 attempt
-        09:03 bot records b does "1" given=x               → refused: workflow_changed
+        09:03 bot records b does "1" given=x               → refused: step_differs
         "#,
     );
 }
@@ -77,6 +77,28 @@ fn no_agent_works_under_a_name_that_the_log_uses_itself() {
         09:01 bot records a does "1" worker=system             → refused: invalid agent_id
         09:01 bot records a does "1" worker=workflow:draft@1   → refused: invalid agent_id
         09:01 bot records a does "1" worker=elf                → done "1", 1 attempt
+        "#,
+    );
+}
+
+#[test]
+fn what_must_not_repeat_is_begun_once_and_settled_by_whoever_looked() {
+    check(
+        r#"
+        09:00 bot starts r1                                → outside
+        09:01 bot records ship begins as=once              → begun, 1 attempt
+        09:02 bot records ship begins as=once              → unchanged: begun, 1 attempt
+        09:02 bot ends "1"                                 → refused: steps_open
+        09:03 elf records ship does "1" as=once            → refused: unknown_run
+        09:03 alice records new does "1" as=once           → refused: not_your_run
+        09:03 alice records ship begins as=once            → refused: not_your_run
+        09:04 alice records ship does "1" as=once          → done "1", 1 attempt
+        09:05 alice records ship does "2" as=once          → refused: not_your_run
+        09:06 bot ends "1"                                 → completed by bot
+        09:07 bot ends "1"                                 → unchanged: completed by bot
+        09:07 bot ends "2"                                 → refused: run_ended
+        09:08 bot records ship begins as=once              → unchanged: done "1", 1 attempt
+        09:08 bot records other begins                     → refused: run_ended
         "#,
     );
 }

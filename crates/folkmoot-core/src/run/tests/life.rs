@@ -40,7 +40,7 @@ fn a_run_of_somebody_elses_agent_has_no_worker() {
         09:01 system ends "1"              → refused: lease_lost
         09:02 alice resumes                → refused: not_ours
         09:03 bot ends "1"                 → completed by bot
-        09:04 bot ends "1"                 → refused: run_ended
+        09:04 bot ends "1"                 → unchanged: completed by bot
         log of=run:r1                      → started, ended
         "#,
     );

@@ -144,3 +144,18 @@ fn an_agent_may_ask_for_less_than_the_usual_limits_and_people_for_more() {
         ",
     );
 }
+
+#[test]
+fn whoever_starts_the_same_under_the_same_id_finds_it() {
+    check(
+        "
+        09:00 bot starts r1 session=s1                 → outside
+        09:01 bot starts r1 session=s1                 → unchanged: existing, outside
+        09:01 bot starts r1 session=s2                 → refused: run_exists
+        09:01 bot starts r1 draft@1 session=s1         → refused: run_exists
+        09:01 elf starts r1 session=s1                 → refused: run_exists
+        09:02 bot cancels-run r1                       → cancelled by bot
+        09:03 bot starts r1 session=s1                 → unchanged: existing, cancelled by bot
+        ",
+    );
+}

@@ -198,7 +198,7 @@ async fn the_journal_tells_how_often_and_how_long() {
     let house = House::with(workflows).await;
     let id = house.start("one@1", &()).await;
     assert_eq!(house.outcome(&id).await.unwrap(), 2);
-    let query = JournalQuery { run: id, after: None, limit: 10, results: true };
+    let query = JournalQuery { run: id, after: None, limit: 10, key: None, results: true };
     let journal = house.engine.journal(&alice(), query).await.unwrap();
     let [line] = journal.as_slice() else { panic!("{journal:?}") };
     assert_eq!((line.entry.attempts, line.result.as_deref()), (2, Some("2")));

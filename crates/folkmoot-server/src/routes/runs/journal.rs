@@ -34,7 +34,7 @@ pub(crate) async fn journal(
     let after = query.cursor.as_deref().map(place).transpose()?;
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
     // One more than the page holds, to know whether there is another.
-    let query = JournalQuery { run, after, limit: limit + 1, results: false };
+    let query = JournalQuery { run, after, limit: limit + 1, key: None, results: false };
     let mut lines = app.engine.journal(&who.principal, query).await?;
     let found = lines.len();
     lines.truncate(limit as usize);

@@ -15,10 +15,10 @@ use crate::{app::App, error::ApiError, extract::Call};
 /// Starts a run
 ///
 /// With a `workflow` this server executes it. Without one it is yours: you execute it, record its steps and say how it
-/// ended.
+/// ended. Whoever starts the same under the same `id` again gets the run that is there.
 #[utoipa::path(post, path = "/v1/runs", operation_id = "start_run", tag = "runs", request_body = StartRun,
     params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
-    responses((status = 201, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+    responses((status = 201, body = wire::Run), (status = 200, body = wire::Run, description = "You started the same under this id before"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<StartRun>) -> Result<Response, ApiError> {
     if let Some(kind) = body.kind {
         kind.must_fit(body.workflow.as_ref())?;
@@ -31,7 +31,8 @@ pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<St
         input: body.input.map(|input| text::json("input", &input)).transpose()?,
         limits: body.limits.unwrap_or_default(),
     };
-    let started = app.engine.start_run(caller, starting).await?;
+    let (started, is_new) = app.engine.start_or_find_run(caller, starting).await?;
     let location = format!("/v1/runs/{}", started.start.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(brief(&app.engine, started))).into_response())
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, [(header::LOCATION, location)], Json(brief(&app.engine, started))).into_response())
 }

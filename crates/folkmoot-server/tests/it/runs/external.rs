@@ -33,9 +33,9 @@ async fn an_agent_does_each_step_once_and_says_how_it_ended() {
         let other = json!({"key": "build", "kind": "once", "state": "done", "result": "another"});
         assert_eq!(first.records(&run, other).await.code(), "step_recorded");
         let changed = json!({"key": "build", "state": "begun"});
-        assert_eq!(first.records(&run, changed).await.code(), "workflow_changed");
+        assert_eq!(first.records(&run, changed).await.code(), "step_differs");
         let changed = json!({"key": "build", "kind": "once", "state": "begun", "input": {"rev": 8}});
-        assert_eq!(first.records(&run, changed).await.code(), "workflow_changed");
+        assert_eq!(first.records(&run, changed).await.code(), "step_differs");
 
         let failed = json!({"key": "test", "state": "failed", "error": {"message": "2 of 7 fail"}});
         assert_eq!(first.records(&run, failed).await.status, 201);
@@ -73,7 +73,10 @@ async fn a_run_that_is_over_takes_nothing() {
         let (first, last) = (&nodes[0], nodes.last().unwrap());
         let run = first.starts_own().await;
         first.records(&run, json!({"key": "open", "state": "begun"})).await;
-        assert_eq!(first.to_run("agent-a", &run, "end", json!({"status": "completed"})).await.status, 200);
+        let open = first.to_run("agent-a", &run, "end", json!({"status": "completed"})).await;
+        assert_eq!((open.status, open.code().as_str()), (409, "steps_open"));
+        assert_eq!(first.to_run("agent-a", &run, "end", json!({"status": "failed"})).await.status, 200);
+        assert_eq!(last.to_run("agent-a", &run, "end", json!({"status": "failed"})).await.status, 200, "as it was");
         for (verb, body) in [
             ("steps", json!({"key": "open", "state": "done"})),
             ("steps", json!({"key": "new", "state": "begun"})),
@@ -132,4 +135,42 @@ async fn limits_hold() {
     let run = id(&node.started(json!({"limits": {"journal_bytes_max": 10}})).await);
     let over = node.records(&run, json!({"key": "1", "state": "done", "result": "0123456789"})).await;
     assert_eq!((over.status, over.code().as_str()), (409, "limit_exceeded"));
+}
+
+#[tokio::test]
+async fn whoever_is_halted_begins_nothing_and_whoever_looked_says_what_became_of_a_step() {
+    for nodes in everywhere().await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let run = first.starts_own().await;
+        let begin = |key: &str| json!({"key": key, "kind": "once", "state": "begun"});
+        assert_eq!(first.records(&run, begin("ship")).await.status, 201);
+        let halt = json!({"scope": "session", "session_id": run, "reason": "look first"});
+        let halt = id(&first.post("root-of-all", "/v1/halts", halt).await.json());
+        let halted = last.records(&run, begin("next")).await;
+        assert_eq!((halted.status, halted.code().as_str()), (409, "halted"));
+        // What was begun before the halt can still be told.
+        let done = json!({"key": "ship", "kind": "once", "state": "done", "result": "shipped"});
+        let told = last.to_run("alice", &run, "steps", done).await;
+        assert_eq!((told.status, &told.json()["result"]), (201, &json!("shipped")));
+        assert_eq!(first.delete("root-of-all", &format!("/v1/halts/{halt}")).await.status, 200);
+        assert_eq!(last.records(&run, begin("next")).await.status, 201);
+        first.verifies().await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_starts_the_same_again_finds_the_run() {
+    for nodes in everywhere().await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let body = json!({"id": "deploy-7", "title": "Deploy 7"});
+        let started = first.post("agent-a", "/v1/runs", body.clone()).await;
+        let found = last.post("agent-a", "/v1/runs", body.clone()).await;
+        assert_eq!((started.status, found.status), (201, 200));
+        assert_eq!(started.json()["started_at"], found.json()["started_at"]);
+        let other = json!({"id": "deploy-7", "title": "Deploy 8"});
+        for (who, body) in [("agent-a", other), ("agent-b", body)] {
+            let refused = last.post(who, "/v1/runs", body).await;
+            assert_eq!((refused.status, refused.code().as_str()), (409, "run_exists"));
+        }
+    }
 }

@@ -25,7 +25,7 @@ async fn every_role_may_do_with_a_run_what_the_table_says() {
                 let answer = last.get(who, &format!("/v1/runs/{run}{path}")).await;
                 assert_eq!(answer.status, read[n], "{who} reads {path}: {answer:?}");
             }
-            let body = json!({"key": "a", "state": "begun"});
+            let body = json!({"key": "a", "state": "done"});
             let recorded = last.to_run(who, &run, "steps", body).await;
             assert_eq!(recorded.status, record[n], "{who} records: {recorded:?}");
             let resumed = last.to_run(who, &run, "resume", json!({})).await;

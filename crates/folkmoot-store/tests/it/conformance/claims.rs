@@ -173,8 +173,10 @@ pub(crate) async fn the_same_record_twice_is_one_event(store: &impl Store) {
         assert_eq!(told(again), (entry.clone(), false));
     }
     assert_eq!(store.head().await.unwrap().position, before + 3);
-    let journal =
-        store.journal(JournalQuery { run: run_id("r1"), after: None, limit: 10, results: true }).await.unwrap();
+    let journal = store
+        .journal(JournalQuery { run: run_id("r1"), after: None, limit: 10, key: None, results: true })
+        .await
+        .unwrap();
     assert_eq!(journal.len(), 2);
     assert_sound(store).await;
 }

@@ -194,7 +194,10 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
     for limit in [1, 3, 10, u32::MAX] {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
-            let page = store.journal(JournalQuery { run: run_id("r1"), after, limit, results: true }).await.unwrap();
+            let page = store
+                .journal(JournalQuery { run: run_id("r1"), after, limit, key: None, results: true })
+                .await
+                .unwrap();
             let Some(last) = page.last() else { break };
             after = Some((last.entry.began_at, last.entry.key.clone()));
             seen.extend(page);
@@ -204,11 +207,13 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
     // A step that goes on stays in its place.
     let again = entry_of(store.execute(record("r1", 1, "try", done("3"))).await);
     assert_eq!((again.attempts, again.began_at), (2, lines[7].entry.began_at));
-    let journal =
-        store.journal(JournalQuery { run: run_id("r1"), after: None, limit: 100, results: true }).await.unwrap();
+    let journal = store
+        .journal(JournalQuery { run: run_id("r1"), after: None, limit: 100, key: None, results: true })
+        .await
+        .unwrap();
     assert_eq!(journal[7], Line { entry: again, result: Some("3".to_owned()) });
     assert!(matches!(&journal[2].entry.state, EntryState::Waiting(Waits::Gate(id)) if id.as_str() == "gate-1"));
-    let none = JournalQuery { run: run_id("nobody"), after: None, limit: 100, results: true };
+    let none = JournalQuery { run: run_id("nobody"), after: None, limit: 100, key: None, results: true };
     assert_eq!(store.journal(none).await, Ok(vec![]));
     assert_sound(store).await;
 }
@@ -311,7 +316,7 @@ pub(crate) async fn a_run_is_there_after_a_restart(world: World<impl Place>) {
     run_of(store.execute(park(parking("r1", 1, 0))).await);
     store.execute(beat("n1", minutes(5))).await.unwrap();
     a_worked_on_run(store, "r2").await;
-    let journal = || JournalQuery { run: run_id("r1"), after: None, limit: 10, results: true };
+    let journal = || JournalQuery { run: run_id("r1"), after: None, limit: 10, key: None, results: true };
     let before = (store.runs(everything()).await.unwrap(), store.journal(journal()).await.unwrap());
     let world = world.reopened().await;
     let store = world.store();
