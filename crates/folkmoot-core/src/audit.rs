@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +140,35 @@ impl Record {
         }
     }
 
+    /// The fields in which two rows of one stream differ.
+    fn differs_from(&self, other: &Record) -> String {
+        let (fields, others) = (self.fields(), other.fields());
+        let names: BTreeSet<&String> = fields.keys().chain(others.keys()).collect();
+        let differing = names.into_iter().filter(|name| fields.get(*name) != others.get(*name));
+        differing.map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Each field by name; of a run also each line of its journal by its key.
+    fn fields(&self) -> BTreeMap<String, serde_json::Value> {
+        let json = match self {
+            Record::Gate(gate) => serde_json::to_value(gate),
+            Record::Question(question) => serde_json::to_value(question),
+            Record::Halt(halt) => serde_json::to_value(halt),
+            Record::Run(run, _) => serde_json::to_value(run),
+        };
+        let fields = json.expect("structs of texts and integers are JSON");
+        let fields = fields.as_object().cloned().unwrap_or_default().into_iter();
+        let journal = match self {
+            Record::Run(_, journal) => journal.as_slice(),
+            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => &[],
+        };
+        let lines = journal.iter().map(|entry| {
+            let line = serde_json::to_value(entry).expect("structs of texts and integers are JSON");
+            (format!("step {}", entry.key), line)
+        });
+        fields.chain(lines).collect()
+    }
+
     fn noun(&self) -> &'static str {
         match self {
             Record::Gate(_) => "gate",
@@ -156,7 +188,7 @@ pub fn check_row(stream: &str, row: Option<&Record>, events: &[Event]) -> Option
         (None, Ok(Some(_))) => format!("the log has this {noun}, but its row is gone"),
         (Some(row), Ok(None)) => format!("its row ({row}) is of something that never came to be"),
         (Some(row), Ok(Some(folded))) if *row != folded => {
-            format!("its row ({row}) disagrees with the log ({folded})")
+            format!("its row ({row}) disagrees with the log ({folded}) in {}", row.differs_from(&folded))
         }
         (Some(_), Ok(Some(_))) | (None, Ok(None)) => return None,
     };

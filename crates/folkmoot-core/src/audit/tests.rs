@@ -142,7 +142,7 @@ fn a_row_that_disagrees_is_found() {
         }
     });
     let wanted = "its row (approved by mallory, revision 1, 4 events) disagrees with the log (approved by bob, \
-                  revision 1, 4 events)";
+                  revision 1, 4 events) in state";
     assert_eq!(decided_by_another, at_a(wanted));
 
     let with_another_digest = row_problem(|row, _| row.as_mut().unwrap().digest = Digest::ZERO);
@@ -153,7 +153,7 @@ fn a_row_that_disagrees_is_found() {
 fn a_row_that_is_behind_or_ahead_is_found() {
     let ahead = row_problem(|_, events| drop(events.pop()));
     let wanted =
-        "its row (approved by bob, revision 1, 4 events) disagrees with the log (pending, revision 1, 3 events)";
+        "its row (approved by bob, revision 1, 4 events) disagrees with the log (pending, revision 1, 3 events) in seq, state";
     assert_eq!(ahead, at_a(wanted));
 }
 

@@ -178,14 +178,14 @@ fn rows_of_questions_and_halts_are_compared_with_the_log() {
     assert_eq!(check_row("q1", None, &events).unwrap().problem, "the log has this question, but its row is gone");
     question.seq = 9;
     let problem = check_row("q1", Some(&Record::Question(Box::new(question))), &events).unwrap().problem;
-    let wanted = "its row (answered by alice, 9 events) disagrees with the log (answered by alice, 4 events)";
+    let wanted = "its row (answered by alice, 9 events) disagrees with the log (answered by alice, 4 events) in seq";
     assert_eq!(problem, wanted);
 
     let (events, halt) = (world.stream("h1"), world.halts.values().next().unwrap().clone());
     assert_eq!(check_row("h1", None, &events).unwrap().problem, "the log has this halt, but its row is gone");
     let standing = Halt { lifted: None, ..halt };
     let problem = check_row("h1", Some(&Record::Halt(Box::new(standing))), &events).unwrap().problem;
-    assert_eq!(problem, "its row (standing, 4 events) disagrees with the log (lifted by ada, 4 events)");
+    assert_eq!(problem, "its row (standing, 4 events) disagrees with the log (lifted by ada, 4 events) in lifted");
 }
 
 #[test]

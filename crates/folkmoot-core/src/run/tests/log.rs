@@ -135,7 +135,7 @@ fn a_row_or_a_journal_that_somebody_changed_is_found() {
     let audit::Record::Run(run, journal) = &row else { unreachable!("it is a run") };
     let found = |row: Option<audit::Record>| audit::check_row("run:r1", row.as_ref(), &events).unwrap().problem;
     let changed = audit::Record::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone());
-    let disagrees = "its row (completed, claim 2, 1 steps, 4 events) disagrees with the log (completed, claim 1, 1 steps, 4 events)";
+    let disagrees = "its row (completed, claim 2, 1 steps, 4 events) disagrees with the log (completed, claim 1, 1 steps, 4 events) in epoch";
     assert_eq!(found(Some(changed)), disagrees);
     let forgotten = audit::Record::Run(run.clone(), Vec::new());
     assert!(found(Some(forgotten)).contains("0 steps"));

@@ -27,7 +27,7 @@ pub(crate) async fn a_changed_payload_is_found(world: &World<impl Place>) {
     let expected = [
         "2: its content does not give its hash: it was changed".to_owned(),
         format!(
-            "{}: its row (approved by alice, revision 1, 2 events) disagrees with the log (approved by alicf, revision 1, 2 events)",
+            "{}: its row (approved by alice, revision 1, 2 events) disagrees with the log (approved by alicf, revision 1, 2 events) in state",
             decided.id
         ),
     ];
