@@ -71,6 +71,10 @@ impl Screen {
 
     /// Columns under their names; cut to the width of a terminal, whole for a pipe.
     pub(crate) fn table(self, names: &[&str], rows: Vec<Row>) -> io::Result<()> {
+        self.say(self.draw(names, rows))
+    }
+
+    fn draw(self, names: &[&str], rows: Vec<Row>) -> String {
         let mut table = Table::new();
         let mut header = comfy_table::Row::from(names.to_vec());
         // One line for each row, the header too: whatever does not fit is cut, and no row is lost.
@@ -97,7 +101,7 @@ impl Screen {
             }
             None => line.trim_end().to_owned(),
         });
-        self.say(std::iter::once(header).chain(rows).collect::<Vec<_>>().join("\n"))
+        std::iter::once(header).chain(rows).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -149,4 +153,29 @@ pub(crate) fn shortened(line: &str, columns: usize) -> String {
 /// As [`printable`], on one line.
 pub(crate) fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, Screen};
+
+    #[test]
+    fn a_table_has_a_line_for_each_row_however_narrow_the_terminal() {
+        let names = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME OF IT"];
+        let row = |n: usize| Row {
+            cells: vec![
+                format!("a-step-with-a-long-name-{n}"),
+                "once".into(),
+                "done".into(),
+                "1.0 s".into(),
+                "ok".into(),
+            ],
+            painted: None,
+        };
+        for width in [20, 40, 60, 80, 120] {
+            let screen = Screen { json: false, terminal: true, answers: false, width };
+            let drawn = screen.draw(&names, (0..5).map(row).collect());
+            assert_eq!(drawn.lines().count(), 6, "{width} columns:\n{drawn}");
+        }
+    }
 }

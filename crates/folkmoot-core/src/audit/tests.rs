@@ -152,8 +152,7 @@ fn a_row_that_disagrees_is_found() {
 #[test]
 fn a_row_that_is_behind_or_ahead_is_found() {
     let ahead = row_problem(|_, events| drop(events.pop()));
-    let wanted =
-        "its row (approved by bob, revision 1, 4 events) disagrees with the log (pending, revision 1, 3 events) in seq, state";
+    let wanted = "its row (approved by bob, revision 1, 4 events) disagrees with the log (pending, revision 1, 3 events) in seq, state";
     assert_eq!(ahead, at_a(wanted));
 }
 

@@ -172,3 +172,31 @@ fn cancel_ends_a_run_a_gate_or_a_question_and_resume_moves_nothing_that_waits() 
     assert_eq!((unknown.code, unknown.stderr.contains("this node has no workflows")), (1, true), "{unknown:?}");
     assert!(desk.say(&["show"]).starts_with("two\nrunning"), "the only one that is under way");
 }
+
+#[test]
+fn a_run_is_meant_by_the_end_of_its_id_and_whoever_is_halted_begins_nothing() {
+    let desk = Desk::new();
+    let id = desk.say(&["start", "Nightly build"]);
+    let short = &id[id.len() - 8..];
+    let gate = desk.say(&["gate", "open", "Deploy", "--run", short]);
+    assert!(gate.starts_with(&format!("gate-{id}-")), "{gate}");
+    desk.say(&["ask", "Which?", "--type", "alert", "--run", short]);
+    assert_eq!(desk.say(&["runs"]).lines().count(), 2, "no other run was started");
+    desk.say(&["halt", "all", "--reason", "smoke"]);
+    let halted = desk.run(&["step", "begin", &id, "build"]);
+    assert_eq!(halted.code, 6, "{halted:?}");
+    assert!(halted.stderr.contains("halted"), "{halted:?}");
+}
+
+#[test]
+fn a_script_gets_exactly_what_was_recorded() {
+    let desk = Desk::new();
+    let id = desk.say(&["start", "Nightly build", "--id", "nightly"]);
+    assert_eq!(desk.say(&["start", "Nightly build", "--id", "nightly"]), id, "the same id is the same run");
+    desk.say(&["step", "done", &id, "red", "--text", "\u{1b}[31mred"]);
+    desk.say(&["step", "done", &id, "none"]);
+    let red = desk.run(&["step", "begin", &id, "red"]);
+    assert_eq!((red.code, red.stdout.as_str()), (7, "\u{1b}[31mred\n"));
+    let none = desk.run(&["step", "begin", &id, "none"]);
+    assert_eq!((none.code, none.stdout.as_str()), (7, ""));
+}
