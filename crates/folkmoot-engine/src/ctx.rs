@@ -109,3 +109,9 @@ impl Ctx {
 fn digest_of(value: &impl serde::Serialize) -> Option<Digest> {
     serde_json::to_vec(value).ok().map(|bytes| Digest::of(&bytes))
 }
+
+/// A value of a workflow's own, for its digest. Maps are sorted by it: some are written in another order each time, which
+/// is no other value.
+fn canonical(value: &impl serde::Serialize) -> Option<serde_json::Value> {
+    serde_json::to_value(value).ok()
+}

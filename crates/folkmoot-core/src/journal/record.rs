@@ -185,7 +185,9 @@ fn must_fit(recording: &Recording) -> Result<(), Refusal> {
     let kind = recording.entry.kind;
     let work = matches!(kind, EntryKind::Step | EntryKind::Once);
     let fits = match &recording.write {
-        Write::Begin | Write::Failing(..) | Write::Failed(_) => work,
+        Write::Begin | Write::Failing(..) => work,
+        // Whatever a workflow calls can be refused.
+        Write::Failed(_) => true,
         Write::Done(_) => work || matches!(kind, EntryKind::Now | EntryKind::Random),
         Write::Open { .. } => kind == EntryKind::Gate,
         Write::Ask { .. } => kind == EntryKind::Question,

@@ -124,6 +124,7 @@ impl Ctx {
         };
         match &entry.state {
             EntryState::Waiting(Waits::Question(id)) => self.answer(id).await,
+            EntryState::Failed { error } => Err(Failure::of(error.clone())),
             _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no question", entry.key))),
         }
     }

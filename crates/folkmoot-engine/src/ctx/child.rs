@@ -8,7 +8,7 @@ use folkmoot_core::{
 use folkmoot_store::Store;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Ctx, digest_of};
+use super::{Ctx, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
@@ -20,8 +20,8 @@ impl Ctx {
         workflow: &str,
         input: &impl Serialize,
     ) -> Result<T, Failure> {
-        let input = serde_json::to_string(input)?;
-        let (call, known) = self.call(EntryKind::Run, key.as_ref(), digest_of(&(workflow, &input))).await;
+        let (given, input) = (canonical(input), serde_json::to_string(input)?);
+        let (call, known) = self.call(EntryKind::Run, key.as_ref(), digest_of(&(workflow, given))).await;
         let engine = &self.pass.engine;
         let entry = match known {
             Some(line) => line.entry,
@@ -40,6 +40,7 @@ impl Ctx {
         };
         match &entry.state {
             EntryState::Waiting(Waits::Run(id)) => self.outcome_of(id).await,
+            EntryState::Failed { error } => Err(Failure::of(error.clone())),
             _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no run", entry.key))),
         }
     }

@@ -11,7 +11,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Actor, Command, Deadline, Name, Outcome, Refusal, Run, Timestamp,
-    journal::{Entry, Fence, Key, NewEntry, Recording, Write},
+    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
     run::Conclusion,
 };
 use folkmoot_store::{Error, Line, Store};
@@ -190,7 +190,8 @@ impl Pass {
     }
 
     /// Writes to the journal. Returns when it is durable; never, where the run is no longer this worker's. What the
-    /// rules refuse is the workflow's to handle.
+    /// rules refuse is the workflow's to handle, and is recorded too: it goes on from there, and must not find another
+    /// answer when it is replayed under another policy, or do again what it has done.
     pub(super) async fn record(
         &self,
         call: &Call,
@@ -198,6 +199,37 @@ impl Pass {
         began_at: Timestamp,
         write: Write,
     ) -> Result<Entry, Failure> {
+        match self.write(call, agent, began_at, write).await {
+            Ok(entry) => Ok(entry),
+            Err(refusal) => {
+                let error = StepError { code: refusal.code().to_owned(), message: refusal.to_string() };
+                Err(self.fail(call, agent, began_at, error).await)
+            }
+        }
+    }
+
+    /// Records that a call has failed for good, and returns the failure as every later pass finds it.
+    pub(super) async fn fail(
+        &self,
+        call: &Call,
+        agent: Option<&Name>,
+        began_at: Timestamp,
+        error: StepError,
+    ) -> Failure {
+        match self.write(call, agent, began_at, Write::Failed(error)).await {
+            Ok(Entry { state: EntryState::Failed { error }, .. }) => Failure::of(error),
+            Ok(entry) => self.halt(Halt::stop("store", format!("a failure was recorded, and {entry:?} came"))).await,
+            Err(refusal) => Failure::new(refusal.code(), refusal.to_string()),
+        }
+    }
+
+    async fn write(
+        &self,
+        call: &Call,
+        agent: Option<&Name>,
+        began_at: Timestamp,
+        write: Write,
+    ) -> Result<Entry, Refusal> {
         let _busy = self.busy();
         let entry = NewEntry {
             key: call.key.clone(),
@@ -224,7 +256,7 @@ impl Pass {
                 let (code, message) = (refusal.code().to_owned(), refusal.to_string());
                 self.halt(Halt::Fail(Conclusion::Failed { code, message })).await
             }
-            Err(refusal) => Err(Failure::new(refusal.code(), refusal.to_string())),
+            Err(refusal) => Err(refusal),
         }
     }
 

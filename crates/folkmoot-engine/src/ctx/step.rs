@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::oneshot;
 
-use super::{Call, Ctx, GateRequest, digest_of, pass::Wait};
+use super::{Call, Ctx, GateRequest, canonical, digest_of, pass::Wait};
 use crate::{Failure, Timeout, turns::Turn};
 
 /// How long a step that does not say may take: a model that never answers must not hold its run for ever.
@@ -136,7 +136,7 @@ impl<T, W> Step<T, W> {
 
     /// What it is given. A run whose code gives it something else when it is replayed is stopped.
     pub fn input(mut self, input: &impl Serialize) -> Self {
-        self.input = digest_of(input);
+        self.input = digest_of(&canonical(input));
         self
     }
 
@@ -258,8 +258,7 @@ impl Job {
             };
             let error = failure.as_step_error();
             let Some(pause) = self.retry.again(tried, &failure) else {
-                self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failed(error)).await?;
-                return Err(failure);
+                return Err(self.ctx.pass.fail(&call, Some(&self.agent()), began_at, error).await);
             };
             let retry_at = self.ctx.pass.engine.now().plus(pause);
             self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failing(error, retry_at)).await?;
@@ -352,9 +351,7 @@ impl Job {
                 Some(written.map(|_| result))
             }
             Fate::Failed(failure) => {
-                let write = Write::Failed(failure.as_step_error());
-                let written = self.ctx.pass.record(call, Some(&agent), began_at, write).await;
-                Some(written.and(Err(failure)))
+                Some(Err(self.ctx.pass.fail(call, Some(&agent), began_at, failure.as_step_error()).await))
             }
         }
     }
@@ -438,9 +435,10 @@ impl Ctx {
     pub(super) async fn wait_until(&self, moment: Timestamp) {
         let engine = &self.pass.engine;
         while engine.now() < moment {
-            let left = moment.as_micros() - engine.now().as_micros();
+            let left = moment.since(engine.now());
             let _waiting = self.pass.waiting(Wait::Until(moment));
-            engine.0.host.sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
+            // Not longer: the clock may jump, and passes while the machine is suspended; what sleeps here does not.
+            engine.0.host.sleep(left.min(crate::worker::LOOK_EVERY)).await;
         }
     }
 }
