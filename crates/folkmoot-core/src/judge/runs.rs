@@ -31,11 +31,11 @@ impl Case<'_> {
     pub(super) fn claim(&self, claiming: &Claiming, mut loaded: Loaded) -> Result<Commit, No> {
         self.must_be_system("claim a run")?;
         let run = found(loaded.run.take(), &claiming.run)?;
-        let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
-        if loaded.parent_over {
+        if loaded.parent_over && run.ending().is_none() {
             // What a run starts ends with it, wherever it was when that happened: it is not claimed, but cancelled.
             return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
         }
+        let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
         let timers = match &run.state {
             State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(&run))],
             _ => Vec::new(),

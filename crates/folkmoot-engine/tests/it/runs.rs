@@ -8,6 +8,7 @@ mod crash;
 mod fair;
 mod killed;
 mod limits;
+mod orphans;
 mod parked;
 mod partition;
 mod process;
