@@ -48,13 +48,8 @@ impl Engine {
 
     /// Starts a run. Its workflow must be one that this node knows.
     pub async fn start_run(&self, caller: Caller, starting: Starting) -> Result<Run, Error> {
-        if let Some(unknown) = starting.workflow.as_ref().filter(|name| !self.0.worker.knows(name)) {
-            let known: Vec<_> = self.0.worker.names().iter().map(|name| name.as_str()).collect();
-            let problem = match known.as_slice() {
-                [] => format!("{unknown} is not known here: this node has no workflows"),
-                known => format!("{unknown} is not known here; use one of {}", known.join(", ")),
-            };
-            return Err(Refusal::invalid("workflow", problem).into());
+        if let Some(workflow) = &starting.workflow {
+            self.worker().must_know(workflow).map_err(|problem| Refusal::invalid("workflow", problem))?;
         }
         self.execute_on_run(caller, Action::StartRun(Box::new(starting))).await
     }

@@ -8,7 +8,7 @@ use folkmoot_core::{
 use folkmoot_store::Store;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Ctx, canonical, digest_of};
+use super::{Ctx, Halt, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
@@ -27,6 +27,10 @@ impl Ctx {
             Some(line) => line.entry,
             None => {
                 let workflow: WorkflowName = workflow.parse()?;
+                if let Err(problem) = engine.worker().must_know(&workflow) {
+                    // Nobody might ever execute it, and this run wait for ever.
+                    return self.pass.halt(Halt::stop("unknown_workflow", problem)).await;
+                }
                 let starting = Starting {
                     id: engine.new_run_id(),
                     workflow: Some(workflow),

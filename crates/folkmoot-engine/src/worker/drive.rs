@@ -35,6 +35,8 @@ const LINES: u32 = 20_000;
 const LINGER: Duration = Duration::from_secs(1);
 /// How long after the database did not answer it is asked again.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How long a run waits that cannot be parked, and has nothing to do either.
+const NOT_YET: Duration = Duration::from_millis(20);
 
 /// How a stretch of a pass ended.
 enum Stretch {
@@ -86,6 +88,10 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
         };
         match pass.persist(action).await {
             Ok(Outcome::Awake(had)) => {
+                if had == wakes {
+                    // Nothing woke it: the store knows of a clearance that this node has yet to hear of.
+                    engine.0.host.sleep(NOT_YET).await;
+                }
                 wakes = had;
                 pass.look_again();
             }
@@ -134,6 +140,14 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<St
     // What happened to it before this worker had its name on it, nobody told the worker.
     let current = engine.0.store.run(&run.start.id).await?;
     if current.is_none_or(|current| current.epoch != run.epoch || current.ending().is_some()) {
+        return Ok(None);
+    }
+    let parent = match &run.start.parent {
+        Some(parent) => engine.0.store.run(parent).await?,
+        None => None,
+    };
+    if parent.is_some_and(|parent| parent.ending().is_some()) {
+        engine.end_child(&run.start.id).await?;
         return Ok(None);
     }
     let mut journal: Vec<Line> = Vec::new();
