@@ -135,6 +135,12 @@ pub(crate) fn record(
         {
             return Ok(Recorded::Known);
         }
+        // The same attempt, of which its worker was not told that it was written.
+        (Write::Failing(error, retry_at), Some(EntryState::Failing { error: stands, retry_at: known }))
+            if recording.fence != Fence::Owner && checked(error) == *stands && retry_at == known =>
+        {
+            return Ok(Recorded::Known);
+        }
         (Write::Failing(error, retry_at), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
             EntryState::Failing { error: checked(error), retry_at: *retry_at }
         }

@@ -238,10 +238,9 @@ impl Job {
             }
         }
         loop {
-            let (began_at, turn) = self.begin(&call).await?;
-            tried += 1;
+            let (began_at, turn) = self.begin(&call, &mut tried).await?;
             // Until it is recorded: nobody knows of it before that.
-            let _in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
+            let in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
             let ended = self.try_once().await;
             drop(turn);
             let failure = match ended {
@@ -249,10 +248,13 @@ impl Job {
                     self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Done(result.clone())).await?;
                     return Ok(result);
                 }
-                Ended::OutOfTime if self.kind == EntryKind::Once => match self.settle(&call, tried).await {
-                    Some(settled) => return settled,
-                    None => continue,
-                },
+                Ended::OutOfTime if self.kind == EntryKind::Once => {
+                    drop(in_flight);
+                    match self.settle(&call, tried).await {
+                        Some(settled) => return settled,
+                        None => continue,
+                    }
+                }
                 Ended::OutOfTime => Failure::new("timeout", "the step took longer than it may"),
                 Ended::Failed(failure) => failure,
             };
@@ -262,6 +264,7 @@ impl Job {
             };
             let retry_at = self.ctx.pass.engine.now().plus(pause);
             self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failing(error, retry_at)).await?;
+            drop(in_flight);
             self.ctx.wait_until(retry_at).await;
         }
     }
@@ -276,7 +279,7 @@ impl Job {
     }
 
     /// Waits for its turn and for clearance, and records the intent of a `once` step.
-    async fn begin(&self, call: &Call) -> Result<(Timestamp, Turn), Failure> {
+    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, Turn), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
         let turn = loop {
             self.ctx.clearance(&agent).await;
@@ -290,8 +293,11 @@ impl Job {
             pass.engine.0.host.sleep(NOT_YET).await;
         };
         let began_at = pass.engine.now();
+        *tried += 1;
         if self.kind == EntryKind::Once {
-            pass.record(call, Some(&agent), began_at, Write::Begin).await?;
+            // As the journal counts: where the first word of it was untold, it was written twice. What is asked about this
+            // attempt must be found again by who replays it.
+            *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
         }
         Ok((began_at, turn))
     }

@@ -14,6 +14,7 @@ mod partition;
 mod process;
 mod replay;
 mod steps;
+mod untold;
 
 use std::{sync::Arc, time::Duration};
 
