@@ -156,13 +156,15 @@ impl Ctx {
                 }
             })
             .await;
-        let closure = question.closure().expect("it was waited for until it had one").clone();
+        let mut closure = question.closure().expect("it was waited for until it had one").clone();
         if closure.status == Status::Denied && closure.fetched_at.is_none() {
             // It has been heard: it does not hold the asker any more.
             let _busy = self.pass.busy();
             let fetched = self.pass.persist(Action::Fetch { question: id.clone() }).await;
             fetched.map_err(|refusal| Failure::new(refusal.code(), refusal.to_string()))?;
         }
+        // The first pass has not fetched it yet, and the answer is the same in every one.
+        closure.fetched_at = None;
         Ok(Answer { closure })
     }
 }
