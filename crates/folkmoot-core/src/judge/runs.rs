@@ -108,7 +108,9 @@ impl Case<'_> {
             Write::Emit { kind, payload } => {
                 let event = RunEvent::Emitted { kind: kind.clone(), payload: payload.clone(), at: self.now };
                 run.apply(&event, None).expect("a run that is worked on can tell");
-                let events = vec![self.of_run(run, &event)];
+                // Its payload is the workflow's own, and says nothing of whose it is.
+                let on_behalf_of = Some(run.start.initiator.clone());
+                let events = vec![Fact { on_behalf_of, ..self.of_run(run, &event) }];
                 Ok(Commit { rows: vec![artifact("null")], events, ..Commit::default() })
             }
         }

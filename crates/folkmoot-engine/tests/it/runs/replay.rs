@@ -8,10 +8,11 @@ use std::{
     time::Duration,
 };
 
+use folkmoot_core::Role;
 use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows, key};
 
 use super::House;
-use crate::moot::alice;
+use crate::moot::{alice, principal};
 
 async fn values(ctx: Ctx, (): ()) -> Result<(String, u64), Failure> {
     let (now, chance) = (ctx.now("now").await?, ctx.random("chance").await?);
@@ -204,4 +205,18 @@ async fn a_pause_is_over_by_the_clock_also_while_another_branch_works() {
     house.clock.advance(Duration::from_secs(3601));
     let run = house.engine.wait_for_end(&alice(), &id, Duration::from_secs(4)).await.unwrap();
     assert!(run.ending().is_some(), "it stays {:?}", run.state);
+}
+
+#[tokio::test]
+async fn what_a_workflow_tells_is_seen_by_whoever_started_it_whatever_it_says() {
+    async fn tells(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.emit("told", "sample.told", &serde_json::json!({ "agent_id": "eve", "initiator": "eve" })).await
+    }
+    let house = House::with(Workflows::new().with("tells@1", tells)).await;
+    house.outcome(&house.start("tells@1", &()).await).await.unwrap();
+    for (who, sees) in [("bot", 1), ("eve", 0)] {
+        let (_, events) = house.engine.events(&principal(who, Role::Agent), 0, 100).await.unwrap();
+        let told = events.iter().filter(|event| event.fact.kind == "sample.told").count();
+        assert_eq!(told, sees, "{who}");
+    }
 }
