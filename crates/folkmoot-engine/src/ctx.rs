@@ -88,6 +88,7 @@ impl Ctx {
     }
 
     async fn call_at(&self, kind: EntryKind, key: &str, ordinal: u32, input: Option<Digest>) -> (Call, Option<Line>) {
+        self.pass.must_be_polled(key);
         let text = format!("{}{key}", self.branch);
         let key: Key = match text.parse() {
             Ok(key) => key,

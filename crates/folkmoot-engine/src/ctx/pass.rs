@@ -6,6 +6,7 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    thread::ThreadId,
     time::Duration,
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct Pass {
     used: Mutex<HashSet<Key>>,
     /// How many calls work or read just now. Only ever changed while the workflow is polled.
     busy: AtomicUsize,
+    /// The thread that polls the workflow just now.
+    polled_by: Mutex<Option<ThreadId>>,
     waits: Mutex<BTreeMap<u64, Wait>>,
     next_wait: AtomicU64,
     /// Goes up when everything that is waited for is to be looked at again.
@@ -105,12 +108,30 @@ impl Pass {
             journal: Mutex::new(journal.into_iter().map(|line| (line.entry.key.clone(), line)).collect()),
             used: Mutex::default(),
             busy: AtomicUsize::new(0),
+            polled_by: Mutex::default(),
             waits: Mutex::default(),
             next_wait: AtomicU64::new(0),
             look_again: watch::Sender::new(0),
             halted: Mutex::default(),
             gone,
         }
+    }
+
+    /// Polls the workflow.
+    pub(crate) fn polls<T>(&self, poll: impl FnOnce() -> T) -> T {
+        *lock(&self.polled_by) = Some(std::thread::current().id());
+        let polled = poll();
+        *lock(&self.polled_by) = None;
+        polled
+    }
+
+    /// # Panics
+    ///
+    /// If this is called by a step, or by a task that the workflow has spawned: once the step is recorded, no replay would
+    /// make the call again; it would wait for a turn that the step has; and the run could be parked while it works.
+    pub(super) fn must_be_polled(&self, key: &str) {
+        let polled = *lock(&self.polled_by) == Some(std::thread::current().id());
+        assert!(polled, "step {key:?} is called outside its workflow's function: a step must not use the Ctx");
     }
 
     /// Whether every branch waits for something that can wake the run.

@@ -173,7 +173,7 @@ async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
         bell.driver.register(context.waker());
         loop {
             bell.rung.store(false, Ordering::SeqCst);
-            let polled = execution.as_mut().poll(&mut Context::from_waker(&waker));
+            let polled = pass.polls(|| execution.as_mut().poll(&mut Context::from_waker(&waker)));
             if let Some(halt) = pass.halted() {
                 return Poll::Ready(Stretch::Halted(halt));
             }
