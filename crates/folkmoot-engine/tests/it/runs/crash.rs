@@ -298,3 +298,27 @@ fn a_medley_has_one_outcome_wherever_it_crashes() {
     assert_eq!(counts, [("all.1/flaky", 3), ("all.2/slow", 1), ("work-1", 1), ("work-2", 1)]);
     sim::crash_everywhere(medley);
 }
+
+#[test]
+fn a_seed_has_one_course_also_where_many_end_at_once() {
+    async fn grandparent(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.child::<()>("family", "parent@1", &()).await?;
+        ctx.sleep("after", Duration::from_secs(3)).await
+    }
+    async fn parent(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        let children = ctx.join("all", 0..6, |ctx, _| async move { ctx.child::<()>("child", "child@1", &()).await });
+        tokio::select! {
+            biased;
+            ended = children => ended.map(drop),
+            enough = ctx.sleep("enough", Duration::from_secs(2)) => enough,
+        }
+    }
+    async fn child(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.step("never", std::future::pending).await
+    }
+    let workflows = Workflows::new().with("grandparent@1", grandparent).with("parent@1", parent).with("child@1", child);
+    let scenario = Scenario::new(workflows, "grandparent@1", ());
+    let courses: BTreeSet<_> =
+        (0..4).map(|_| sim::simulate(&scenario, Crash::Never)).map(|report| report.head.to_string()).collect();
+    assert_eq!(courses.len(), 1);
+}

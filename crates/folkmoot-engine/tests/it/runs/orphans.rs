@@ -30,7 +30,10 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
         async move {
             ctx.step("block", move || {
                 let mut opened = opened.clone();
-                async move { Ok(drop(opened.wait_for(|open| *open).await)) }
+                async move {
+                    opened.wait_for(|open| *open).await?;
+                    Ok(())
+                }
             })
             .await
         }
