@@ -29,6 +29,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 pub(crate) struct Pass {
     pub(crate) engine: Engine,
     pub(crate) run: Run,
+    /// What earlier passes have recorded, and this one has not come to yet.
     journal: Mutex<HashMap<Key, Line>>,
     /// The keys that this pass has used.
     used: Mutex<HashSet<Key>>,
@@ -206,8 +207,9 @@ impl Pass {
         lock(&self.used).insert(key.clone())
     }
 
+    /// What is recorded under this key, once: no pass uses a key twice, and what it was told need not stay in memory.
     pub(super) fn recorded(&self, key: &Key) -> Option<Line> {
-        lock(&self.journal).get(key).cloned()
+        lock(&self.journal).remove(key)
     }
 
     /// Writes to the journal. Returns when it is durable; never, where the run is no longer this worker's. What the
@@ -262,15 +264,8 @@ impl Pass {
         };
         let fence = Fence::Epoch(self.run.epoch);
         let recording = Recording { run: self.run.start.id.clone(), fence, entry, write };
-        match self.persist(Action::Record(Box::new(recording.clone()))).await {
-            Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => {
-                let result = match recording.write {
-                    Write::Done(result) => Some(result),
-                    _ => None,
-                };
-                lock(&self.journal).insert(entry.key.clone(), Line { entry: (*entry).clone(), result });
-                Ok(*entry)
-            }
+        match self.persist(Action::Record(Box::new(recording))).await {
+            Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => Ok(*entry),
             Ok(other) => self.halt(Halt::stop("store", format!("an entry was expected, and {other:?} came"))).await,
             Err(refusal @ Refusal::Changed { .. }) => self.halt(Halt::refused(&refusal)).await,
             Err(refusal @ Refusal::LimitExceeded { .. }) => {

@@ -171,19 +171,18 @@ async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
     let waker = waker(bell.clone());
     std::future::poll_fn(|context| {
         bell.driver.register(context.waker());
-        loop {
-            bell.rung.store(false, Ordering::SeqCst);
-            let polled = pass.polls(|| execution.as_mut().poll(&mut Context::from_waker(&waker)));
-            if let Some(halt) = pass.halted() {
-                return Poll::Ready(Stretch::Halted(halt));
-            }
-            match polled {
-                Poll::Ready(Ok(result)) => return Poll::Ready(Stretch::Ended(result)),
-                Poll::Ready(Err(panic)) => return Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
-                Poll::Pending if bell.rung.load(Ordering::SeqCst) => {}
-                Poll::Pending if pass.is_idle() && !lingers(pass) => return Poll::Ready(Stretch::Idle),
-                Poll::Pending => return Poll::Pending,
-            }
+        bell.rung.store(false, Ordering::SeqCst);
+        let polled = pass.polls(|| execution.as_mut().poll(&mut Context::from_waker(&waker)));
+        if let Some(halt) = pass.halted() {
+            return Poll::Ready(Stretch::Halted(halt));
+        }
+        match polled {
+            Poll::Ready(Ok(result)) => Poll::Ready(Stretch::Ended(result)),
+            Poll::Ready(Err(panic)) => Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
+            // Whoever rang has woken this too: it is polled again, but not before others had their turn.
+            Poll::Pending if bell.rung.load(Ordering::SeqCst) => Poll::Pending,
+            Poll::Pending if pass.is_idle() && !lingers(pass) => Poll::Ready(Stretch::Idle),
+            Poll::Pending => Poll::Pending,
         }
     })
     .await
