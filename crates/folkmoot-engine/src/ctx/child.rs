@@ -34,7 +34,7 @@ impl Ctx {
                 let starting = Starting {
                     id: engine.new_run_id(),
                     workflow: Some(workflow),
-                    title: format!("{} of {}", call.key, self.run_id()),
+                    title: call.key.to_string(),
                     session_id: None,
                     input: Some(input),
                     limits: self.pass.run.start.limits,
