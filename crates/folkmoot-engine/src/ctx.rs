@@ -2,7 +2,8 @@
 //!
 //! A workflow's function runs from its top each time the run is taken up, and whatever is in the journal answers at
 //! once. So it must do the same calls in the same order each time: whatever may differ (the time, chance, the world)
-//! comes from a step, or from [`Ctx::now`] and [`Ctx::random`]. Every call takes a key, which is what replay matches on.
+//! comes from a step, or from [`Ctx::now`] and [`Ctx::random`]. Every call takes a key, which is what replay matches on,
+//! and is made by the function itself: a step that uses the [`Ctx`] fails.
 
 mod ask;
 mod child;
