@@ -5,6 +5,7 @@
 //!   ─▶ Failing ──▶ Begun · Done · Failed         an attempt failed, and there will be another
 //!   ─▶ Done                                      its result stands, and it is never executed again
 //!   ─▶ Waiting                                   on a gate, a question, another run, or the clock
+//!   ─▶ Failed                                    whatever it was, the rules refused it
 //! ```
 //!
 //! A result never changes. An entry that was recorded as one thing is never another: whoever replays a run with other

@@ -2,7 +2,8 @@
 //!
 //! A workflow's function runs from its top each time the run is taken up, and whatever is in the journal answers at
 //! once. So it must do the same calls in the same order each time: whatever may differ (the time, chance, the world)
-//! comes from a step, or from [`Ctx::now`] and [`Ctx::random`]. Every call takes a key, which is what replay matches on.
+//! comes from a step, or from [`Ctx::now`] and [`Ctx::random`]. Every call takes a key, which is what replay matches on,
+//! and is made by the function itself: a step that uses the [`Ctx`] fails.
 
 mod ask;
 mod child;
@@ -88,6 +89,7 @@ impl Ctx {
     }
 
     async fn call_at(&self, kind: EntryKind, key: &str, ordinal: u32, input: Option<Digest>) -> (Call, Option<Line>) {
+        self.pass.must_be_polled(key);
         let text = format!("{}{key}", self.branch);
         let key: Key = match text.parse() {
             Ok(key) => key,
@@ -108,4 +110,10 @@ impl Ctx {
 /// What a value is given as, for the journal.
 fn digest_of(value: &impl serde::Serialize) -> Option<Digest> {
     serde_json::to_vec(value).ok().map(|bytes| Digest::of(&bytes))
+}
+
+/// A value of a workflow's own, for its digest. Maps are sorted by it: some are written in another order each time, which
+/// is no other value.
+fn canonical(value: &impl serde::Serialize) -> Option<serde_json::Value> {
+    serde_json::to_value(value).ok()
 }

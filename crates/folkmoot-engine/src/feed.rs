@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Event, Principal};
+use folkmoot_core::{Event, Fact, Principal};
 use folkmoot_store::{Error, Store};
 
 use crate::Engine;
@@ -114,6 +114,9 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
             names.iter().flatten().any(|name| *name == principal.name)
         })
     };
-    let concerns_all = event.fact.kind.starts_with("system.");
-    principal.role.sees_everything() || concerns_all || event.fact.actor == principal.name || owned()
+    let Fact { kind, stream, actor, on_behalf_of, .. } = &event.fact;
+    // What a workflow tells has a payload of its own, which may name anybody.
+    let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
+    let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };
+    principal.role.sees_everything() || kind.starts_with("system.") || *actor == principal.name || own()
 }

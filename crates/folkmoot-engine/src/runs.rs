@@ -132,7 +132,7 @@ impl Engine {
                 tokio::select! {
                     biased;
                     event = listening.next() => if event.fact.kind == "run.ended" { break },
-                    () = &mut over => return Ok(run),
+                    () = &mut over => return self.run(principal, id).await,
                 }
             }
         }

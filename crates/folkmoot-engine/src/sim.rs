@@ -40,11 +40,11 @@ use std::{
 use folkmoot_core::{
     Digest, Gate, Principal, Question, Role, RunId,
     gate::{Choice, Verdict},
-    journal::{EntryKind, EntryState},
+    journal::{EntryKind, EntryState, Waits},
     question::{Close, Closing},
     run::{Outcome, Starting, State},
 };
-use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, QuestionQuery, Sqlite, Store};
+use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, Line, QuestionQuery, Sqlite, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -201,7 +201,7 @@ pub struct Report {
     pub effects: BTreeMap<String, u32>,
     /// The keys of the steps that were in flight at the crash.
     pub in_flight: Vec<String>,
-    /// What each key of the journal is.
+    /// What each step of the run, and of those that it started, is.
     pub kinds: BTreeMap<String, EntryKind>,
     /// The hash of the log's last event: two simulations with the same had the same course.
     pub head: Digest,
@@ -229,7 +229,8 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, head }
 }
 
-/// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
+/// Simulates without a crash, then with one before and after every single append, then with each append of which nobody is
+/// told whether it was made, and compares. The outcome must always
 /// be the same; what is `once` must happen as often as it does in calm; what is repeatable may happen once more where it
 /// was in flight.
 ///
@@ -239,7 +240,8 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
 pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
     let calm = simulate(&scenario(), Crash::Never);
     assert!(calm.appends > 0, "nothing was simulated");
-    let crashes: Vec<Crash> = (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n)]).collect();
+    let crashes: Vec<Crash> =
+        (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n), Crash::Untold(n)]).collect();
     let storm = |crash: &Crash| {
         let scenario = scenario();
         let stormy = simulate(&scenario, *crash);
@@ -314,7 +316,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         limits: folkmoot_core::run::Limits::default(),
     };
     match engine.start_run(starter.clone().into(), starting).await {
-        Ok(_) | Err(Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
+        Ok(_) | Err(Error::OutcomeUnknown | Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
         Err(error) => return Err(error),
     }
     let run = loop {
@@ -336,16 +338,20 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
             unreachable!("it was waited for until it was over")
         }
     };
-    let query = JournalQuery { run: id, after: None, limit: u32::MAX, key: None, results: true };
-    let journal = engine.journal(&starter, query).await?;
-    let of_work = |kind: EntryKind, state: &EntryState| {
-        matches!(kind, EntryKind::Step | EntryKind::Once) && !matches!(state, EntryState::Waiting(_))
-    };
-    let kinds = journal
-        .iter()
-        .filter(|line| of_work(line.entry.kind, &line.entry.state))
-        .map(|line| (line.entry.key.to_string(), line.entry.kind))
-        .collect();
+    let mut kinds = BTreeMap::new();
+    let mut runs = vec![id];
+    while let Some(run) = runs.pop() {
+        let query = JournalQuery { run, after: None, limit: u32::MAX, key: None, results: false };
+        for Line { entry, .. } in engine.journal(&starter, query).await? {
+            match (entry.kind, &entry.state) {
+                (_, EntryState::Waiting(Waits::Run(child))) => runs.push(child.clone()),
+                // Where runs that it started have a step of the same name, that which must not repeat counts.
+                (EntryKind::Once, _) => drop(kinds.insert(entry.key.to_string(), EntryKind::Once)),
+                (EntryKind::Step, _) => drop(kinds.entry(entry.key.to_string()).or_insert(EntryKind::Step)),
+                _ => {}
+            }
+        }
+    }
     let head = engine.0.store.head().await?.hash;
     Ok(Lived { outcome, kinds, head })
 }

@@ -55,19 +55,29 @@ impl Turns {
 impl Drop for Turn {
     fn drop(&mut self) {
         let Some(turns) = self.0.take() else { return };
-        let next = lock(&turns).next();
-        match next {
-            // Where nobody waits at the other end any more, this comes back, is dropped, and so given on.
-            Some(give) => drop(give.send(Turn(Some(turns)))),
-            None => lock(&turns).free += 1,
+        // A loop, not a turn that is dropped in turn: of a run that was cancelled a hundred thousand may have gone.
+        let mut turn = Turn(Some(turns.clone()));
+        loop {
+            let Some(give) = lock(&turns).next_or_free() else { break };
+            match give.send(turn) {
+                Ok(()) => return,
+                // Nobody waits at the other end any more.
+                Err(back) => turn = back,
+            }
         }
+        turn.0 = None;
     }
 }
 
 impl State {
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
-        let run = self.order.pop_front()?;
-        let queue = self.waiting.get_mut(&run)?;
+    /// Who is next; where nobody waits, the turn is free. In one go: whoever comes in between would wait for a turn that is
+    /// there.
+    fn next_or_free(&mut self) -> Option<oneshot::Sender<Turn>> {
+        let Some(run) = self.order.pop_front() else {
+            self.free += 1;
+            return None;
+        };
+        let queue = self.waiting.get_mut(&run).expect("a run that is in the order has steps waiting");
         let give = queue.pop_front();
         if queue.is_empty() {
             self.waiting.remove(&run);

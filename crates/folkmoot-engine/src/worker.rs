@@ -7,7 +7,7 @@ mod drive;
 
 use std::{
     any::Any,
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
@@ -58,7 +58,8 @@ pub(crate) struct Worker {
     alive_until_micros: AtomicI64,
     pub(crate) turns: Turns,
     slots: Arc<Semaphore>,
-    active: Mutex<HashMap<RunId, Active>>,
+    /// In an order, so that a simulation has one course.
+    active: Mutex<BTreeMap<RunId, Active>>,
     in_flight: Mutex<HashMap<(RunId, String), usize>>,
     /// Runs that this node may have and does not work on: whether they were claimed was never told, or whoever worked on
     /// them panicked.
@@ -94,12 +95,14 @@ impl Worker {
         !self.names.is_empty()
     }
 
-    pub(crate) fn names(&self) -> &[WorkflowName] {
-        &self.names
-    }
-
-    pub(crate) fn knows(&self, name: &WorkflowName) -> bool {
-        self.workflows.has(name)
+    /// Says what it knows where it does not know this one.
+    pub(crate) fn must_know(&self, name: &WorkflowName) -> Result<(), String> {
+        let known: Vec<_> = self.names.iter().map(|name| name.as_str()).collect();
+        match known.as_slice() {
+            _ if self.workflows.has(name) => Ok(()),
+            [] => Err(format!("{name} is not known here: this node has no workflows")),
+            known => Err(format!("{name} is not known here; use one of {}", known.join(", "))),
+        }
     }
 
     /// Something may be ready.
@@ -224,18 +227,21 @@ impl Engine {
         }
         let children = active.iter().filter(|(_, active)| active.parent.as_ref().is_some_and(|id| id.as_str() == run));
         for (child, _) in children {
-            let (engine, run) = (self.clone(), child.clone());
+            let (engine, child) = (self.clone(), child.clone());
             self.spawn(async move {
-                // Where it cannot be written it is ended by whoever takes the child next.
-                let _ = engine.end_child(run).await;
+                // Until it works: as long as this node works on the child, nobody else ends it.
+                while let Err(error) = engine.end_child(&child).await {
+                    tracing::warn!(run.id = %child, "run {child}: cannot be ended just now: {error}");
+                    engine.0.host.sleep(LOOK_EVERY).await;
+                }
             });
         }
     }
 
     /// Ends a run because the one that started it is over.
-    async fn end_child(&self, run: RunId) -> Result<(), Error> {
+    async fn end_child(&self, run: &RunId) -> Result<(), Error> {
         let reason = "the run that started it is over".to_owned();
-        match self.0.store.execute(self.own(Action::CancelRun { run, reason })).await {
+        match self.0.store.execute(self.own(Action::CancelRun { run: run.clone(), reason })).await {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -272,21 +278,23 @@ pub(crate) async fn live(engine: Engine) {
 /// Takes runs that are ready, for ever.
 pub(crate) async fn work(engine: Engine) {
     let mut looks_for_orphans = true;
+    let mut look = engine.0.host.sleep(LOOK_EVERY);
     loop {
-        match take_ready(&engine, looks_for_orphans).await {
-            // There may be more.
-            Ok(true) => {
-                looks_for_orphans = false;
-                continue;
-            }
-            Ok(false) => {}
-            Err(error) => tracing::warn!("runs cannot be taken just now: {error}"),
-        }
+        let took = take_ready(&engine, looks_for_orphans).await.unwrap_or_else(|error| {
+            tracing::warn!("runs cannot be taken just now: {error}");
+            false
+        });
         looks_for_orphans = tokio::select! {
             biased;
+            // First, and not begun anew each time: whoever always has something to do must not leave a dead node's runs.
+            () = &mut look => true,
+            // There may be more.
+            () = std::future::ready(()), if took => false,
             () = engine.worker().ready.notified() => false,
-            () = engine.0.host.sleep(LOOK_EVERY) => true,
         };
+        if looks_for_orphans {
+            look = engine.0.host.sleep(LOOK_EVERY);
+        }
     }
 }
 
@@ -301,17 +309,24 @@ async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
         // It was stopped for a while, or could not reach the database.
         engine.beat(false).await?;
     }
-    let limit = limit as u32;
-    let mut ready = std::mem::take(&mut *lock(&worker.unattended));
-    ready.extend(engine.0.store.ready(&worker.names, limit).await?);
+    // Those first that have waited longest: of what is ready there may always be enough.
+    let mut found = Vec::new();
     if orphans {
-        ready.extend(engine.0.store.orphans(&worker.names, limit).await?);
+        found.extend(engine.0.store.orphans(&worker.names, limit as u32).await?);
     }
+    found.extend(engine.0.store.ready(&worker.names, limit as u32).await?);
+    // After all that can fail, and no more than can be taken: what is lost of these nobody finds again.
+    let mut wanted: Vec<RunId> = {
+        let mut unattended = lock(&worker.unattended);
+        let count = limit.min(unattended.len());
+        unattended.drain(..count).collect()
+    };
+    wanted.extend(found);
     // A second claim of the same run would only throw the first one out. Whatever is left over is found again.
     let mut seen = HashSet::new();
-    ready.retain(|id| seen.insert(id.clone()));
-    ready.truncate(limit as usize);
-    let claims = join_all(ready.into_iter().map(|run| claim(engine, run))).await;
+    wanted.retain(|id| seen.insert(id.clone()));
+    wanted.truncate(limit);
+    let claims = join_all(wanted.into_iter().map(|run| claim(engine, run))).await;
     let mut any = false;
     for claimed in claims {
         any |= claimed?;
@@ -323,7 +338,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     let worker = engine.worker();
     let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
     let claiming = Claiming { run: id.clone(), node: worker.node.clone() };
-    match engine.0.store.execute(engine.own(Action::Claim(claiming))).await {
+    let claimed = match engine.0.store.execute(engine.own(Action::Claim(claiming))).await {
         Ok(Outcome::Claimed(run, wakes)) => {
             let attended = engine.attend(&run, slot);
             let engine = engine.clone();
@@ -338,17 +353,15 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
             Ok(true)
         }
         // The run that started it is over.
-        Ok(_) => {
-            engine.end_child(id).await?;
-            Ok(true)
-        }
+        Ok(_) => engine.end_child(&id).await.map(|()| true),
         // Another node was faster.
         Err(Error::Refused(_)) => Ok(false),
-        Err(error) => {
-            lock(&worker.unattended).push(id);
-            Err(error)
-        }
+        Err(error) => Err(error),
+    };
+    if claimed.is_err() {
+        lock(&worker.unattended).push(id);
     }
+    claimed
 }
 
 /// A run that this node works on. Where this is dropped before the work has ended, somebody else must go on with it.
@@ -357,8 +370,7 @@ struct Attended {
     run: RunId,
     epoch: u64,
     gone: CancellationToken,
-    /// Given back when this is dropped.
-    _slot: OwnedSemaphorePermit,
+    slot: Option<OwnedSemaphorePermit>,
     ended: bool,
 }
 
@@ -369,7 +381,7 @@ impl Engine {
         if let Some(old) = lock(&self.worker().active).insert(id.clone(), active) {
             old.gone.cancel();
         }
-        Attended { engine: self.clone(), run: id, epoch, gone, _slot: slot, ended: false }
+        Attended { engine: self.clone(), run: id, epoch, gone, slot: Some(slot), ended: false }
     }
 }
 
@@ -390,6 +402,8 @@ impl Drop for Attended {
             }
         }
         drop(active);
+        // In this order: whoever is nudged looks at once whether there is room.
+        drop(self.slot.take());
         worker.nudge();
     }
 }

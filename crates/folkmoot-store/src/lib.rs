@@ -90,7 +90,7 @@ pub trait Store: Send + Sync {
     /// At most `limit` runs of these workflows that a worker can take, those first that have waited longest.
     fn ready(&self, workflows: &[WorkflowName], limit: u32) -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
 
-    /// At most `limit` runs of these workflows whose node has died.
+    /// At most `limit` runs of these workflows whose node has died, and as many that have stopped and whose parent is over.
     fn orphans(&self, workflows: &[WorkflowName], limit: u32)
     -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
 

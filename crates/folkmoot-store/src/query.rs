@@ -282,13 +282,19 @@ pub(crate) fn ready(workflows: usize) -> String {
     format!("SELECT id FROM runs WHERE wakes > parked_wakes AND workflow IN ({names}) ORDER BY moved_at, id LIMIT ?1")
 }
 
-/// Runs whose node has died by `?2`, at most `?1`.
+/// Runs whose node has died by `?2`, at most `?1`; and as many that have stopped, which nothing wakes, and whose parent is
+/// over.
 pub(crate) fn orphans(workflows: usize) -> String {
     let names = places(3, workflows);
     format!(
-        "SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({names})
-         AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = runs.node AND alive_until > ?2)
-         ORDER BY node, id LIMIT ?1"
+        "SELECT id FROM (SELECT id FROM runs WHERE node IS NOT NULL AND workflow IN ({names})
+           AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = runs.node AND alive_until > ?2)
+           ORDER BY node, id LIMIT ?1) AS of_the_dead
+         UNION ALL
+         SELECT id FROM (SELECT id FROM runs WHERE status = 'stopped' AND parent IS NOT NULL AND workflow IN ({names})
+           AND EXISTS (SELECT 1 FROM runs AS parents WHERE parents.id = runs.parent
+             AND parents.status IN ('completed', 'failed', 'cancelled'))
+           ORDER BY started_at, id LIMIT ?1) AS left_behind"
     )
 }
 

@@ -47,6 +47,11 @@ pub trait Witness: Send + Sync + std::fmt::Debug {
     fn before(&self, command: &Command) -> bool;
     /// Whatever it came to is durable.
     fn after(&self, command: &Command) -> bool;
+    /// Whether its caller is told what it came to. Otherwise the caller lives on and does not know, as when the connection
+    /// to a database is lost during a commit.
+    fn tells(&self, _command: &Command) -> bool {
+        true
+    }
 }
 
 /// A store in one SQLite file, or in memory.
@@ -211,7 +216,7 @@ impl Store for Sqlite {
         if !witness.after(&command) {
             return std::future::pending().await;
         }
-        written
+        if witness.tells(&command) { written } else { Err(Error::OutcomeUnknown) }
     }
 
     async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {

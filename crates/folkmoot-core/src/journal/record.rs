@@ -152,6 +152,12 @@ pub(crate) fn record(
         {
             return Ok(Recorded::Known);
         }
+        // The same attempt, of which its worker was not told that it was written.
+        (Write::Failing(error, retry_at), Some(EntryState::Failing { error: stands, retry_at: known }))
+            if recording.fence != Fence::Owner && checked(error) == *stands && retry_at == known =>
+        {
+            return Ok(Recorded::Known);
+        }
         (Write::Failing(error, retry_at), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
             EntryState::Failing { error: checked(error), retry_at: *retry_at }
         }
@@ -202,7 +208,9 @@ fn must_fit(recording: &Recording) -> Result<(), Refusal> {
     let kind = recording.entry.kind;
     let work = matches!(kind, EntryKind::Step | EntryKind::Once);
     let fits = match &recording.write {
-        Write::Begin | Write::Failing(..) | Write::Failed(_) => work,
+        Write::Begin | Write::Failing(..) => work,
+        // Whatever a workflow calls can be refused.
+        Write::Failed(_) => true,
         Write::Done(_) => work || matches!(kind, EntryKind::Now | EntryKind::Random),
         Write::Open { .. } => kind == EntryKind::Gate,
         Write::Ask { .. } => kind == EntryKind::Question,

@@ -35,11 +35,11 @@ impl Case<'_> {
     pub(super) fn claim(&self, claiming: &Claiming, mut loaded: Loaded) -> Result<Commit, No> {
         self.must_be_system("claim a run")?;
         let run = found(loaded.run.take(), &claiming.run)?;
-        let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
-        if loaded.parent_over {
+        if loaded.parent_over && run.ending().is_none() {
             // What a run starts ends with it, wherever it was when that happened: it is not claimed, but cancelled.
             return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
         }
+        let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
         let timers = match &run.state {
             State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(&run))],
             _ => Vec::new(),
@@ -112,7 +112,9 @@ impl Case<'_> {
             Write::Emit { kind, payload } => {
                 let event = RunEvent::Emitted { kind: kind.clone(), payload: payload.clone(), at: self.now };
                 run.apply(&event, None).expect("a run that is worked on can tell");
-                let events = vec![self.of_run(run, &event)];
+                // Its payload is the workflow's own, and says nothing of whose it is.
+                let on_behalf_of = Some(run.start.initiator.clone());
+                let events = vec![Fact { on_behalf_of, ..self.of_run(run, &event) }];
                 Ok(Commit { rows: vec![artifact("null")], events, ..Commit::default() })
             }
         }

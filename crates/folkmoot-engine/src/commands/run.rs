@@ -53,13 +53,8 @@ impl Engine {
 
     /// As [`Engine::start_run`], and says whether the run is new: whoever starts the same under the same id finds it.
     pub async fn start_or_find_run(&self, caller: Caller, starting: Starting) -> Result<(Run, bool), Error> {
-        if let Some(unknown) = starting.workflow.as_ref().filter(|name| !self.0.worker.knows(name)) {
-            let known: Vec<_> = self.0.worker.names().iter().map(|name| name.as_str()).collect();
-            let problem = match known.as_slice() {
-                [] => format!("{unknown} is not known here: this node has no workflows"),
-                known => format!("{unknown} is not known here; use one of {}", known.join(", ")),
-            };
-            return Err(Refusal::invalid("workflow", problem).into());
+        if let Some(workflow) = &starting.workflow {
+            self.worker().must_know(workflow).map_err(|problem| Refusal::invalid("workflow", problem))?;
         }
         match self.execute(caller, Action::StartRun(Box::new(starting))).await? {
             Outcome::Run(run) => Ok((*run, true)),

@@ -124,6 +124,7 @@ impl Ctx {
         };
         match &entry.state {
             EntryState::Waiting(Waits::Question(id)) => self.answer(id).await,
+            EntryState::Failed { error } => Err(Failure::of(error.clone())),
             _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no question", entry.key))),
         }
     }
@@ -155,13 +156,15 @@ impl Ctx {
                 }
             })
             .await;
-        let closure = question.closure().expect("it was waited for until it had one").clone();
+        let mut closure = question.closure().expect("it was waited for until it had one").clone();
         if closure.status == Status::Denied && closure.fetched_at.is_none() {
             // It has been heard: it does not hold the asker any more.
             let _busy = self.pass.busy();
             let fetched = self.pass.persist(Action::Fetch { question: id.clone() }).await;
             fetched.map_err(|refusal| Failure::new(refusal.code(), refusal.to_string()))?;
         }
+        // The first pass has not fetched it yet, and the answer is the same in every one.
+        closure.fetched_at = None;
         Ok(Answer { closure })
     }
 }

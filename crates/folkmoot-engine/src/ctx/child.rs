@@ -8,7 +8,7 @@ use folkmoot_core::{
 use folkmoot_store::Store;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Ctx, digest_of};
+use super::{Ctx, Halt, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
@@ -20,17 +20,21 @@ impl Ctx {
         workflow: &str,
         input: &impl Serialize,
     ) -> Result<T, Failure> {
-        let input = serde_json::to_string(input)?;
-        let (call, known) = self.call(EntryKind::Run, key.as_ref(), digest_of(&(workflow, &input))).await;
+        let (given, input) = (canonical(input), serde_json::to_string(input)?);
+        let (call, known) = self.call(EntryKind::Run, key.as_ref(), digest_of(&(workflow, given))).await;
         let engine = &self.pass.engine;
         let entry = match known {
             Some(line) => line.entry,
             None => {
                 let workflow: WorkflowName = workflow.parse()?;
+                if let Err(problem) = engine.worker().must_know(&workflow) {
+                    // Nobody might ever execute it, and this run wait for ever.
+                    return self.pass.halt(Halt::stop("unknown_workflow", problem)).await;
+                }
                 let starting = Starting {
                     id: engine.new_run_id(),
                     workflow: Some(workflow),
-                    title: format!("{} of {}", call.key, self.run_id()),
+                    title: call.key.to_string(),
                     session_id: None,
                     input: Some(input),
                     limits: self.pass.run.start.limits,
@@ -40,6 +44,7 @@ impl Ctx {
         };
         match &entry.state {
             EntryState::Waiting(Waits::Run(id)) => self.outcome_of(id).await,
+            EntryState::Failed { error } => Err(Failure::of(error.clone())),
             _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no run", entry.key))),
         }
     }

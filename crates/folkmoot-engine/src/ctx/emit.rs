@@ -1,20 +1,23 @@
 //! What a workflow tells the feed.
 
-use folkmoot_core::journal::{EntryKind, Write};
+use folkmoot_core::journal::{EntryKind, EntryState, Write};
 use serde::Serialize;
 
-use super::{Ctx, digest_of};
+use super::{Ctx, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
     /// Tells the feed, and the log, an event of the workflow's own (`debate.turn`), once.
     pub async fn emit(&self, key: impl AsRef<str>, kind: &str, payload: &impl Serialize) -> Result<(), Failure> {
-        let payload = serde_json::to_string(payload)?;
-        let (call, known) = self.call(EntryKind::Event, key.as_ref(), digest_of(&(kind, &payload))).await;
-        if known.is_none() {
-            let write = Write::Emit { kind: kind.to_owned(), payload };
-            self.pass.record(&call, None, self.pass.engine.now(), write).await?;
+        let (given, payload) = (canonical(payload), serde_json::to_string(payload)?);
+        let (call, known) = self.call(EntryKind::Event, key.as_ref(), digest_of(&(kind, given))).await;
+        match known.map(|line| line.entry.state) {
+            None => {
+                let write = Write::Emit { kind: kind.to_owned(), payload };
+                self.pass.record(&call, None, self.pass.engine.now(), write).await.map(drop)
+            }
+            Some(EntryState::Failed { error }) => Err(Failure::of(error)),
+            Some(_) => Ok(()),
         }
-        Ok(())
     }
 }

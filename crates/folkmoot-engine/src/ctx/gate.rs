@@ -236,6 +236,7 @@ impl Ctx {
         };
         match &entry.state {
             EntryState::Waiting(Waits::Gate(id)) => self.decided(id).await,
+            EntryState::Failed { error } => Err(Failure::of(error.clone())),
             _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no gate", entry.key))),
         }
     }

@@ -20,6 +20,7 @@ impl Ctx {
     where
         F: Future<Output = Result<T, Failure>>,
     {
+        self.pass.must_be_polled(key.as_ref());
         let name = format!("{}{}", self.branch, key.as_ref());
         // A name of its own, so that no two joins have branches of the same name.
         let used = match format!("{name}.").parse() {

@@ -6,12 +6,13 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    thread::ThreadId,
     time::Duration,
 };
 
 use folkmoot_core::{
     Action, Actor, Command, Deadline, Name, Outcome, Refusal, Run, Timestamp,
-    journal::{Entry, Fence, Key, NewEntry, Recording, Write},
+    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
     run::Conclusion,
 };
 use folkmoot_store::{Error, Line, Store};
@@ -28,11 +29,14 @@ const AGAIN: Duration = Duration::from_millis(200);
 pub(crate) struct Pass {
     pub(crate) engine: Engine,
     pub(crate) run: Run,
+    /// What earlier passes have recorded, and this one has not come to yet.
     journal: Mutex<HashMap<Key, Line>>,
     /// The keys that this pass has used.
     used: Mutex<HashSet<Key>>,
     /// How many calls work or read just now. Only ever changed while the workflow is polled.
     busy: AtomicUsize,
+    /// The thread that polls the workflow just now.
+    polled_by: Mutex<Option<ThreadId>>,
     waits: Mutex<BTreeMap<u64, Wait>>,
     next_wait: AtomicU64,
     /// Goes up when everything that is waited for is to be looked at again.
@@ -105,12 +109,30 @@ impl Pass {
             journal: Mutex::new(journal.into_iter().map(|line| (line.entry.key.clone(), line)).collect()),
             used: Mutex::default(),
             busy: AtomicUsize::new(0),
+            polled_by: Mutex::default(),
             waits: Mutex::default(),
             next_wait: AtomicU64::new(0),
             look_again: watch::Sender::new(0),
             halted: Mutex::default(),
             gone,
         }
+    }
+
+    /// Polls the workflow.
+    pub(crate) fn polls<T>(&self, poll: impl FnOnce() -> T) -> T {
+        *lock(&self.polled_by) = Some(std::thread::current().id());
+        let polled = poll();
+        *lock(&self.polled_by) = None;
+        polled
+    }
+
+    /// # Panics
+    ///
+    /// If this is called by a step, or by a task that the workflow has spawned: once the step is recorded, no replay would
+    /// make the call again; it would wait for a turn that the step has; and the run could be parked while it works.
+    pub(super) fn must_be_polled(&self, key: &str) {
+        let polled = *lock(&self.polled_by) == Some(std::thread::current().id());
+        assert!(polled, "step {key:?} is called outside its workflow's function: a step must not use the Ctx");
     }
 
     /// Whether every branch waits for something that can wake the run.
@@ -185,12 +207,14 @@ impl Pass {
         lock(&self.used).insert(key.clone())
     }
 
+    /// What is recorded under this key, once: no pass uses a key twice, and what it was told need not stay in memory.
     pub(super) fn recorded(&self, key: &Key) -> Option<Line> {
-        lock(&self.journal).get(key).cloned()
+        lock(&self.journal).remove(key)
     }
 
     /// Writes to the journal. Returns when it is durable; never, where the run is no longer this worker's. What the
-    /// rules refuse is the workflow's to handle.
+    /// rules refuse is the workflow's to handle, and is recorded too: it goes on from there, and must not find another
+    /// answer when it is replayed under another policy, or do again what it has done.
     pub(super) async fn record(
         &self,
         call: &Call,
@@ -198,6 +222,37 @@ impl Pass {
         began_at: Timestamp,
         write: Write,
     ) -> Result<Entry, Failure> {
+        match self.write(call, agent, began_at, write).await {
+            Ok(entry) => Ok(entry),
+            Err(refusal) => {
+                let error = StepError { code: refusal.code().to_owned(), message: refusal.to_string() };
+                Err(self.fail(call, agent, began_at, error).await)
+            }
+        }
+    }
+
+    /// Records that a call has failed for good, and returns the failure as every later pass finds it.
+    pub(super) async fn fail(
+        &self,
+        call: &Call,
+        agent: Option<&Name>,
+        began_at: Timestamp,
+        error: StepError,
+    ) -> Failure {
+        match self.write(call, agent, began_at, Write::Failed(error)).await {
+            Ok(Entry { state: EntryState::Failed { error }, .. }) => Failure::of(error),
+            Ok(entry) => self.halt(Halt::stop("store", format!("a failure was recorded, and {entry:?} came"))).await,
+            Err(refusal) => Failure::new(refusal.code(), refusal.to_string()),
+        }
+    }
+
+    async fn write(
+        &self,
+        call: &Call,
+        agent: Option<&Name>,
+        began_at: Timestamp,
+        write: Write,
+    ) -> Result<Entry, Refusal> {
         let _busy = self.busy();
         let entry = NewEntry {
             key: call.key.clone(),
@@ -209,22 +264,15 @@ impl Pass {
         };
         let fence = Fence::Epoch(self.run.epoch);
         let recording = Recording { run: self.run.start.id.clone(), fence, entry, write };
-        match self.persist(Action::Record(Box::new(recording.clone()))).await {
-            Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => {
-                let result = match recording.write {
-                    Write::Done(result) => Some(result),
-                    _ => None,
-                };
-                lock(&self.journal).insert(entry.key.clone(), Line { entry: (*entry).clone(), result });
-                Ok(*entry)
-            }
+        match self.persist(Action::Record(Box::new(recording))).await {
+            Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => Ok(*entry),
             Ok(other) => self.halt(Halt::stop("store", format!("an entry was expected, and {other:?} came"))).await,
             Err(refusal @ Refusal::Changed { .. }) => self.halt(Halt::refused(&refusal)).await,
             Err(refusal @ Refusal::LimitExceeded { .. }) => {
                 let (code, message) = (refusal.code().to_owned(), refusal.to_string());
                 self.halt(Halt::Fail(Conclusion::Failed { code, message })).await
             }
-            Err(refusal) => Err(Failure::new(refusal.code(), refusal.to_string())),
+            Err(refusal) => Err(refusal),
         }
     }
 

@@ -20,6 +20,7 @@ impl Ctx {
                 self.wait_until(*moment).await;
                 Ok(())
             }
+            EntryState::Failed { error } => Err(Failure::of(error.clone())),
             _ => Err(Failure::new("invalid_journal", format!("{} is recorded as no pause", entry.key))),
         }
     }

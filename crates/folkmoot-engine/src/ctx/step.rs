@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::oneshot;
 
-use super::{Call, Ctx, GateRequest, digest_of, pass::Wait};
+use super::{Call, Ctx, GateRequest, canonical, digest_of, pass::Wait};
 use crate::{Failure, Timeout, turns::Turn};
 
 /// How long a step that does not say may take: a model that never answers must not hold its run for ever.
@@ -136,7 +136,7 @@ impl<T, W> Step<T, W> {
 
     /// What it is given. A run whose code gives it something else when it is replayed is stopped.
     pub fn input(mut self, input: &impl Serialize) -> Self {
-        self.input = digest_of(input);
+        self.input = digest_of(&canonical(input));
         self
     }
 
@@ -238,10 +238,9 @@ impl Job {
             }
         }
         loop {
-            let (began_at, turn) = self.begin(&call).await?;
-            tried += 1;
+            let (began_at, turn) = self.begin(&call, &mut tried).await?;
             // Until it is recorded: nobody knows of it before that.
-            let _in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
+            let in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
             let ended = self.try_once().await;
             drop(turn);
             let failure = match ended {
@@ -249,20 +248,23 @@ impl Job {
                     self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Done(result.clone())).await?;
                     return Ok(result);
                 }
-                Ended::OutOfTime if self.kind == EntryKind::Once => match self.settle(&call, tried).await {
-                    Some(settled) => return settled,
-                    None => continue,
-                },
+                Ended::OutOfTime if self.kind == EntryKind::Once => {
+                    drop(in_flight);
+                    match self.settle(&call, tried).await {
+                        Some(settled) => return settled,
+                        None => continue,
+                    }
+                }
                 Ended::OutOfTime => Failure::new("timeout", "the step took longer than it may"),
                 Ended::Failed(failure) => failure,
             };
             let error = failure.as_step_error();
             let Some(pause) = self.retry.again(tried, &failure) else {
-                self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failed(error)).await?;
-                return Err(failure);
+                return Err(self.ctx.pass.fail(&call, Some(&self.agent()), began_at, error).await);
             };
             let retry_at = self.ctx.pass.engine.now().plus(pause);
             self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Failing(error, retry_at)).await?;
+            drop(in_flight);
             self.ctx.wait_until(retry_at).await;
         }
     }
@@ -277,7 +279,7 @@ impl Job {
     }
 
     /// Waits for its turn and for clearance, and records the intent of a `once` step.
-    async fn begin(&self, call: &Call) -> Result<(Timestamp, Turn), Failure> {
+    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, Turn), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
         let turn = loop {
             self.ctx.clearance(&agent).await;
@@ -291,8 +293,11 @@ impl Job {
             pass.engine.0.host.sleep(NOT_YET).await;
         };
         let began_at = pass.engine.now();
+        *tried += 1;
         if self.kind == EntryKind::Once {
-            pass.record(call, Some(&agent), began_at, Write::Begin).await?;
+            // As the journal counts: where the first word of it was untold, it was written twice. What is asked about this
+            // attempt must be found again by who replays it.
+            *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
         }
         Ok((began_at, turn))
     }
@@ -352,9 +357,7 @@ impl Job {
                 Some(written.map(|_| result))
             }
             Fate::Failed(failure) => {
-                let write = Write::Failed(failure.as_step_error());
-                let written = self.ctx.pass.record(call, Some(&agent), began_at, write).await;
-                Some(written.and(Err(failure)))
+                Some(Err(self.ctx.pass.fail(call, Some(&agent), began_at, failure.as_step_error()).await))
             }
         }
     }
@@ -438,9 +441,10 @@ impl Ctx {
     pub(super) async fn wait_until(&self, moment: Timestamp) {
         let engine = &self.pass.engine;
         while engine.now() < moment {
-            let left = moment.as_micros() - engine.now().as_micros();
+            let left = moment.since(engine.now());
             let _waiting = self.pass.waiting(Wait::Until(moment));
-            engine.0.host.sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
+            // Not longer: the clock may jump, and passes while the machine is suspended; what sleeps here does not.
+            engine.0.host.sleep(left.min(crate::worker::LOOK_EVERY)).await;
         }
     }
 }

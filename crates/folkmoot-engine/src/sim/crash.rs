@@ -19,6 +19,8 @@ pub enum Crash {
     Before(u64),
     /// When this append was durable, and nobody had heard of it.
     After(u64),
+    /// Nowhere; but what became of this append is never told.
+    Untold(u64),
 }
 
 #[derive(Debug)]
@@ -61,5 +63,9 @@ impl Witness for Tripwire {
 
     fn after(&self, command: &Command) -> bool {
         !counts(command) || self.lives(Crash::After(self.appends.load(Ordering::SeqCst)))
+    }
+
+    fn tells(&self, command: &Command) -> bool {
+        !counts(command) || self.crash != Crash::Untold(self.appends.load(Ordering::SeqCst))
     }
 }

@@ -42,3 +42,30 @@ async fn a_turn_that_nobody_takes_any_more_is_given_on() {
     drop(taken);
     assert!(turns.take(&run).now_or_never().is_some(), "and nothing is lost");
 }
+
+#[test]
+fn nobody_waits_while_there_is_a_turn() {
+    let turns = Turns::new(1);
+    std::thread::scope(|scope| {
+        let (turns, run) = (&turns, "run".parse().unwrap());
+        let steps = scope.spawn(move || (0..100_000).for_each(|_| drop(turns.take(&run).now_or_never())));
+        let run = "other".parse().unwrap();
+        while !steps.is_finished() {
+            drop(turns.take(&run).now_or_never());
+            let state = super::lock(&turns.0);
+            assert!(state.free == 0 || state.order.is_empty(), "a turn is free, and somebody waits for one");
+        }
+    });
+}
+
+#[tokio::test]
+async fn a_turn_is_given_on_past_any_number_who_have_gone() {
+    let turns = Turns::new(1);
+    let run = "run".parse().unwrap();
+    let taken = turns.take(&run).await;
+    for _ in 0..100_000 {
+        assert!(turns.take(&run).now_or_never().is_none());
+    }
+    drop(taken);
+    assert!(turns.take(&run).now_or_never().is_some());
+}

@@ -35,6 +35,8 @@ const LINES: u32 = 20_000;
 const LINGER: Duration = Duration::from_secs(1);
 /// How long after the database did not answer it is asked again.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How long a run waits that cannot be parked, and has nothing to do either.
+const NOT_YET: Duration = Duration::from_millis(20);
 
 /// How a stretch of a pass ended.
 enum Stretch {
@@ -86,6 +88,10 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
         };
         match pass.persist(action).await {
             Ok(Outcome::Awake(had)) => {
+                if had == wakes {
+                    // Nothing woke it: the store knows of a clearance that this node has yet to hear of.
+                    engine.0.host.sleep(NOT_YET).await;
+                }
                 wakes = had;
                 pass.look_again();
             }
@@ -136,6 +142,14 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<St
     if current.is_none_or(|current| current.epoch != run.epoch || current.ending().is_some()) {
         return Ok(None);
     }
+    let parent = match &run.start.parent {
+        Some(parent) => engine.0.store.run(parent).await?,
+        None => None,
+    };
+    if parent.is_some_and(|parent| parent.ending().is_some()) {
+        engine.end_child(&run.start.id).await?;
+        return Ok(None);
+    }
     let mut journal: Vec<Line> = Vec::new();
     loop {
         let after = journal.last().map(|line| (line.entry.began_at, line.entry.key.clone()));
@@ -157,19 +171,18 @@ async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
     let waker = waker(bell.clone());
     std::future::poll_fn(|context| {
         bell.driver.register(context.waker());
-        loop {
-            bell.rung.store(false, Ordering::SeqCst);
-            let polled = execution.as_mut().poll(&mut Context::from_waker(&waker));
-            if let Some(halt) = pass.halted() {
-                return Poll::Ready(Stretch::Halted(halt));
-            }
-            match polled {
-                Poll::Ready(Ok(result)) => return Poll::Ready(Stretch::Ended(result)),
-                Poll::Ready(Err(panic)) => return Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
-                Poll::Pending if bell.rung.load(Ordering::SeqCst) => {}
-                Poll::Pending if pass.is_idle() && !lingers(pass) => return Poll::Ready(Stretch::Idle),
-                Poll::Pending => return Poll::Pending,
-            }
+        bell.rung.store(false, Ordering::SeqCst);
+        let polled = pass.polls(|| execution.as_mut().poll(&mut Context::from_waker(&waker)));
+        if let Some(halt) = pass.halted() {
+            return Poll::Ready(Stretch::Halted(halt));
+        }
+        match polled {
+            Poll::Ready(Ok(result)) => Poll::Ready(Stretch::Ended(result)),
+            Poll::Ready(Err(panic)) => Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
+            // Whoever rang has woken this too: it is polled again, but not before others had their turn.
+            Poll::Pending if bell.rung.load(Ordering::SeqCst) => Poll::Pending,
+            Poll::Pending if pass.is_idle() && !lingers(pass) => Poll::Ready(Stretch::Idle),
+            Poll::Pending => Poll::Pending,
         }
     })
     .await

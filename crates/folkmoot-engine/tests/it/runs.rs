@@ -8,11 +8,13 @@ mod crash;
 mod fair;
 mod killed;
 mod limits;
+mod orphans;
 mod parked;
 mod partition;
 mod process;
 mod replay;
 mod steps;
+mod untold;
 
 use std::{sync::Arc, time::Duration};
 

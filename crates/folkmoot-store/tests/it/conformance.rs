@@ -77,6 +77,7 @@ conformance! {
             a_claim_is_told_exactly_the_wake_ups_that_there_were(store),
             the_end_of_a_child_wakes_its_parent(store),
             the_end_of_its_parent_wakes_a_child_to_its_own(store),
+            a_stopped_child_is_an_orphan_once_its_parent_is_over(store),
             a_child_that_is_started_with_its_parents_last_word_is_over(store),
         }
         claims {

@@ -79,8 +79,12 @@ fn what_waits_elsewhere_is_found_again_and_takes_no_result() {
         play_both(first, &known, again, &format!("unchanged: {known}"));
         for write in ["begins", "retries \"e\"", "fails \"e\"", "does \"1\""] {
             play_both(first, &known, write, "refused: workflow_changed");
-            play_both(first, &known, &format!("{write} as={kind}"), "refused: invalid kind");
+            let refused = if write.starts_with("fails") { "step_recorded" } else { "invalid kind" };
+            play_both(first, &known, &format!("{write} as={kind}"), &format!("refused: {refused}"));
         }
+        // What the rules refused is recorded as that, and stays it.
+        let failed = "failed \"e\", 1 attempt";
+        play_both(&format!("fails \"e\" as={kind}"), failed, again, "refused: step_recorded");
     }
 }
 

@@ -18,7 +18,7 @@ fn what_a_step_opens_asks_starts_and_tells_is_written_with_it() {
         09:04 system records nap sleeps for=1h of=r1               → waiting until 10:04:00, 1 attempt
         09:05 system records note tells event=deploy.begun "[2]"   → done "null", 1 attempt
         event 7 of=run:r1                                          → system: step.recorded {"initiator":"bot","key":"note","kind":"event","ordinal":0,"state":"done","result":"sha256:74234e98…","bytes":4,"attempts":1,"began_at":"2026-01-31T09:05:00.000000Z","at":"2026-01-31T09:05:00.000000Z"}
-        event 8 of=run:r1                                          → system: deploy.begun [2]
+        event 8 of=run:r1                                          → system for bot: deploy.begun [2]
         09:05 system records note tells event=deploy.begun "[2]"   → unchanged: done "null", 1 attempt
         log of=run:r1                                              → started, claimed, recorded, recorded, recorded, recorded, recorded, begun
         run                                                        → running, claim 1, 5 steps, 4 bytes, active 300s

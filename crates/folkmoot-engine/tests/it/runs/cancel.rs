@@ -8,10 +8,12 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Status, question::QuestionType};
-use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, Workflows};
+use folkmoot_core::{Status, Timestamp, question::QuestionType};
+use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, RunQuery, Settings, Work, Workflows};
+use folkmoot_store::{ManualClock, Sqlite};
+use futures_util::future::join_all;
 
-use super::{House, refusal};
+use super::{House, refusal, start};
 use crate::moot::{agent, alice};
 
 /// Notes that it was dropped.
@@ -105,4 +107,48 @@ async fn a_run_can_be_cancelled_while_it_sleeps_and_only_once() {
     house.clock.advance(Duration::from_secs(7200));
     house.engine.fire_due().await.unwrap();
     assert_eq!(house.run(&id).await.status().word(), "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_of_many_that_were_cancelled_wherever_they_were() {
+    async fn mixed(ctx: Ctx, n: u32) -> Result<(), Failure> {
+        let branches = ctx.join("all", 0..4, |ctx, branch| async move {
+            match (n + branch) % 4 {
+                0 => ctx.step("never", std::future::pending).await,
+                1 => ctx.gate("go", GateRequest::new("Go on?")).await.map(drop),
+                2 => ctx.child("child", "sleeps@1", &()).await,
+                _ => ctx.step("quick", || async { Ok(()) }).once().await,
+            }
+        });
+        branches.await.map(drop)
+    }
+    async fn sleeps(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.sleep("long", Duration::from_secs(3600)).await
+    }
+    async fn quick(ctx: Ctx, (): ()) -> Result<u32, Failure> {
+        ctx.step("quick", || async { Ok(1) }).await
+    }
+    let workflows = Workflows::new().with("mixed@1", mixed).with("sleeps@1", sleeps).with("quick@1", quick);
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let store = Sqlite::in_memory(clock.clone()).unwrap();
+    let work = Work { runs_at_once: 20, steps_at_once: 3, ..Work::default() };
+    let engine = start(&store, Settings { workflows, work, ..Settings::default() }).await;
+    let house = House { engine, store, clock };
+    let numbers: Vec<u32> = (0..200).collect();
+    let ids = join_all(numbers.iter().map(|n| house.start("mixed@1", n))).await;
+    let cancels = ids.iter().map(|id| house.engine.cancel_run(alice().into(), id.clone(), String::new()));
+    assert!(join_all(cancels).await.iter().all(Result::is_ok));
+    // All slots and turns are free again.
+    for id in join_all((0..20).map(|_| house.start("quick@1", &()))).await {
+        assert_eq!(house.outcome(&id).await.unwrap(), 1);
+    }
+    for _ in 0..2000 {
+        let open = RunQuery { status: Some(folkmoot_core::run::Status::Parked), limit: 1, ..RunQuery::default() };
+        let left = house.engine.runs(&alice(), open).await.unwrap().items;
+        if left.is_empty() && house.engine.active_runs() == 0 && house.engine.steps_in_flight().is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("{} runs are active, and {:?} in flight", house.engine.active_runs(), house.engine.steps_in_flight());
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use folkmoot_core::run::{Limits, Starting};
 use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows};
 
 use super::House;
-use crate::moot::alice;
+use crate::moot::{agent, alice};
 
 async fn child(ctx: Ctx, n: u32) -> Result<u32, Failure> {
     match n {
@@ -67,4 +68,25 @@ async fn what_a_run_starts_ends_with_it() {
     }
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(house.engine.active_runs(), 0);
+}
+
+#[tokio::test]
+async fn a_run_can_be_started_under_the_longest_key_by_the_one_with_the_longest_id() {
+    async fn starts(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.child("k".repeat(256), "nothing@1", &()).await
+    }
+    async fn nothing(_: Ctx, (): ()) -> Result<(), Failure> {
+        Ok(())
+    }
+    let house = House::with(Workflows::new().with("starts@1", starts).with("nothing@1", nothing)).await;
+    let starting = Starting {
+        id: "r".repeat(128).parse().unwrap(),
+        workflow: Some("starts@1".parse().unwrap()),
+        title: String::new(),
+        session_id: None,
+        input: None,
+        limits: Limits::default(),
+    };
+    let run = house.engine.start_run(agent().into(), starting).await.unwrap();
+    house.outcome(&run.start.id).await.unwrap();
 }

@@ -121,3 +121,22 @@ async fn a_denial_is_heard_by_the_workflow_and_holds_it_no_longer() {
     house.engine.close_question(alice().into(), closing).await.unwrap();
     assert_eq!(house.outcome(&id).await.unwrap(), serde_json::json!([false, 1]));
 }
+
+#[tokio::test]
+async fn a_denial_is_the_same_in_every_pass() {
+    async fn asks(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        let answer = ctx.ask("may", Ask::new(QuestionType::Approval, "May I?")).await?;
+        ctx.gate("go", GateRequest::new(format!("Go on in spite of {answer:?}?"))).await.map(drop)
+    }
+    let mut house = House::with(Workflows::new().with("asks@1", asks)).await;
+    let id = house.start("asks@1", &()).await;
+    let run = house.parked(&id).await;
+    let question = house.engine.waiting_at(&run).await.unwrap().questions.pop().unwrap();
+    let closing = Closing { question: question.id, close: Close::Deny, reason: "no".to_owned() };
+    house.engine.close_question(alice().into(), closing).await.unwrap();
+    house.gate(&id).await;
+    house.parked(&id).await;
+    house.restart(Workflows::new().with("asks@1", asks)).await;
+    house.approve(&id).await;
+    house.outcome(&id).await.unwrap();
+}

@@ -219,3 +219,106 @@ fn die_once(place: &str) -> (bool, usize) {
 fn outcome_in(traces: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(traces.with_extension("outcome")).unwrap()).unwrap()
 }
+
+/// All that the sample has not: attempts that fail, a step of unknown fate, runs that it starts, branches in branches,
+/// somebody who is halted meanwhile, pauses of all lengths, and what is drawn or told.
+fn medley() -> Scenario {
+    let effects = Effects::default();
+    let (traces, traces_of_child) = (effects.clone(), effects.clone());
+    let workflow = move |ctx: Ctx, (): ()| {
+        let traces = traces.clone();
+        async move {
+            let (began, chance) = (ctx.now("began").await?, ctx.random("chance").await?);
+            let branches = ctx.join("all", 1..=3_u64, |ctx, branch| {
+                let traces = traces.clone();
+                async move {
+                    ctx.sleep("first", Duration::from_millis(branch * 700)).await?;
+                    match branch {
+                        1 => {
+                            let flaky = ctx.step("flaky", move || {
+                                let traces = traces.clone();
+                                async move {
+                                    traces.happen("all.1/flaky").await?;
+                                    match traces.count("all.1/flaky") {
+                                        1 | 2 => Err(Failure::new("busy", "later")),
+                                        _ => Ok(1),
+                                    }
+                                }
+                            });
+                            flaky.retry(Retry { factor: 1.5, ..Retry::times(9) }).await
+                        }
+                        2 => {
+                            // Holds the session, and with it all other branches.
+                            ctx.ask("may", Ask::new(QuestionType::Approval, "May they go on?")).await?;
+                            let slow = ctx.step("slow", move || {
+                                let traces = traces.clone();
+                                async move {
+                                    let result = traces.give("all.2/slow", 2_u64).await;
+                                    std::future::pending::<()>().await;
+                                    result
+                                }
+                            });
+                            slow.once().timeout(Duration::from_secs(2)).await
+                        }
+                        _ => {
+                            let inner = ctx.join("inner", 1..=2_u64, |ctx, n| async move {
+                                ctx.child::<u64>("child", "child@1", &n).await
+                            });
+                            let none = ctx.join("none", 0..0_u64, |_, n| async move { Ok(n) }).await?;
+                            Ok(inner.await?.into_iter().chain(none).sum())
+                        }
+                    }
+                }
+            });
+            let sum: u64 = branches.await?.into_iter().sum();
+            ctx.emit("told", "medley.told", &serde_json::json!({ "sum": sum, "chance": chance })).await?;
+            ctx.sleep("last", Duration::from_secs(3)).await?;
+            Ok((sum, ctx.now("ended").await?.as_micros() - began.as_micros() > 3_000_000))
+        }
+    };
+    let child = move |ctx: Ctx, n: u64| {
+        let traces = traces_of_child.clone();
+        async move {
+            let key = format!("work-{n}");
+            let work = ctx.step(key.clone(), move || traces.give(key.clone(), n));
+            let worked: u64 = if n == 1 { work.once().await? } else { work.await? };
+            ctx.sleep("rest", Duration::from_millis(n * 900)).await?;
+            Ok(worked * 10)
+        }
+    };
+    let workflows = Workflows::new().with("medley@1", workflow).with("child@1", child);
+    Scenario::new(workflows, "medley@1", ()).effects(effects)
+}
+
+#[test]
+fn a_medley_has_one_outcome_wherever_it_crashes() {
+    let calm = sim::simulate(&medley(), Crash::Never);
+    assert_eq!(calm.outcome.unwrap(), serde_json::json!([33, true]));
+    let counts: Vec<_> = calm.effects.iter().map(|(key, count)| (key.as_str(), *count)).collect();
+    assert_eq!(counts, [("all.1/flaky", 3), ("all.2/slow", 1), ("work-1", 1), ("work-2", 1)]);
+    sim::crash_everywhere(medley);
+}
+
+#[test]
+fn a_seed_has_one_course_also_where_many_end_at_once() {
+    async fn grandparent(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.child::<()>("family", "parent@1", &()).await?;
+        ctx.sleep("after", Duration::from_secs(3)).await
+    }
+    async fn parent(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        let children = ctx.join("all", 0..6, |ctx, _| async move { ctx.child::<()>("child", "child@1", &()).await });
+        tokio::select! {
+            biased;
+            ended = children => ended.map(drop),
+            enough = ctx.sleep("enough", Duration::from_secs(2)) => enough,
+        }
+    }
+    async fn child(ctx: Ctx, (): ()) -> Result<(), Failure> {
+        ctx.step("never", std::future::pending).await
+    }
+    let workflows = Workflows::new().with("grandparent@1", grandparent).with("parent@1", parent).with("child@1", child);
+    let scenario = Scenario::new(workflows, "grandparent@1", ());
+    let courses: BTreeSet<_> =
+        (0..4).map(|_| sim::simulate(&scenario, Crash::Never)).map(|report| report.head.to_string()).collect();
+    assert_eq!(courses.len(), 1);
+}

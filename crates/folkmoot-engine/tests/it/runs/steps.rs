@@ -204,3 +204,31 @@ async fn the_journal_tells_how_often_and_how_long() {
     assert_eq!((line.entry.attempts, line.result.as_deref()), (2, Some("2")));
     assert!(matches!(line.entry.state, EntryState::Done { .. }));
 }
+
+#[tokio::test]
+async fn a_step_that_waits_for_its_next_attempt_is_not_in_flight() {
+    let retry = Retry { backoff: Duration::from_millis(900), ..Retry::times(2) };
+    let fails_once = |n| async move { if n == 1 { Err(Failure::new("busy", "later")) } else { Ok(n) } };
+    let (workflows, _) = one_step(fails_once, How { retry, ..How::default() });
+    let house = House::with(workflows).await;
+    let id = house.start("one@1", &()).await;
+    house.until(&id, |run| run.steps == 1).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(house.engine.steps_in_flight(), Vec::new());
+}
+
+#[tokio::test]
+async fn a_step_that_uses_the_ctx_fails_at_once() {
+    // With all its turns taken by such steps a node would wait for itself.
+    let workflow = |ctx: Ctx, (): ()| async move {
+        let inner = ctx.clone();
+        let outer = ctx.step("outer", move || {
+            let inner = inner.clone();
+            async move { inner.step("inner", || async { Ok(1_u32) }).await }
+        });
+        outer.await
+    };
+    let house = House::with(Workflows::new().with("nested@1", workflow)).await;
+    let failed = house.outcome(&house.start("nested@1", &()).await).await.unwrap_err();
+    assert!(failed.starts_with("failed panicked: it panicked: step \"inner\" is called outside"), "{failed}");
+}

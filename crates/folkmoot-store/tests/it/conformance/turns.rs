@@ -74,6 +74,7 @@ fn word(outcome: &Outcome) -> &'static str {
             State::Ended(_) => "ended",
             State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } => "run",
         },
+        Outcome::ExistingRun(_) => "run",
         Outcome::Claimed(..) => "claimed",
         Outcome::Entry(_) | Outcome::Stands(_) => "entry",
         Outcome::Awake(_) => "awake",

@@ -358,6 +358,24 @@ pub(crate) async fn the_end_of_its_parent_wakes_a_child_to_its_own(store: &impl 
     assert_sound(store).await;
 }
 
+/// Nothing wakes it, so whoever looks for the runs of dead nodes finds it.
+pub(crate) async fn a_stopped_child_is_an_orphan_once_its_parent_is_over(store: &impl Store) {
+    store.execute(beat("n1", std::time::Duration::from_secs(60))).await.unwrap();
+    a_worked_on_run(store, "r1").await;
+    entry_of(store.execute(record("r1", 1, "part", starts("c1"))).await);
+    claimed_of(store.execute(claim("c1", "n1")).await);
+    run_of(store.execute(stop("c1", 1)).await);
+    assert_eq!(orphans(store).await, [""; 0]);
+    assert_eq!(refusal_of(store.execute(claim("c1", "n1")).await).code(), "not_ready");
+    run_of(store.execute(cancel_run("r1")).await);
+    assert_eq!(orphans(store).await, ["c1"]);
+    assert_eq!(run_of(store.execute(claim("c1", "n1")).await).status().word(), "stopped", "it is to be cancelled");
+    run_of(store.execute(cancel_run("c1")).await);
+    assert_eq!(orphans(store).await, [""; 0]);
+    assert_eq!(refusal_of(store.execute(claim("c1", "n1")).await).code(), "run_ended");
+    assert_sound(store).await;
+}
+
 /// Started by its parent in the batch in which that ends.
 pub(crate) async fn a_child_that_is_started_with_its_parents_last_word_is_over(store: &impl Store) {
     a_worked_on_run(store, "r1").await;

@@ -42,7 +42,9 @@ pub(crate) async fn storm<S: Store + 'static>(
                         Ok(Outcome::Question(question)) => question.status().to_string(),
                         Ok(Outcome::Halt(_)) => "halt".to_owned(),
                         Ok(Outcome::Token(_)) => "token".to_owned(),
-                        Ok(Outcome::Run(run) | Outcome::Claimed(run, _)) => run.status().to_string(),
+                        Ok(Outcome::Run(run) | Outcome::ExistingRun(run) | Outcome::Claimed(run, _)) => {
+                            run.status().to_string()
+                        }
                         Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => entry.progress().to_string(),
                         Ok(Outcome::Awake(_)) => "awake".to_owned(),
                         Ok(Outcome::Nothing) => "nothing".to_owned(),
