@@ -229,8 +229,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, head }
 }
 
-/// Simulates without a crash, then with one before and after every single append, then with each append of which nobody is
-/// told whether it was made, and compares. The outcome must always
+/// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
 /// be the same; what is `once` must happen as often as it does in calm; what is repeatable may happen once more where it
 /// was in flight.
 ///
@@ -238,10 +237,22 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
 ///
 /// If it is not so; it says where, and with which seed.
 pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
+    everywhere(scenario, &[Crash::Before, Crash::After])
+}
+
+/// The same without a crash: of every single append nobody is told, once, whether it was made.
+///
+/// # Panics
+///
+/// If the outcome is not always the same, or something happens more often than in calm.
+pub fn untold_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
+    everywhere(scenario, &[Crash::Untold])
+}
+
+fn everywhere(scenario: impl Fn() -> Scenario + Sync, crashes: &[fn(u64) -> Crash]) -> Vec<Report> {
     let calm = simulate(&scenario(), Crash::Never);
     assert!(calm.appends > 0, "nothing was simulated");
-    let crashes: Vec<Crash> =
-        (1..=calm.appends).flat_map(|n| [Crash::Before(n), Crash::After(n), Crash::Untold(n)]).collect();
+    let crashes: Vec<Crash> = (1..=calm.appends).flat_map(|n| crashes.iter().map(move |crash| crash(n))).collect();
     let storm = |crash: &Crash| {
         let scenario = scenario();
         let stormy = simulate(&scenario, *crash);

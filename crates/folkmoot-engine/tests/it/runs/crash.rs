@@ -297,6 +297,7 @@ fn a_medley_has_one_outcome_wherever_it_crashes() {
     let counts: Vec<_> = calm.effects.iter().map(|(key, count)| (key.as_str(), *count)).collect();
     assert_eq!(counts, [("all.1/flaky", 3), ("all.2/slow", 1), ("work-1", 1), ("work-2", 1)]);
     sim::crash_everywhere(medley);
+    sim::untold_everywhere(medley);
 }
 
 #[test]
