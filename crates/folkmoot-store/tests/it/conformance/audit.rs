@@ -170,8 +170,8 @@ pub(crate) async fn a_removed_or_invented_line_of_a_journal_is_found(world: &Wor
     two_runs(&*world.store).await;
     world.place.sql("UPDATE journal SET run_id = 'r2' WHERE run_id = 'r1' AND key = 'b'").await;
     let expected = [
-        "run:r1: its row (parked, claim 1, 2 steps, 6 events) disagrees with the log (parked, claim 1, 3 steps, 6 events)",
-        "run:r2: its row (pending, claim 0, 1 steps, 1 events) disagrees with the log (pending, claim 0, 0 steps, 1 events)",
+        "run:r1: its row (parked, claim 1, 2 steps, 6 events) disagrees with the log (parked, claim 1, 3 steps, 6 events) in step b",
+        "run:r2: its row (pending, claim 0, 1 steps, 1 events) disagrees with the log (pending, claim 0, 0 steps, 1 events) in step b",
     ];
     assert_eq!(found(&*world.store).await, expected);
 }

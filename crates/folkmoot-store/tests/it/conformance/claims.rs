@@ -205,6 +205,7 @@ pub(crate) async fn a_run_can_live_and_end_within_a_batch(store: &impl Store) {
         .map(|answer| match answer {
             Ok(Outcome::Run(run) | Outcome::Claimed(run, _)) => run.status().word(),
             Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => entry.progress().word(),
+            Ok(Outcome::ExistingRun(_)) => "existing",
             Ok(Outcome::Nothing) => "nothing",
             other => refusal_of(other).code(),
         })
@@ -223,7 +224,7 @@ pub(crate) async fn a_run_can_live_and_end_within_a_batch(store: &impl Store) {
         "completed",
         "run_ended",
         "run_ended",
-        "run_exists",
+        "existing",
     ];
     assert_eq!(told, expected);
     assert_eq!((ready(store).await, orphans(store).await), (vec![], vec![]));

@@ -29,7 +29,7 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
     let starting = Starting {
         title: "Ärger mit „Zitaten“ '\";-- \u{1f5f3}".to_owned(),
         input: Some("{\"n\":1}".to_owned()),
-        limits: Limits { steps_max: 7, journal_bytes_max: 1 << 40, active_ms_max: 86_400_000 },
+        limits: Limits { steps_max: 7, journal_bytes_max: 1 << 20, active_ms_max: 86_400_000 },
         ..starting("r1")
     };
     let pending = run_of(store.execute(start(starting)).await);
@@ -271,7 +271,7 @@ pub(crate) async fn what_is_refused_writes_nothing(store: &impl Store) {
     run_of(store.execute(cancel_run("r3")).await);
     let (before, rows) = (store.head().await, store.runs(everything()).await);
     let refused = [
-        (start(starting("r1")), "run_exists"),
+        (start(Starting { title: "another".to_owned(), ..starting("r1") }), "run_exists"),
         (record("r1", 0, "x", done("1")), "lease_lost"),
         (record("r1", 2, "x", opens("gate-1")), "lease_lost"),
         (record("r1", 1, "draft", done("2")), "step_recorded"),

@@ -366,7 +366,7 @@ pub(crate) async fn a_stopped_child_is_an_orphan_once_its_parent_is_over(store: 
     claimed_of(store.execute(claim("c1", "n1")).await);
     run_of(store.execute(stop("c1", 1)).await);
     assert_eq!(orphans(store).await, [""; 0]);
-    assert_eq!(refusal_of(store.execute(claim("c1", "n1")).await).code(), "not_ready");
+    assert_eq!(refusal_of(store.execute(claim("c1", "n1")).await).code(), "run_not_ready");
     run_of(store.execute(cancel_run("r1")).await);
     assert_eq!(orphans(store).await, ["c1"]);
     assert_eq!(run_of(store.execute(claim("c1", "n1")).await).status().word(), "stopped", "it is to be cancelled");
