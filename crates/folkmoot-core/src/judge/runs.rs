@@ -123,7 +123,10 @@ impl Case<'_> {
     pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, No> {
         let run = found(loaded.run, &parking.run)?;
         self.writer(&run, Fence::Epoch(parking.epoch), "park a run")?;
-        let Some(event) = run::park(&run, parking, loaded.wakes, loaded.free, self.now)? else {
+        // A child that has looked at its wake-ups does not know that one of them was its parent's end: parked now, it
+        // would wait for what nobody is left to bring about.
+        let moves_on = loaded.free || loaded.parent_over;
+        let Some(event) = run::park(&run, parking, loaded.wakes, moves_on, self.now)? else {
             return Ok(Commit { outcome: Outcome::Awake(loaded.wakes), ..Commit::default() });
         };
         let timers = match parking.due {

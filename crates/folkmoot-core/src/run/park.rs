@@ -20,17 +20,17 @@ pub struct Parking {
     pub session_id: SessionId,
 }
 
-/// Judges a parking; `None` where something has changed since the worker looked. `free` says whether one of the agents
-/// that wait for clearance has it.
+/// Judges a parking; `None` where something has changed since the worker looked. `moves_on` says whether
+/// one of the agents that wait for clearance has it, or the run is to end with its parent.
 pub(crate) fn park(
     run: &Run,
     parking: &Parking,
     wakes: u64,
-    free: bool,
+    moves_on: bool,
     now: Timestamp,
 ) -> Result<Option<RunEvent>, Refusal> {
     run.must_be_held(parking.epoch)?;
-    if wakes != parking.wakes || free || parking.due.has_passed(now) {
+    if wakes != parking.wakes || moves_on || parking.due.has_passed(now) {
         return Ok(None);
     }
     let parked = Parked { wakes, due: parking.due, held: parking.held.clone() };

@@ -170,6 +170,7 @@ fn a_child_is_not_parked_once_its_parent_is_over() {
         09:01 system claims r2 node=n1                 → running on n1, claim 1
         09:02 bot cancels-run r1                       → cancelled by bot
         09:03 system parks r2 wakes=0                  → unchanged: awake, 1 wake-ups
+        09:03 system parks r2 wakes=1                  → unchanged: awake, 1 wake-ups
         "#,
     );
 }
