@@ -13,6 +13,7 @@ mod ctx;
 mod deadlines;
 mod feed;
 mod host;
+mod lock;
 mod newest;
 mod newest_head;
 mod questions;

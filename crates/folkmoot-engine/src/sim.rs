@@ -33,7 +33,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     future::Ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -52,7 +52,7 @@ pub use crash::Crash;
 use crash::Tripwire;
 use world::World;
 
-use crate::{Engine, Failure, Host, Settings, Workflows, ctx::step_asked_about};
+use crate::{Engine, Failure, Host, Settings, Workflows, ctx::step_asked_about, lock::lock};
 
 /// How often the people look at what waits for them.
 const PEOPLE_LOOK: Duration = Duration::from_secs(5);
@@ -396,8 +396,4 @@ async fn people(engine: Engine, scenario: Scenario) {
 
 fn person(name: &str, role: Role) -> Principal {
     Principal::new(name.parse().expect("a plain word is a name"), role)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,11 +7,13 @@ mod tests;
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use folkmoot_core::RunId;
 use tokio::sync::oneshot;
+
+use crate::lock::lock;
 
 #[derive(Debug)]
 pub(crate) struct Turns(Arc<Mutex<State>>);
@@ -86,8 +88,4 @@ impl State {
         }
         give
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

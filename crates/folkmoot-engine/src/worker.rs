@@ -9,7 +9,7 @@ use std::{
     any::Any,
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
     time::Duration,
@@ -24,7 +24,7 @@ use futures_util::future::join_all;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, Workflows, turns::Turns};
+use crate::{Engine, Workflows, lock::lock, turns::Turns};
 
 /// Looked for at least this often: another node may have died, or fired a timer.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -413,8 +413,4 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     format!("it panicked: {}", text.unwrap_or_else(|| "without a word".to_owned()))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

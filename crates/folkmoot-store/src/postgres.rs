@@ -6,6 +6,7 @@
 
 mod batch;
 mod listener;
+mod statements;
 mod tls;
 mod writer;
 

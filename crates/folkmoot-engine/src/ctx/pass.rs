@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread::ThreadId,
@@ -20,10 +20,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Call;
-use crate::{Engine, Failure};
+use crate::{Engine, Failure, lock::lock};
 
 /// How long after the database did not answer it is asked again.
-const AGAIN: Duration = Duration::from_millis(200);
+pub(crate) const AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Pass {
@@ -329,8 +329,4 @@ impl Pass {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,8 +15,8 @@ use folkmoot_core::Timestamp;
 use folkmoot_store::{Clock, ManualClock};
 use futures_util::task::{ArcWake, waker};
 
-use super::{PATIENCE, lock};
-use crate::{Host, Task};
+use super::PATIENCE;
+use crate::{Host, Task, lock::lock};
 
 /// When simulations begin, in microseconds after 1970 began.
 const BEGINNING: i64 = 1_800_000_000_000_000;

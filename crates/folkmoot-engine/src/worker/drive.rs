@@ -26,15 +26,13 @@ use tokio_util::sync::CancellationToken;
 use super::panic_text;
 use crate::{
     Ctx, Engine, Failure,
-    ctx::{Halt, Pass},
+    ctx::{AGAIN, Halt, Pass},
 };
 
 /// How many lines of a journal are read at once.
 const LINES: u32 = 20_000;
 /// A pause that is over so soon is waited for in memory: parking and taking up again would cost more.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long after the database did not answer it is asked again.
-const AGAIN: Duration = Duration::from_millis(200);
 /// How long a run waits that cannot be parked, and has nothing to do either.
 const NOT_YET: Duration = Duration::from_millis(20);
 

@@ -15,8 +15,9 @@ use tokio_postgres::{Client, Config};
 
 use super::{
     PATIENCE, Time,
-    batch::{self, Failure, Statements},
+    batch::{self, Failure},
     failed,
+    statements::Statements,
     tls::Tls,
 };
 use crate::{Error, Written, recent::Recent};

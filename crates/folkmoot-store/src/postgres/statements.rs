@@ -1,0 +1,128 @@
+//! Everything a batch says to the database.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join_all;
+use tokio_postgres::{Client, Statement};
+
+use super::{CLOCK, dollars};
+use crate::rows::{self, Table, Type};
+
+/// Names each statement once, with its text.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident: $sql:expr,)+) => {
+        /// Prepared once a connection.
+        pub(super) struct Statements {
+            $($(#[$doc])* pub(super) $name: Statement,)+
+            /// For each table that is written.
+            pub(super) insert: HashMap<&'static str, Statement>,
+        }
+
+        impl Statements {
+            /// All of them at once: a node that has lost its connection is back after two round trips, not thirty.
+            pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
+                let prepare = |sql: String| {
+                    let sql = dollars(&sql);
+                    async move { client.prepare(&sql).await }
+                };
+                let inserts = try_join_all(rows::WRITTEN.iter().map(|table| prepare(insert_many(table))));
+                let ($($name,)+ inserts) = tokio::try_join!($(prepare(String::from($sql)),)+ inserts)?;
+                let insert = rows::WRITTEN.iter().map(|table| table.name).zip(inserts).collect();
+                Ok(Self { $($name,)+ insert })
+            }
+        }
+    };
+}
+
+statements! {
+    lock_head: "SELECT position, hash FROM head WHERE log = 'main' FOR UPDATE",
+    /// A statement of its own: beside a lock it would be read before the lock is had.
+    clock: CLOCK,
+    load_gates: by_id(&rows::GATES, "id"),
+    load_twins: format!(
+                "SELECT {} FROM gates WHERE status = 'pending' AND dedupe_key IS NOT NULL
+                 AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
+        rows::GATES.names()
+    ),
+    load_summaries: "SELECT digest, content FROM artifacts WHERE digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
+    load_questions: by_id(&rows::QUESTIONS, "id"),
+    load_halts: by_id(&rows::HALTS, "id"),
+    load_held: LOAD_HELD,
+    load_runs: format!("{} WHERE id = ANY(?1)", rows::select_runs()),
+    load_nodes: by_id(&rows::NODES, "node"),
+    load_open_gates: format!("SELECT {} FROM gates WHERE run_id = ANY(?1) AND status = 'pending'",
+        rows::GATES.names()
+    ),
+    load_open_questions: format!(
+                "SELECT {} FROM questions WHERE run_id = ANY(?1) AND (status = 'pending' OR holds IS NOT NULL)",
+                rows::QUESTIONS.names()
+            ),
+    load_entries: format!(
+                "SELECT {} FROM journal WHERE (run_id, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
+                rows::JOURNAL.names()
+            ),
+    load_principals: by_id(&rows::PRINCIPALS, "name"),
+    load_tokens: by_id(&rows::TOKENS, "id"),
+    load_keys: "SELECT principal, route, key, fingerprint, outcome FROM idempotency
+                 WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
+    move_head: "UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'",
+    clear_timers: "DELETE FROM timers WHERE subject = ANY(?1)",
+    wake: "UPDATE runs SET wakes = wakes + woken.times
+                 FROM (SELECT id, count(*) AS times FROM unnest(?1::text[]) AS id GROUP BY id) AS woken
+                 WHERE runs.id = woken.id",
+    wake_children: "UPDATE runs SET wakes = wakes + 1 WHERE parent = ANY(?1) AND id <> ALL(?2)",
+    wake_held: WAKE_HELD,
+    forget_nodes: "DELETE FROM nodes WHERE node = ANY(?1)",
+    revoke: "UPDATE tokens SET revoked_at = gone.at FROM unnest(?1::text[], ?2::bigint[]) AS gone (id, at)
+                 WHERE tokens.id = gone.id",
+}
+
+fn by_id(table: &Table, key: &str) -> String {
+    format!("SELECT {} FROM {} WHERE {key} = ANY(?1)", table.names(), table.name)
+}
+
+/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, the
+/// agents `?5`, the sessions `?6` and those of the runs `?7`; and everyone; at most `?3` of each.
+const LOAD_HELD: &str = "WITH touched AS (
+    SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
+    UNION SELECT agent_id, session_id FROM questions
+      WHERE run_id = ANY(?4::text[]) AND (status = 'pending' OR holds IS NOT NULL)
+    UNION SELECT agent_id, NULL FROM unnest(?5::text[]) AS agent_id
+    UNION SELECT NULL, session_id FROM unnest(?6::text[]) AS session_id
+    UNION SELECT NULL, session_id FROM runs WHERE id = ANY(?7::text[])
+    UNION SELECT agent_id, session_id FROM halts WHERE id = ANY(?2::text[]))
+  SELECT touched_agent.agent_id, NULL::text, held.id
+  FROM (SELECT DISTINCT agent_id FROM touched WHERE agent_id IS NOT NULL) AS touched_agent CROSS JOIN LATERAL (
+    (SELECT id FROM questions WHERE agent_id = touched_agent.agent_id AND holds IS NOT NULL LIMIT ?3)
+    UNION ALL (SELECT id FROM halts
+      WHERE scope = 'agent' AND agent_id = touched_agent.agent_id AND lifted_at IS NULL LIMIT ?3)) AS held
+  UNION ALL
+  SELECT NULL::text, touched_session.session_id, held.id
+  FROM (SELECT DISTINCT session_id FROM touched WHERE session_id IS NOT NULL) AS touched_session CROSS JOIN LATERAL (
+    (SELECT id FROM questions WHERE session_id = touched_session.session_id AND holds IN ('session', 'all') LIMIT ?3)
+    UNION ALL (SELECT id FROM halts
+      WHERE scope = 'session' AND session_id = touched_session.session_id AND lifted_at IS NULL LIMIT ?3)) AS held
+  UNION ALL
+  SELECT NULL::text, NULL::text, held.id FROM (
+    (SELECT id FROM questions WHERE holds = 'all' LIMIT ?3)
+    UNION ALL (SELECT id FROM halts WHERE scope = 'all' AND lifted_at IS NULL LIMIT ?3)) AS held";
+
+/// Wakes whoever waits for the clearance of the agents `?1`, as a state writes them `?5`, in the sessions `?2`, or at all,
+/// `?3` times; except the runs `?4`, of which the batch knows more.
+const WAKE_HELD: &str = "UPDATE runs SET wakes = wakes + ?3::bigint
+    + (SELECT count(*) FROM unnest(?2::text[]) AS session WHERE session = runs.session_id)
+    + (SELECT count(*) FROM unnest(?1::text[], ?5::text[]) AS released (agent, written)
+       WHERE runs.held = agent OR (runs.held = '*' AND strpos(runs.state, written) > 0))
+  WHERE held IS NOT NULL AND id <> ALL(?4::text[])
+  AND (?3::bigint > 0 OR session_id = ANY(?2) OR held = ANY(?1) OR (held = '*' AND cardinality(?1) > 0))";
+
+fn insert_many(table: &Table) -> String {
+    let array = |(n, (_, kind)): (usize, &(&str, Type))| match kind {
+        Type::Text => format!("${}::text[]", n + 1),
+        Type::Int => format!("${}::bigint[]", n + 1),
+        Type::Bytes => format!("${}::bytea[]", n + 1),
+    };
+    let arrays: Vec<_> = table.columns.iter().enumerate().map(array).collect();
+    let (name, columns) = (table.name, table.names());
+    format!("INSERT INTO {name} ({columns}) SELECT * FROM unnest({}){}", arrays.join(", "), table.on_conflict())
+}
