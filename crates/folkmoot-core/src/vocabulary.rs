@@ -10,6 +10,8 @@ pub struct UnknownWord {
     pub known: &'static [&'static str],
 }
 
+/// Defines an enum whose every item has one word, the same wherever it is written or read.
+#[macro_export]
 macro_rules! vocabulary {
     ($(#[$doc:meta])* pub enum $name:ident { $($(#[$item_doc:meta])* $item:ident = $word:literal,)+ }) => {
         $(#[$doc])*

@@ -1,0 +1,9 @@
+//! What agents may touch: the jail, git worktrees, project commands, MCP and LSP clients, retrieval.
+//!
+//! The only crate that starts a process. What an agent wrote, or a project brings, runs in the [`Jail`] or not at all.
+
+pub mod jail;
+pub mod tool;
+
+pub use jail::{End, Jail, JailError, Job, Limit, Limits, Profile, Report};
+pub use tool::{Tool, ToolCall, ToolError, Toolbox};
