@@ -9,7 +9,7 @@
 //!                                └▶ Guarded … (fall-backs)
 //! ```
 //!
-//! [`Replay`] needs no network, and answers in place of all of it.
+//! [`Replay`] and [`Rehearsal`] need no network, and answer in place of all of it.
 
 pub mod answer;
 mod breaker;
@@ -20,6 +20,7 @@ pub mod guard;
 pub mod model;
 pub mod price;
 pub mod record;
+pub mod rehearsal;
 pub mod replay;
 pub mod request;
 #[cfg(test)]
@@ -30,5 +31,6 @@ pub use answer::{Answer, Attempt, Finish, Usage};
 pub use failure::{Failure, FailureKind};
 pub use model::{Embedder, Hear, Model};
 pub use record::{Recorded, Recording};
+pub use rehearsal::Rehearsal;
 pub use replay::Replay;
 pub use request::{Cue, Message, Request, Schema, Speaker};
