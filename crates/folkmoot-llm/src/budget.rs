@@ -52,16 +52,31 @@ pub struct Purse {
     account: Mutex<Account>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Account {
     spent: Spent,
     reserved: Spent,
+    /// How often the budget was given.
+    times: u64,
 }
 
 impl Purse {
-    /// A purse from which `spent` is gone already, as a run's journal tells after a restart.
-    pub fn new(budget: Budget, spent: Spent) -> Arc<Self> {
-        Arc::new(Self { budget, account: Mutex::new(Account { spent, reserved: Spent::default() }) })
+    /// A full purse.
+    pub fn new(budget: Budget) -> Arc<Self> {
+        let account = Account { spent: Spent::default(), reserved: Spent::default(), times: 1 };
+        Arc::new(Self { budget, account: Mutex::new(account) })
+    }
+
+    /// Takes out what was spent elsewhere: before a restart, say.
+    pub fn spend(&self, spent: Spent) {
+        let mut account = self.account();
+        account.spent = account.spent.plus(spent);
+    }
+
+    /// Puts as much in once more.
+    pub fn refill(&self) {
+        let mut account = self.account();
+        account.times = account.times.saturating_add(1);
     }
 
     /// What is gone for good.
@@ -74,14 +89,16 @@ impl Purse {
         let mut account = self.account();
         let promised = account.spent.plus(account.reserved);
         let wanted = promised.plus(most);
-        if let Some(tokens) = self.budget.tokens.filter(|tokens| wanted.tokens > *tokens) {
+        let Account { times, .. } = *account;
+        let given = |once: Option<u64>| once.map(|once| once.saturating_mul(times));
+        if let Some(tokens) = given(self.budget.tokens).filter(|tokens| wanted.tokens > *tokens) {
             let gone = promised.tokens;
             return Err(format!(
                 "{gone} of {tokens} tokens are spent or reserved, and this call may take {}",
                 most.tokens
             ));
         }
-        if let Some(usd) = self.budget.usd_micros.filter(|usd| wanted.usd_micros > *usd) {
+        if let Some(usd) = given(self.budget.usd_micros).filter(|usd| wanted.usd_micros > *usd) {
             let [gone, usd, most] = [promised.usd_micros, usd, most.usd_micros].map(dollars);
             return Err(format!("{gone} of {usd} are spent or reserved, and this call may cost {most}"));
         }

@@ -33,6 +33,18 @@ impl TryFrom<Written> for Price {
 }
 
 impl Price {
+    /// What costs nothing.
+    pub const NOTHING: Self = Self { input: 0, cached: 0, output: 0 };
+
+    /// A price that is enough for either.
+    pub fn dearer(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            cached: self.cached.max(other.cached),
+            output: self.output.max(other.output),
+        }
+    }
+
     /// What this usage costs, in millionths of a dollar, rounded up.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);

@@ -9,7 +9,7 @@ use crate::scripted::{
 
 fn budgeted(budget: Budget, lines: impl IntoIterator<Item = Line>) -> Budgeted {
     let price = serde_json::from_str(r#"{"input_usd": 1.0, "output_usd": 2.0}"#).unwrap();
-    Budgeted { model: Scripted::new(lines), purse: Purse::new(budget, Spent::default()), price: Some(price) }
+    Budgeted { model: Scripted::new(lines), purse: Purse::new(budget), price: Some(price) }
 }
 
 /// Two tokens to read at most, and ten to write.
@@ -83,7 +83,7 @@ proptest! {
     /// However reservations and settlements interleave: never more reserved than there is, and nothing stays reserved.
     #[test]
     fn a_purse_never_promises_more_than_it_has(calls in proptest::collection::vec((1_u64..40, 0_u64..40, 0_usize..4), 1..40)) {
-        let purse = Purse::new(Budget { tokens: Some(100), usd_micros: None }, Spent::default());
+        let purse = Purse::new(Budget { tokens: Some(100), usd_micros: None });
         let mut open = Vec::new();
         for (most, took, close) in calls {
             let most = Spent { tokens: most, usd_micros: 0 };
