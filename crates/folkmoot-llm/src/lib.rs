@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod failure;
 pub mod model;
+pub mod provider;
 pub mod request;
 
 pub use answer::{Answer, Attempt, Finish, Usage};
