@@ -18,18 +18,22 @@ pub mod chain;
 pub mod failure;
 pub mod guard;
 pub mod model;
+pub mod models;
 pub mod price;
+pub mod provider;
 pub mod record;
 pub mod rehearsal;
 pub mod replay;
 pub mod request;
 #[cfg(test)]
 mod scripted;
+pub mod settings;
 pub mod structured;
 
 pub use answer::{Answer, Attempt, Finish, Usage};
 pub use failure::{Failure, FailureKind};
 pub use model::{Embedder, Hear, Model};
+pub use models::Models;
 pub use record::{Recorded, Recording};
 pub use rehearsal::Rehearsal;
 pub use replay::Replay;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, FailureKind, Model, Rehearsal, Replay,
+    Embedder, Failure, FailureKind, Model, Rehearsal, Replay,
     chain::{Chain, Link},
     guard::{Guard, Guarded},
     price::Price,
@@ -86,6 +86,7 @@ const VARIABLES: &[&str] = &[
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
     "GEMINI_API_KEY",
+    "GEMINI_BASE_URL",
     "OLLAMA_HOST",
 ];
 
@@ -137,7 +138,9 @@ impl Models {
                 self.known(provider)
                     .map_err(|failure| format!("[providers.{name}] fallback {fallback:?}: {}", failure.detail))?;
                 if provider == name && !fallback.contains('/') {
-                    return Err(format!("[providers.{name}] is its own fallback; name another, or another model of it"));
+                    return Err(format!(
+                        "[providers.{name}] is its own fallback; name another, or another model of it"
+                    ));
                 }
             }
         }
@@ -215,13 +218,32 @@ impl Models {
         }
     }
 
+    /// What turns texts into vectors, for the providers that have it. One provider is asked; vectors of two do not compare.
+    pub fn embedder(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Embedder>, Failure> {
+        let (name, inline) = split(provider);
+        let provider = &self.known(name)?.provider;
+        let model = model.or(inline).or(provider.model.as_deref()).map(str::to_owned);
+        Ok(match provider.kind {
+            Kind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
+            Kind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, model.unwrap_or_default())?),
+            Kind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
+            Kind::Anthropic | Kind::Command | Kind::Replay | Kind::Rehearsal => {
+                let detail = format!("the kind `{}` has no embeddings; use openai, gemini or ollama", provider.kind);
+                return Err(Failure::new(name, FailureKind::Misconfigured, detail));
+            }
+        })
+    }
+
     fn link(&self, name: &str, model: Option<&str>) -> Result<Link, Failure> {
         let known = self.known(name)?;
         let model = model.or(known.provider.model.as_deref());
         let shown = model.map_or_else(|| name.to_owned(), |model| format!("{name}/{model}"));
         let made = self.make(name, &known.provider, model)?;
         let guard = Arc::clone(&known.guard);
-        Ok(Link { model: Arc::new(Guarded { model: made, name: shown.clone(), guard, price: self.price_of(name, model) }), name: shown })
+        Ok(Link {
+            model: Arc::new(Guarded { model: made, name: shown.clone(), guard, price: self.price_of(name, model) }),
+            name: shown,
+        })
     }
 
     fn make(&self, name: &str, provider: &Provider, model: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
@@ -242,9 +264,8 @@ impl Models {
     }
 
     fn endpoint(&self, name: &str, provider: &Provider) -> Result<Endpoint, Failure> {
-        let base_url = base_url(provider).ok_or_else(|| {
-            Failure::new(name, FailureKind::Misconfigured, "there is no `base_url`: say where it is")
-        })?;
+        let base_url = base_url(provider)
+            .ok_or_else(|| Failure::new(name, FailureKind::Misconfigured, "there is no `base_url`: say where it is"))?;
         Ok(Endpoint {
             key: self.key(provider).map_err(|why| Failure::new(name, FailureKind::Misconfigured, why))?,
             timeout: Duration::from_millis(provider.timeout_ms),
@@ -259,7 +280,10 @@ impl Models {
             return Secret::from_file(path).map(Some).map_err(|error| error.to_string());
         }
         let Some(variable) = &provider.key_env else { return Ok(None) };
-        let text = self.variables.get(variable).ok_or_else(|| format!("the environment has no {variable}: set it to the key"))?;
+        let text = self
+            .variables
+            .get(variable)
+            .ok_or_else(|| format!("the environment has no {variable}: set it to the key"))?;
         Secret::new(text, variable.clone()).map(Some).map_err(|error| error.to_string())
     }
 
@@ -315,8 +339,13 @@ fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Or
     let keyed = |kind, key: &str, url: &str, model: &str| {
         let base_url = variables.get(url).cloned();
         // What another server calls its models nobody knows; it is asked.
-        let model = base_url.is_none().then(|| model.to_owned());
-        variables.contains_key(key).then(|| Provider { key_env: Some(key.to_owned()), base_url, model, ..Provider::of(kind) })
+        let model = (kind != Kind::OpenAi || base_url.is_none()).then(|| model.to_owned());
+        variables.contains_key(key).then(|| Provider {
+            key_env: Some(key.to_owned()),
+            base_url,
+            model,
+            ..Provider::of(kind)
+        })
     };
     let vendors = [
         ("openai", keyed(Kind::OpenAi, "OPENAI_API_KEY", "OPENAI_BASE_URL", OPENAI_MODEL)),
@@ -341,10 +370,10 @@ fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Or
 
 fn base_url(provider: &Provider) -> Option<String> {
     let usual = match provider.kind {
-        Kind::OpenAi => "https://api.openai.com/v1",
-        Kind::Anthropic => "https://api.anthropic.com",
-        Kind::Gemini => "https://generativelanguage.googleapis.com",
-        Kind::Ollama => "http://127.0.0.1:11434",
+        Kind::OpenAi => OpenAi::BASE_URL,
+        Kind::Anthropic => Anthropic::BASE_URL,
+        Kind::Gemini => Gemini::BASE_URL,
+        Kind::Ollama => Ollama::BASE_URL,
         Kind::Command | Kind::Replay | Kind::Rehearsal => return None,
     };
     Some(provider.base_url.clone().unwrap_or_else(|| usual.to_owned()))
@@ -354,17 +383,16 @@ fn base_url(provider: &Provider) -> Option<String> {
 async fn answers(provider: &Provider) -> bool {
     let Some(base_url) = base_url(provider) else { return false };
     let endpoint = Endpoint { timeout: LOCAL_PATIENCE, silence: LOCAL_PATIENCE, ..Endpoint::new("local", base_url) };
-    let named = match provider.kind {
+    match provider.kind {
         Kind::Ollama => match Ollama::new(endpoint, None) {
-            Ok(ollama) => ollama.models().await.is_ok(),
+            Ok(ollama) => ollama.model_name().await.is_ok(),
             Err(_) => false,
         },
         _ => match OpenAi::new(endpoint, None) {
-            Ok(openai) => openai.models().await.is_ok(),
+            Ok(server) => server.model_name().await.is_ok(),
             Err(_) => false,
         },
-    };
-    named
+    }
 }
 
 fn replay(name: &str, provider: &Provider) -> Result<Replay, Failure> {

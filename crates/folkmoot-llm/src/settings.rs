@@ -63,9 +63,9 @@ pub struct Provider {
     /// The file that holds its key, which only its owner may read.
     #[serde(default)]
     pub key_file: Option<PathBuf>,
-    /// Never a key itself: this is here to say so.
+    /// Never a key itself: this is here to say so, and keeps nothing of it.
     #[serde(default)]
-    key: Option<String>,
+    pub(crate) key: Option<Present>,
     /// The model to ask where nobody says.
     #[serde(default)]
     pub model: Option<String>,
@@ -96,6 +96,16 @@ pub struct Provider {
     /// The longest answer.
     #[serde(default = "answer_bytes")]
     pub answer_bytes: usize,
+}
+
+/// Something was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Present;
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
 }
 
 fn concurrency() -> usize {
@@ -218,7 +228,9 @@ impl Provider {
         if self.kind == Kind::Replay && self.file.is_none() {
             return Err("needs `file`, the recordings that it answers from".to_owned());
         }
-        if let Some(url) = self.base_url.as_deref().filter(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        if let Some(url) =
+            self.base_url.as_deref().filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
+        {
             return Err(format!("has base_url = {url:?}, which begins with neither http:// nor https://"));
         }
         let zero = [
