@@ -1,0 +1,3 @@
+//! The tools as an agent has them, with real processes.
+
+mod command;
