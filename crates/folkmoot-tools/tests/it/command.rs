@@ -38,25 +38,12 @@ async fn fails(command: &Command, kind: FailureKind, part: &str) {
     assert!(begun.elapsed() < Duration::from_secs(5), "took {:?}", begun.elapsed());
 }
 
-/// Whether a process still runs, by what it wrote its number into.
 async fn is_gone(pid_file: &Path) -> bool {
-    let pid = std::fs::read_to_string(pid_file).unwrap();
-    let pid = nix::unistd::Pid::from_raw(pid.trim().parse().unwrap());
-    for _ in 0..100 {
-        // A zombie that nobody has collected yet is gone for all that matters.
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        if nix::sys::signal::kill(pid, None).is_err()
-            || state.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
-        {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    false
+    crate::process::is_gone(&std::fs::read_to_string(pid_file).unwrap()).await
 }
 
 async fn exists(file: &Path) {
-    while std::fs::read_to_string(file).is_ok_and(|text| text.ends_with('\n')).eq(&false) {
+    while !std::fs::read_to_string(file).is_ok_and(|text| text.ends_with('\n')) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
