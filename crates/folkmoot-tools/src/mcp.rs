@@ -336,9 +336,8 @@ impl RemoteTool {
                 format!("the server refused `{name}`: {}", foreign::line(&error.message, 1000))
             }
             ServiceError::TransportSend(error) if matches!(self.client.server.reach, Reach::Http { .. }) => {
-                let (kind, why) = http::fault(&*error.error);
-                let code = if kind == McpErrorKind::TooLarge { ToolErrorCode::TooLarge } else { ToolErrorCode::Failed };
-                return ToolError::new(code, format!("calling `{name}` failed: {why}"));
+                let (_, why) = http::fault(&*error.error);
+                format!("calling `{name}` failed: {why}")
             }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
                 format!("the server of `{name}` ended during the call; whether the call had effects is not known")

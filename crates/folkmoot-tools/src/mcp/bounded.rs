@@ -1,4 +1,4 @@
-//! What a process may say: one message of a size, and so much in all between two answers that somebody waits for.
+//! What a server may say: one message of a size, and so much in all between two answers that somebody waits for.
 
 use std::{
     io,
@@ -46,6 +46,11 @@ impl Meter {
     pub(super) fn begin(&self) {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         (count.bytes, count.lines) = (0, 0);
+    }
+
+    /// Nothing more is read, for this reason.
+    pub(super) fn stop(&self, why: String) {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner).fault.get_or_insert(why);
     }
 
     /// Why reading stopped.

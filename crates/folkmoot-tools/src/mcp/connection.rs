@@ -77,7 +77,7 @@ async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection
             (serve_client_with_lifecycle(listener, transport, way).await, Some(child))
         }
         Reach::Http { url, key } => {
-            let transport = http::transport(url, key.as_ref(), &server.limits).map_err(failed)?;
+            let transport = http::transport(url, key.as_ref(), &server.limits, &meter).map_err(failed)?;
             (serve_client_with_lifecycle(listener, transport, way).await, None)
         }
     };

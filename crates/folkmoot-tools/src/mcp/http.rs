@@ -19,7 +19,7 @@ use rmcp::{
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 
-use super::{Key, McpErrorKind, McpLimits};
+use super::{Key, McpErrorKind, McpLimits, bounded::Meter};
 use crate::foreign;
 
 const SESSION: &str = "mcp-session-id";
@@ -35,6 +35,7 @@ pub(super) fn transport(
     url: &str,
     key: Option<&Key>,
     limits: &McpLimits,
+    meter: &Arc<Meter>,
 ) -> Result<StreamableHttpClientTransport<Bounded>, (McpErrorKind, String)> {
     let misconfigured = |why: String| (McpErrorKind::Misconfigured, why);
     let parsed = reqwest::Url::parse(url).map_err(|error| misconfigured(format!("its URL cannot be read: {error}")))?;
@@ -56,7 +57,8 @@ pub(super) fn transport(
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(limits.message_bytes);
     config.auth_header = key;
     config.retry_config = Arc::new(ThreeTimes);
-    let client = Bounded { client, message_bytes: limits.message_bytes, flood_bytes: limits.flood_bytes };
+    let meter = Arc::clone(meter);
+    let client = Bounded { client, meter, message_bytes: limits.message_bytes, flood_bytes: limits.flood_bytes };
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
@@ -97,9 +99,10 @@ pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static)) -> (McpErrorKin
         Some(Fault::Client(error)) if error.is_connect() => {
             (McpErrorKind::Unreachable, "nobody answers there; check its address".to_owned())
         }
-        Some(Fault::Client(_)) => (McpErrorKind::Ended, said()),
-        Some(Fault::Io(error)) if error.get_ref().is_some_and(|error| error.is::<TooLarge>()) => {
-            (McpErrorKind::TooLarge, error.to_string())
+        Some(Fault::Client(error)) => {
+            let cause = std::iter::successors(error.source(), |error| error.source()).last();
+            let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+            (McpErrorKind::Ended, format!("the connection broke: {}", foreign::line(&cause, 300)))
         }
         Some(Fault::AuthRequired(_) | Fault::InsufficientScope(_)) => unauthorised(),
         Some(Fault::UnexpectedServerResponse(why)) if why.starts_with("HTTP 401") || why.starts_with("HTTP 403") => {
@@ -120,17 +123,12 @@ impl SseRetryPolicy for ThreeTimes {
     }
 }
 
-/// More than a server may say.
-#[derive(Debug, thiserror::Error)]
-#[error("it sent more than {limit} bytes")]
-struct TooLarge {
-    limit: usize,
-}
-
 /// The library's own client reads bodies without a bound; this one does not.
 #[derive(Clone, Debug)]
 pub(super) struct Bounded {
     client: reqwest::Client,
+    /// Where it is told why nothing more is read: the library does not pass that on.
+    meter: Arc<Meter>,
     message_bytes: usize,
     flood_bytes: usize,
 }
@@ -217,7 +215,7 @@ impl Bounded {
         while let Some(piece) = pieces.next().await {
             body.extend_from_slice(&piece.map_err(Fault::Client)?);
             if body.len() > self.message_bytes {
-                return Err(Fault::Io(std::io::Error::other(TooLarge { limit: self.message_bytes })));
+                return Err(Fault::Io(too_large(&self.meter, self.message_bytes)));
             }
         }
         Ok(body)
@@ -225,13 +223,19 @@ impl Bounded {
 
     /// One answer as events, all of them together of a size.
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
-        let limit = self.flood_bytes;
+        let (meter, limit) = (Arc::clone(&self.meter), self.flood_bytes);
         let mut read = 0;
         let pieces = response.bytes_stream().map(move |piece| {
             let piece = piece.map_err(std::io::Error::other)?;
             read += piece.len();
-            if read > limit { Err(std::io::Error::other(TooLarge { limit })) } else { Ok(piece) }
+            if read > limit { Err(too_large(&meter, limit)) } else { Ok(piece) }
         });
         SseStream::from_bytes_stream(pieces).boxed()
     }
+}
+
+fn too_large(meter: &Meter, limit: usize) -> std::io::Error {
+    let why = format!("it sent more than {limit} bytes");
+    meter.stop(why.clone());
+    std::io::Error::other(why)
 }

@@ -221,8 +221,8 @@ async fn a_server_over_http_answers_with_json_or_events() {
     let tools = toolbox(http.at("/mcp", None)).await;
     contains(call(&tools, "huge", json!({})).await, ToolErrorCode::TooLarge, "more than 100000 bytes");
     contains(call(&toolbox(http.at("/events", None)).await, "huge", json!({})).await, ToolErrorCode::TooLarge, "bytes");
-    contains(call(&tools, "die", json!({})).await, ToolErrorCode::Failed, "failed");
-    contains(call(&tools, "echo", json!({ "text": "hi" })).await, ToolErrorCode::Failed, "nobody answers there");
+    contains(call(&tools, "die", json!({})).await, ToolErrorCode::Failed, "the connection broke");
+    contains(call(&tools, "echo", json!({ "text": "hi" })).await, ToolErrorCode::Failed, "`mcp/test/echo` failed");
 }
 
 #[tokio::test]

@@ -124,6 +124,13 @@ def stdio(habit):
             say(json.dumps(reply) + "\n")
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        """Whoever hangs up is no news."""
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -164,7 +171,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 if sys.argv[1] == "stdio":
     stdio(sys.argv[2] if len(sys.argv) > 2 else None)
 else:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     print(server.server_address[1], flush=True)
     server.serve_forever()
