@@ -2,8 +2,16 @@
 //!
 //! The only crate that starts a process. What an agent wrote, or a project brings, runs in the [`Jail`] or not at all.
 
+mod child;
+pub mod command;
+mod foreign;
 pub mod jail;
+//pub mod lsp;
+pub mod mcp;
 pub mod tool;
 
+pub use command::Command;
 pub use jail::{End, Jail, JailError, Job, Limit, Limits, Profile, Report};
-pub use tool::{Tool, ToolCall, ToolError, Toolbox};
+//pub use lsp::Lsp;
+pub use mcp::Mcp;
+pub use tool::{Tool, ToolCall, ToolError, ToolErrorCode, Toolbox};

@@ -1,0 +1,25 @@
+use super::*;
+
+#[test]
+fn a_line_keeps_the_end_of_a_long_complaint_and_splits_no_character() {
+    assert_eq!(line("first\nTraceback:\n\x1b[31merror\x07", 100), "first Traceback: [31merror");
+    assert_eq!(line("ääää", 5), "…ää");
+}
+
+#[test]
+fn a_text_loses_what_people_cannot_see_and_says_that_it_was_cut() {
+    assert_eq!(text("a\u{202e}b\u{200b}\u{e0041}c\n\td\0", 100), "abc\n\td");
+    assert_eq!(text("ööö", 3), "ö… [cut: 2 of 6 bytes]");
+}
+
+#[test]
+fn no_text_can_contain_the_mark_of_its_own_fence() {
+    let mut text = "data".to_owned();
+    for _ in 0..20 {
+        let fenced = fence("result", &text);
+        let (opening, _) = fenced.split_once('\n').unwrap();
+        assert_eq!(fenced.matches(&opening[1..]).count(), 2, "{fenced}");
+        // Somebody who guesses the mark of the last one.
+        text = fenced;
+    }
+}
