@@ -2,5 +2,9 @@
 //! would write theirs.
 
 mod call;
+pub mod equipment;
 
 pub use call::{Call, OnExceeded, Spending};
+pub use equipment::Equipment;
+pub use folkmoot_llm as llm;
+pub use folkmoot_tools as tools;
