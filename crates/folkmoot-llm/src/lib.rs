@@ -7,9 +7,11 @@
 pub mod answer;
 pub mod failure;
 pub mod model;
+pub mod prompt;
 pub mod request;
 
 pub use answer::{Answer, Attempt, Finish, Usage};
 pub use failure::{Failure, FailureKind};
 pub use model::{Embedder, Hear, Model};
+pub use prompt::{Context, PromptError, Prompts};
 pub use request::{Message, Request, Schema, Speaker};
