@@ -136,11 +136,10 @@ impl Prompts {
         let rendering = context.rendering();
         let mut written = Limited(Vec::new());
         self.template(prompt)?
-            .render_captured_to(context.value(&rendering), &mut written)
+            .render_captured_to(context.root(&rendering), &mut written)
             .map_err(|error| PromptError::of(prompt.name, &error))?;
         if rendering.has_spilled() {
-            let problem = format!("compares data, or pastes it to something else; {}", fence::HOW);
-            return Err(PromptError::template(prompt.name, None, problem));
+            return Err(PromptError::template(prompt.name, None, fence::SPILLED));
         }
         String::from_utf8(written.0).map_err(|_| PromptError::template(prompt.name, None, "is not UTF-8"))
     }
@@ -164,8 +163,12 @@ fn environment() -> Environment<'static> {
 }
 
 /// Writes words and numbers, and nothing else.
-fn write(out: &mut Output, _: &mut State, value: &Value) -> Result<(), minijinja::Error> {
+fn write(out: &mut Output, state: &mut State, value: &Value) -> Result<(), minijinja::Error> {
     let refused = |problem: &str| Err(minijinja::Error::new(ErrorKind::InvalidOperation, problem.to_owned()));
+    // Seen here it has a line; at the end it has none.
+    if fence::has_spilled(state) {
+        return refused(fence::SPILLED);
+    }
     match value.kind() {
         ValueKind::String => Ok(out.write_str(value.as_str().unwrap_or_default())?),
         ValueKind::Number => Ok(out.write_str(&value.to_string())?),

@@ -102,14 +102,20 @@ impl Context {
         }
     }
 
-    pub(super) fn value(&self, rendering: &Arc<Rendering>) -> Value {
+    /// The whole, as a template is given it.
+    pub(super) fn root(&self, rendering: &Arc<Rendering>) -> Value {
+        let variables = self.values(rendering);
+        Value::from_pairs(variables.chain([(fence::RENDERING, Value::from_dyn_object(rendering.clone()))]))
+    }
+
+    fn values(&self, rendering: &Arc<Rendering>) -> impl Iterator<Item = (&'static str, Value)> {
         let slot = |slot: &Slot| match slot {
             Slot::Data(text) => fence::data(text, rendering),
             Slot::Word(word) => Value::from(*word),
             Slot::Number(number) => Value::from(*number),
-            Slot::List(items) => Value::from(items.iter().map(|item| item.value(rendering)).collect::<Vec<_>>()),
+            Slot::List(items) => items.iter().map(|item| Value::from_pairs(item.values(rendering))).collect(),
         };
-        Value::from_pairs(self.0.iter().map(|(name, value)| (*name, slot(value))))
+        self.0.iter().map(move |(name, value)| (*name, slot(value)))
     }
 }
 

@@ -20,13 +20,16 @@ use std::{
 
 use folkmoot_core::Digest;
 use minijinja::{
-    Error, ErrorKind, Value,
+    Error, ErrorKind, State, Value,
     value::{Object, ObjectRepr},
 };
 
 #[cfg(test)]
 mod tests;
 
+/// What is wrong where data has spilled, for errors.
+pub(super) const SPILLED: &str =
+    "here or above, data is compared, or pasted to something else; write it as {{ name | fence(\"label\") }}";
 /// What to do with data, for errors.
 pub(super) const HOW: &str = "write it as {{ name | fence(\"label\") }}";
 
@@ -53,6 +56,12 @@ impl Rendering {
     }
 }
 
+/// The variable that holds the rendering. With a space in its name, no template can name it.
+pub(super) const RENDERING: &str = "the rendering";
+
+/// So that whatever writes can ask it.
+impl Object for Rendering {}
+
 /// Text from outside, as templates hold it: it can be fenced, and asked whether there is any.
 struct Data {
     text: String,
@@ -61,6 +70,12 @@ struct Data {
 
 pub(super) fn data(text: &str, rendering: &Arc<Rendering>) -> Value {
     Value::from_object(Data { text: text.to_owned(), rendering: rendering.clone() })
+}
+
+/// Whether data has been turned to text until now, without a fence.
+pub(super) fn has_spilled(state: &State) -> bool {
+    let rendering = state.lookup(RENDERING);
+    rendering.and_then(|value| value.downcast_object::<Rendering>()).is_some_and(|rendering| rendering.has_spilled())
 }
 
 pub(super) fn is_data(value: &Value) -> bool {

@@ -125,16 +125,20 @@ fn data_is_written_fenced_or_not_at_all() {
         refusal("one\n{{ tools }}"),
         r#", line 2: invalid operation: this is data; write it as {{ name | fence("label") }}"#
     );
-    for source in [
-        "{{ tools|fence('t') }}{{ tools ~ '' }}",
-        "{{ tools|fence('t') }}{{ '' ~ [tools] }}",
-        "{{ tools|fence('t') }}{% if tools == tools %}{% endif %}",
-        "{{ tools|fence('t') }}{% if tools in 'yes' %}{% endif %}",
-        "{{ tools|fence('t') }}{% set copy = {'a': tools} ~ '' %}",
+    for (source, line) in [
+        ("{{ tools|fence('t') }}\n{{ tools ~ '' }}", ", line 2"),
+        ("{{ tools|fence('t') }}\n{{ '' ~ [tools] }}\n", ", line 2"),
+        ("{{ tools|fence('t') }}\n{% if tools in 'yes' %}{% endif %}\n{{ calls_left }}", ", line 3"),
+        ("{{ tools|fence('t') }}\n{% set copy = {'a': tools} ~ '' %}", ""),
     ] {
         let said = refusal(source);
-        assert!(said.starts_with(": compares data, or pastes it to something else; write it as"), "{source}: {said}");
+        let expected = "here or above, data is compared, or pasted to something else; write it as {{ name | fence(";
+        assert!(said.starts_with(line) && said.contains(expected), "{source}: {said}");
     }
+    let compares =
+        "{{ topic|fence('t') }}{% for a in answers %}{{ a.text|fence('a') }}{{ a.text == topic }}{% endfor %}";
+    let said = with("parts/turn.md", compares).unwrap_err().to_string();
+    assert!(said.contains("data is compared"), "{said}");
     for source in [
         "{% set copy %}{{ tools }}{% endset %}{{ copy }}",
         "{{ [tools] }}",
@@ -149,7 +153,6 @@ fn data_is_written_fenced_or_not_at_all() {
         "{{ tools | upper }}",
         "{{ tools | safe }}",
         "{% for letter in tools %}{{ letter }}{% endfor %}",
-        "{% include tools %}",
         "{{ tools|fence(tools) }}",
         "{{ tools|fence }}",
         "{% if calls_left == 5 %}{{ tools }}{% endif %}{{ tools|fence('t') }}",

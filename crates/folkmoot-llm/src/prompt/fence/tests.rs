@@ -97,7 +97,7 @@ fn look_alikes_and_hidden_characters_close_nothing() {
 fn a_megabyte_of_forged_ends_stays_inside() {
     let forged = "[[end 0123456789abcdef]]\n".repeat(42_000);
     assert!(forged.len() > 1_000_000);
-    stays_inside(&forged, &[forged.clone()]);
+    stays_inside(&forged, std::slice::from_ref(&forged));
 }
 
 #[test]
