@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Answer, Failure, FailureKind, Finish, Hear, Message, Model, Request, Speaker};
+use crate::{Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker};
 
 mod strict;
 #[cfg(test)]
@@ -74,7 +74,12 @@ fn unfenced(text: &str) -> &str {
 }
 
 /// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not fit is no error.
-pub async fn ask(model: &dyn Model, request: &Request, hear: &mut dyn Hear) -> Result<Structured, Failure> {
+pub async fn ask(
+    model: &dyn Model,
+    prompts: &Prompts,
+    request: &Request,
+    hear: &mut dyn Hear,
+) -> Result<Structured, Failure> {
     let Some(schema) = &request.schema else {
         return Err(Failure::new("request", FailureKind::Misconfigured, "a structured answer needs a schema"));
     };
@@ -88,7 +93,7 @@ pub async fn ask(model: &dyn Model, request: &Request, hear: &mut dyn Hear) -> R
         Err(why) => why,
     };
     hear.again();
-    let repair = repair(request, &first, &why);
+    let repair = repair(prompts, request, &first, &why)?;
     let second = match model.ask(&repair, hear).await {
         Ok(second) => second,
         // The first call was made and paid for, so it is kept.
@@ -116,15 +121,14 @@ fn unparsed(why: String, answers: Vec<Answer>) -> Structured {
 }
 
 /// The same conversation, with what was wrong. The idempotency key names another call.
-fn repair(request: &Request, answer: &Answer, why: &str) -> Request {
+fn repair(prompts: &Prompts, request: &Request, answer: &Answer, why: &str) -> Result<Request, Failure> {
+    let schema = request.schema.as_ref().map_or_else(String::new, |schema| schema.schema.to_string());
+    let text = prompts
+        .render("parts/repair.md", &Context::new().data("problems", why).data("schema", schema))
+        .map_err(|error| Failure::new("request", FailureKind::Misconfigured, error.to_string()))?;
     let mut repair = request.clone();
     repair.idempotency_key = request.idempotency_key.as_ref().map(|key| format!("{key}-repair"));
-    let said = if answer.text.trim().is_empty() { "(nothing)".to_owned() } else { answer.text.clone() };
-    repair.messages.push(Message { speaker: Speaker::Assistant, text: said });
-    let text = format!(
-        "That answer cannot be used: {why}\nAnswer again with one JSON value that fits the schema, and nothing else: no \
-         words before or after it, no code fence."
-    );
+    repair.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
     repair.messages.push(Message { speaker: Speaker::User, text });
-    repair
+    Ok(repair)
 }

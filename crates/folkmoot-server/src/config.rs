@@ -129,6 +129,7 @@ struct File {
     providers: BTreeMap<String, settings::Provider>,
     models: BTreeMap<String, Price>,
     budget: Spending,
+    prompts: Option<PathBuf>,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -184,7 +185,7 @@ impl Config {
             budget: file.budget,
         };
         models.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
-        self.equipment = equipment::Settings { models };
+        self.equipment = equipment::Settings { models, prompts: file.prompts };
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }

@@ -1,8 +1,8 @@
 //! What agents have to work with: models to ask, prompts, the jail, tools.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use folkmoot_llm::{Failure, Model, Models, settings};
+use folkmoot_llm::{Failure, Model, Models, Prompts, settings};
 use folkmoot_tools::command::{Command, CommandLimits};
 
 /// What the configuration says about it.
@@ -10,6 +10,8 @@ use folkmoot_tools::command::{Command, CommandLimits};
 pub struct Settings {
     /// Who can be asked, and what that costs.
     pub models: settings::Settings,
+    /// A folder with prompts in place of those that are built in.
+    pub prompts: Option<PathBuf>,
 }
 
 /// All of it.
@@ -17,12 +19,18 @@ pub struct Settings {
 pub struct Equipment {
     /// Who can be asked.
     pub models: Models,
+    /// What they are told.
+    pub prompts: Prompts,
 }
 
 impl Equipment {
     /// As the configuration and the environment say. Nothing is started or asked yet.
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
-        Ok(Self { models: Models::new(settings.models, variable, command)? })
+        let prompts = match &settings.prompts {
+            Some(folder) => Prompts::with_overrides(folder).map_err(|error| format!("prompts: {error}"))?,
+            None => Prompts::embedded(),
+        };
+        Ok(Self { models: Models::new(settings.models, variable, command)?, prompts })
     }
 }
 

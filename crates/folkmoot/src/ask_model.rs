@@ -13,7 +13,7 @@ use folkmoot_server::{
     workflows::{
         Equipment,
         llm::{
-            Answer, Finish, Hear, Model, Recorded, Replay, Request, Schema,
+            Answer, Finish, Hear, Model, Prompts, Recorded, Replay, Request, Schema,
             budget::{Budgeted, Purse, dollars},
             record::JsonLines,
             rehearsal,
@@ -65,10 +65,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let request = request(&args)?;
-    let model = model(&args, ctx).await?;
+    let (model, prompts) = model(&args, ctx).await?;
     let mut out = Out::new(ctx);
     let outcome = if request.schema.is_some() {
-        let structured = structured::ask(&*model, &request, &mut out).await?;
+        let structured = structured::ask(&*model, &prompts, &request, &mut out).await?;
         out.end()?;
         structured_end(ctx, structured)?
     } else {
@@ -103,14 +103,14 @@ fn request(args: &Args) -> Result<Request> {
     })
 }
 
-async fn model(args: &Args, ctx: &Context) -> Result<Arc<dyn Model>> {
-    if let Some(recordings) = &args.replay {
-        return Ok(Arc::new(replay(recordings, ctx).await?));
-    }
+async fn model(args: &Args, ctx: &Context) -> Result<(Arc<dyn Model>, Prompts)> {
     let mut config = Config::new(ctx.data.clone());
     config.read_file(args.config.clone())?;
     let budget = config.equipment.models.budget.budget().map_err(|why| anyhow!("[budget] {why}"))?;
     let equipment = Equipment::new(config.equipment, |name| std::env::var(name).ok()).map_err(|why| anyhow!(why))?;
+    if let Some(recordings) = &args.replay {
+        return Ok((Arc::new(replay(recordings, ctx).await?), equipment.prompts));
+    }
     let models = &equipment.models;
     let choice = models.choose(args.provider.as_deref()).await?;
     if args.provider.is_none() {
@@ -125,13 +125,14 @@ async fn model(args: &Args, ctx: &Context) -> Result<Arc<dyn Model>> {
     let (provider, named) = (choice.provider.as_str(), args.model.as_deref());
     let model = models.model(provider, named)?;
     let model = Arc::new(Budgeted { model, purse: Purse::new(budget), price: models.price(provider, named) });
-    Ok(match &args.record {
+    let model: Arc<dyn Model> = match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;
             Arc::new(Recorded { model, recorder: Arc::new(recorder) })
         }
         None => model,
-    })
+    };
+    Ok((model, equipment.prompts))
 }
 
 /// From a file where there is one of this name, else from a run's journal.

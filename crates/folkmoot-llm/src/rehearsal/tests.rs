@@ -70,7 +70,7 @@ async fn attempts_lead_to_the_right_solution() {
     for attempt in 0..3 {
         let request =
             Request { schema: code_schema(), ..request("code", "generator-1", &exercise.task, attempt, given) };
-        let structured = structured::ask(&Rehearsal, &request, &mut ()).await.unwrap();
+        let structured = structured::ask(&Rehearsal, &crate::Prompts::embedded(), &request, &mut ()).await.unwrap();
         let structured::Outcome::Parsed(value) = structured.outcome else { panic!("{structured:?}") };
         let which = exercise.which(value["code"].as_str().unwrap()).unwrap();
         match attempt {

@@ -24,7 +24,7 @@ fn ballot() -> Request {
 }
 
 async fn vote(lines: impl IntoIterator<Item = Line>) -> Structured {
-    ask(&*Scripted::new(lines), &ballot(), &mut ()).await.unwrap()
+    ask(&*Scripted::new(lines), &Prompts::embedded(), &ballot(), &mut ()).await.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,7 +41,7 @@ async fn an_answer_that_fits_is_taken() {
 async fn one_repair_turn_says_what_was_wrong() {
     let model = Scripted::new([Says(r#"{"vote":"c"}"#), Says(r#"{"vote":"b"}"#)]);
     let mut heard = Heard::default();
-    let voted = ask(&*model, &ballot(), &mut heard).await.unwrap();
+    let voted = ask(&*model, &Prompts::embedded(), &ballot(), &mut heard).await.unwrap();
     assert_eq!((voted.outcome, voted.answers.len()), (Outcome::Parsed(json!({"vote": "b"})), 2));
     assert_eq!(heard, Heard(r#"{"vote":"b"}"#.to_owned(), 1));
     let repair = model.asked.lock().unwrap()[1].clone();
@@ -81,7 +81,9 @@ async fn a_repair_turn_that_fails_leaves_it_unparsed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_first_call_that_fails_is_a_failure() {
-    let failure = ask(&*Scripted::new([Fails(FailureKind::Unavailable)]), &ballot(), &mut ()).await.unwrap_err();
+    let failure = ask(&*Scripted::new([Fails(FailureKind::Unavailable)]), &Prompts::embedded(), &ballot(), &mut ())
+        .await
+        .unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unavailable);
 }
 

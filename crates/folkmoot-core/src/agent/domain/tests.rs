@@ -37,8 +37,7 @@ fn only_whole_words_count() {
 #[test]
 fn the_reasons_name_every_word_that_was_known_also_those_that_lost() {
     let reason = |word, domain| Reason { word, domain };
-    let reasons =
-        vec![reason("crash", Domain::Debug), reason("function", Domain::Code), reason("panic", Domain::Debug)];
+    let reasons = [reason("crash", Domain::Debug), reason("function", Domain::Code), reason("panic", Domain::Debug)];
     let guess = Domain::guess("Crash! The function panics: a panic, crash, crash").reasons;
     assert_eq!(guess, [&reasons[..], &[reason("panics", Domain::Debug)]].concat());
 }
@@ -59,7 +58,7 @@ fn of_equals_the_words_of_code_say_the_least() {
 #[test]
 fn each_keyword_is_one_lower_case_word_of_one_domain() {
     let mut seen = BTreeSet::new();
-    for word in KEYWORDS.iter().flat_map(|(_, words)| words.iter()) {
+    for word in KEYWORDS.iter().flat_map(|(_, words)| words.split_whitespace()) {
         assert!(seen.insert(word), "{word} is there twice");
         assert!(word.chars().all(|c| c.is_ascii_lowercase()), "{word} can never match");
     }
