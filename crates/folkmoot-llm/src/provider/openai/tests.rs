@@ -31,4 +31,13 @@ fn only_openais_own_server_is_told_of_completion_tokens() {
     };
     assert_eq!(limits(true), (Value::Null, json!(request.max_tokens)));
     assert_eq!(limits(false), (json!(request.max_tokens), Value::Null));
+    for (url, expected) in [
+        (OpenAi::BASE_URL, true),
+        ("https://eu.api.openai.com/v1", true),
+        ("https://api.openai.com.example.org/v1", false),
+        ("https://not-api.openai.com/v1", false),
+        ("http://127.0.0.1:8080/v1?x=api.openai.com", false),
+    ] {
+        assert_eq!(is_theirs(url), expected, "{url}");
+    }
 }

@@ -36,6 +36,7 @@ async fn a_status_is_a_kind_of_failure() {
         (422, FailureKind::Refused),
         (429, FailureKind::RateLimited),
         (500, FailureKind::Unavailable),
+        (501, FailureKind::Refused),
         (502, FailureKind::Unavailable),
         (503, FailureKind::Unavailable),
         (504, FailureKind::Unavailable),
