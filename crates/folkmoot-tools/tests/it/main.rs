@@ -1,5 +1,7 @@
-//! The tools as an agent has them, with real processes.
+//! What agents may touch, by its behaviour, with real processes.
 
 mod command;
+#[cfg(target_os = "linux")]
+mod jail;
 mod mcp;
 mod process;
