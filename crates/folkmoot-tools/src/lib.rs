@@ -8,6 +8,7 @@ mod foreign;
 pub mod jail;
 //pub mod lsp;
 pub mod mcp;
+pub mod testing;
 pub mod tool;
 
 pub use command::Command;

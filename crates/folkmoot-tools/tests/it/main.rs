@@ -5,3 +5,5 @@ mod command;
 mod jail;
 mod mcp;
 mod process;
+#[cfg(target_os = "linux")]
+mod testing;
