@@ -4,7 +4,8 @@ use folkmoot_llm::rehearsal::exercises;
 use folkmoot_tools::{
     jail::{Helper, Jail, JailError, Language, Limits},
     testing::{
-        Category, Cause, Difficulty, Solution, Suite, TestCase, Verdict, contrast, cross_test, limits, run_tests,
+        Category, Cause, Difficulty, Solution, Suite, TestCase, TestRun, Verdict, contrast, cross_test, limits,
+        run_tests,
     },
 };
 
@@ -133,23 +134,21 @@ async fn every_language_that_is_here_tells_right_from_wrong() {
     assert!(executed >= 2, "Python and Bash are everywhere that this is tested");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn no_tests_is_no_pass() {
-    let run =
-        run_tests(&jail().await, &solution("s", Language::Python, ""), &suite("t", &[]), &limits(Language::Python));
-    let run = run.await.unwrap();
-    assert_eq!((run.verdict(), run.pass_rate(), run.passed()), (Verdict::NoTests, None, 0));
+/// What an empty suite says about an empty solution.
+async fn nothing(jail: &Jail) -> Result<TestRun, JailError> {
+    let (solution, suite) = (solution("s", Language::Python, ""), suite("t", &[]));
+    run_tests(jail, &solution, &suite, &limits(Language::Python)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_tests_is_no_pass() {
+    let run = nothing(&jail().await).await.unwrap();
+    assert_eq!((run.verdict(), run.pass_rate(), run.passed()), (Verdict::NoTests, None, 0));
+}
+
+#[tokio::test]
 async fn without_a_jail_nothing_has_passed() {
-    let refused = run_tests(
-        &Jail::refuse("a test says so"),
-        &solution("s", Language::Python, ""),
-        &suite("t", &[]),
-        &limits(Language::Python),
-    );
-    assert!(matches!(refused.await, Err(JailError::NoJail(_))));
+    assert!(matches!(nothing(&Jail::refuse("a test says so")).await, Err(JailError::NoJail(_))));
 }
 
 #[test]
