@@ -71,5 +71,7 @@ async fn with_the_network_allowed_an_agent_has_it_and_others_do_not() {
     assert!(why.contains("does not allow it"), "{why}");
     let jail = jail().await.allow_network();
     assert_eq!(super::text(&jail.run(agent).await.unwrap().stdout), "connected\n");
+    let names = Job { profile: Profile::Agent, ..super::sh("cat /etc/resolv.conf") };
+    assert_eq!(jail.run(names).await.unwrap().stdout, std::fs::read("/etc/resolv.conf").unwrap_or_default());
     assert_eq!(super::text(&jail.run(connecting(port)).await.unwrap().stdout), "Connection refused\n");
 }
