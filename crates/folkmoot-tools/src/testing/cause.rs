@@ -48,7 +48,9 @@ pub(super) fn of(report: &Report, mark: &str) -> Option<Cause> {
 fn of_words(stderr: &str) -> Cause {
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    if has(stderr, &["SyntaxError", "IndentationError", "syntax error"]) {
+    if has(last, &["MemoryError", "out of memory", "Cannot allocate memory", "memory allocation of"]) {
+        Cause::Exhausted
+    } else if has(stderr, &["SyntaxError", "IndentationError", "syntax error"]) {
         Cause::Syntax
     } else if has(stderr, &["AssertionError", "ERR_ASSERTION"]) || has(stderr, &["assertion failed", "assertion `"]) {
         Cause::Assertion
