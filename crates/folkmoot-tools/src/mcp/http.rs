@@ -100,7 +100,7 @@ pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static)) -> (McpErrorKin
             (McpErrorKind::Unreachable, "nobody answers there; check its address".to_owned())
         }
         Some(Fault::Client(error)) => {
-            let cause = std::iter::successors(error.source(), |error| error.source()).last();
+            let cause = std::iter::successors(error.source(), |error: &&dyn Error| (*error).source()).last();
             let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
             (McpErrorKind::Ended, format!("the connection broke: {}", foreign::line(&cause, 300)))
         }

@@ -19,8 +19,8 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/server.p
 
 fn limits() -> McpLimits {
     McpLimits {
-        connect: Duration::from_secs(5),
-        call: Duration::from_secs(5),
+        connect: Duration::from_secs(20),
+        call: Duration::from_secs(20),
         message_bytes: 100_000,
         flood_bytes: 1_000_000,
         ..McpLimits::default()
@@ -28,7 +28,7 @@ fn limits() -> McpLimits {
 }
 
 fn stdio(habit: &[&str]) -> Server {
-    let command = ["python3", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
+    let command = ["python3", "-IS", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
     let environment = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     let folder = PathBuf::from("/");
     Server { name: "test".to_owned(), reach: Reach::Stdio { command, environment, folder }, limits: limits() }
@@ -46,7 +46,7 @@ async fn toolbox(server: Server) -> Toolbox {
 async fn call(tools: &Toolbox, tool: &str, arguments: Value) -> Result<Value, (ToolErrorCode, String)> {
     let begun = Instant::now();
     let call = tools.call(&format!("mcp/test/{tool}"), arguments).await;
-    assert!(begun.elapsed() < Duration::from_secs(5), "{tool} took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{tool} took {:?}", begun.elapsed());
     call.result.map_err(|error| (error.code, error.detail))
 }
 
@@ -113,9 +113,9 @@ async fn a_server_that_dies_again_and_again_is_left_alone() {
 
 #[tokio::test]
 async fn a_call_that_is_never_answered_ends_and_the_next_is_not_held_up() {
-    let server = Server { limits: McpLimits { call: Duration::from_millis(200), ..limits() }, ..stdio(&[]) };
+    let server = Server { limits: McpLimits { call: Duration::from_secs(1), ..limits() }, ..stdio(&[]) };
     let tools = toolbox(server).await;
-    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not answer within 200ms");
+    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not answer within 1s");
     assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
 }
 
@@ -154,7 +154,7 @@ async fn a_server_that_cannot_be_used_is_a_clear_error() {
     let connect = |server: Server| async move {
         let begun = Instant::now();
         let error = Mcp::connect(server).await.unwrap_err();
-        assert!(begun.elapsed() < Duration::from_secs(5), "{error} after {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(15), "{error} after {:?}", begun.elapsed());
         (error.kind, error.detail)
     };
     let with = |command: &[&str]| {
@@ -198,7 +198,7 @@ impl Drop for Http {
 impl Http {
     fn start() -> Self {
         let mut child =
-            std::process::Command::new("python3").args([SERVER, "http"]).stdout(Stdio::piped()).spawn().unwrap();
+            std::process::Command::new("python3").args(["-IS", SERVER, "http"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut port = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).unwrap();
         Self { child, port: port.trim().parse().unwrap() }
