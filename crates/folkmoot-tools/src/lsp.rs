@@ -19,7 +19,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use language::Language;
+pub use language::{Known, Language};
 pub use tool::DiagnosticsTool;
 
 /// Asks language servers.

@@ -38,22 +38,46 @@ impl Language {
     }
 
     /// The servers that know it, the best first.
-    pub fn servers(self) -> &'static [&'static [&'static str]] {
+    pub fn servers(self) -> &'static [Known] {
         match self {
-            Self::Rust => &[&["rust-analyzer"]],
-            Self::Python => &[&["basedpyright-langserver", "--stdio"], &["pyright-langserver", "--stdio"], &["pylsp"]],
-            Self::TypeScript | Self::JavaScript => &[&["typescript-language-server", "--stdio"]],
-            Self::Go => &[&["gopls", "serve"]],
-            Self::Shell => &[&["bash-language-server", "start"]],
+            Self::Rust => &[Known { command: &["rust-analyzer"], needs: &[] }],
+            Self::Python => &[
+                Known { command: &["basedpyright-langserver", "--stdio"], needs: &[] },
+                Known { command: &["pyright-langserver", "--stdio"], needs: &[] },
+                Known { command: &["pylsp"], needs: &["pyflakes"] },
+            ],
+            Self::TypeScript | Self::JavaScript => {
+                &[Known { command: &["typescript-language-server", "--stdio"], needs: &[] }]
+            }
+            Self::Go => &[Known { command: &["gopls", "serve"], needs: &[] }],
+            Self::Shell => &[Known { command: &["bash-language-server", "start"], needs: &["shellcheck"] }],
         }
     }
 
     /// The first of its servers that is installed.
     pub fn server(self) -> Result<Vec<String>, LspError> {
-        let installed = self.servers().iter().find(|server| child::find(server[0], &BTreeMap::new()).is_some());
-        installed.map(|server| server.iter().map(|part| (*part).to_owned()).collect()).ok_or_else(|| {
-            let names: Vec<&str> = self.servers().iter().map(|server| server[0]).collect();
-            LspError::Missing(format!("there is no language server for {self}: install {}", names.join(" or ")))
+        let is_there = |program: &str| child::find(program, &BTreeMap::new()).is_some();
+        let is_installed =
+            |known: &&Known| is_there(known.command[0]) && known.needs.iter().all(|program| is_there(program));
+        let installed = self.servers().iter().find(is_installed);
+        installed.map(|known| known.command.iter().map(|part| (*part).to_owned()).collect()).ok_or_else(|| {
+            let names: Vec<String> = self.servers().iter().map(Known::names).collect();
+            LspError::Missing(format!("there is no language server for {self}: install {}", names.join(", or ")))
         })
+    }
+}
+
+/// A server that we know how to start.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The program and its arguments.
+    pub command: &'static [&'static str],
+    /// Programs without which it finds nothing wrong with any file, and does not say so.
+    pub needs: &'static [&'static str],
+}
+
+impl Known {
+    fn names(&self) -> String {
+        [&self.command[..1], self.needs].concat().join(" with ")
     }
 }

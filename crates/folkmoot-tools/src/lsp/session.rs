@@ -63,7 +63,9 @@ pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &
 /// The one place where a language server is started. It can execute what a project brings (build scripts, plug-ins), so it belongs
 /// in the jail as soon as that can hold a process to talk with.
 fn start(server: &[String], root: &Path) -> Result<Child, LspError> {
-    child::start(&Start { command: server, environment: &BTreeMap::new(), folder: root }).map_err(LspError::Missing)
+    // On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because somebody asked about a file.
+    let environment = BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())]);
+    child::start(&Start { command: server, environment: &environment, folder: root }).map_err(LspError::Missing)
 }
 
 #[derive(Debug)]
@@ -210,7 +212,6 @@ impl Session<'_> {
                 Ok(false)
             }
             Some("textDocument/publishDiagnostics") if is_same(params["uri"].as_str(), &self.uri) => {
-                // What was said about an older text does not count; ours is the first.
                 self.sent = Some(self.found(&params["diagnostics"])?);
                 Ok(true)
             }

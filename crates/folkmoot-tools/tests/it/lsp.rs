@@ -78,7 +78,7 @@ async fn each_fault_of_a_server_has_its_own_error() {
         let error = ask(&["push", habit], "a").await.unwrap_err().to_string();
         assert!(error.contains(part), "{habit}: {error}");
     };
-    fails("exit", "ended too early, saying: toolchain 'stable' is not installed").await;
+    fails("exit", "ended too early, saying: not installed, and auto-install is 0").await;
     fails("die", "ended too early, saying: out of memory").await;
     fails("garbage", "no header: \"Starting server...\"").await;
     fails("long", "a message of 999999999 bytes; 100000 are allowed").await;

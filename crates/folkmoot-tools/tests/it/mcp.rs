@@ -69,6 +69,24 @@ async fn tools_of_a_server_are_called_and_their_results_are_json() {
 }
 
 #[tokio::test]
+async fn calls_at_the_same_time_get_each_their_own_answer() {
+    let tools = toolbox(stdio(&[])).await;
+    let calls = (0..50).map(|n| {
+        let tools = &tools;
+        async move { (n, call(tools, "echo", json!({ "text": format!("{n}") })).await) }
+    });
+    for (n, result) in futures_util::future::join_all(calls).await {
+        assert_eq!(result, Ok(json!(format!("{n}"))));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_handshake_is_discovered() {
+    let tools = toolbox(stdio(&["modern"])).await;
+    assert_eq!(call(&tools, "echo", json!({ "text": "hi" })).await, Ok(json!("hi")));
+}
+
+#[tokio::test]
 async fn what_a_server_offers_is_checked_cleaned_and_cut() {
     let mcp = Mcp::connect(stdio(&[])).await.unwrap();
     let echo = mcp.tools().iter().find(|tool| tool.name() == "mcp/test/echo").unwrap();
@@ -116,6 +134,13 @@ async fn a_call_that_is_never_answered_ends_and_the_next_is_not_held_up() {
     let server = Server { limits: McpLimits { call: Duration::from_secs(1), ..limits() }, ..stdio(&[]) };
     let tools = toolbox(server).await;
     contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not answer within 1s");
+    assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
+
+    // The same when it is the toolbox that has no patience.
+    let mut tools = toolbox(stdio(&[])).await;
+    tools.timeout = Duration::from_secs(2);
+    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not end within 2s");
+    tools.timeout = Duration::from_secs(20);
     assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
 }
 

@@ -65,7 +65,7 @@ documents = {}
 
 def main():
     if habit == "exit":
-        sys.exit("toolchain 'stable' is not installed")
+        sys.exit("not installed, and auto-install is " + os.environ.get("RUSTUP_AUTO_INSTALL", "on"))
     if habit == "silent":
         time.sleep(60)
     if habit == "garbage":

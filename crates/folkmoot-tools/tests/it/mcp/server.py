@@ -88,6 +88,12 @@ def answer(message, say=lambda line: None, habit=None):
     if "id" not in message or method is None:
         return None
     reply = {"jsonrpc": "2.0", "id": message["id"]}
+    if method == "initialize" and habit == "modern":
+        return {**reply, "error": {"code": -32601, "message": "there is no handshake any more"}}
+    if method == "server/discover" and habit == "modern":
+        capabilities = {"tools": {}}
+        return {**reply, "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
+                                    "ttlMs": 0, "cacheScope": "private"}}
     if method == "initialize":
         info = {"name": "test", "version": "1"}
         return {**reply, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}}
