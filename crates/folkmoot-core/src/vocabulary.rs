@@ -22,6 +22,9 @@ macro_rules! vocabulary {
             /// Every word, in order.
             pub const WORDS: &'static [&'static str] = &[$($word,)+];
 
+            /// Every item, in the same order.
+            pub const ALL: &'static [$name] = &[$($name::$item,)+];
+
             /// The word for it.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$item => $word,)+ }

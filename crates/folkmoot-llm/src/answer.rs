@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Failure;
+use crate::{Failure, Request};
 
 /// A complete answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,8 +71,28 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What a call probably took, from the bytes: four of them to a token, as in most English.
+    pub fn estimate(request: &Request, answer_bytes: usize) -> Self {
+        Self {
+            input_tokens: tokens(request.bytes(), 4),
+            cached_tokens: 0,
+            output_tokens: tokens(answer_bytes, 4),
+            estimated: true,
+        }
+    }
+
+    /// What a call can take, for all that is known before it: text of short words or of other scripts takes more tokens.
+    pub fn at_most(request: &Request) -> Self {
+        let input_tokens = tokens(request.bytes(), 2);
+        Self { input_tokens, cached_tokens: 0, output_tokens: request.max_tokens.into(), estimated: true }
+    }
+
     /// Everything that counts against a budget.
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
+}
+
+fn tokens(bytes: usize, bytes_a_token: u64) -> u64 {
+    (bytes as u64).div_ceil(bytes_a_token)
 }

@@ -62,9 +62,8 @@ impl FailureKind {
         use FailureKind::*;
         match self {
             Unreachable | TimedOut | RateLimited | Unavailable | Truncated | Malformed | Empty => true,
-            Unauthorised | Refused | TooLarge | Withheld | CircuitOpen | BudgetExceeded | NotRecorded | Misconfigured => {
-                false
-            }
+            Unauthorised | Refused | TooLarge | Withheld | CircuitOpen | BudgetExceeded | NotRecorded
+            | Misconfigured => false,
         }
     }
 

@@ -100,6 +100,13 @@ impl Request {
         }
     }
 
+    /// How much text there is to read.
+    pub fn bytes(&self) -> usize {
+        let schema = self.schema.as_ref().map_or(0, |schema| schema.schema.to_string().len());
+        let said: usize = self.messages.iter().map(|message| message.text.len()).sum();
+        self.system.as_ref().map_or(0, String::len) + said + schema
+    }
+
     /// Two requests are the same call if their digests are: all but the idempotency key, which names one time of asking.
     pub fn digest(&self) -> Digest {
         let unnamed = Self { idempotency_key: None, ..self.clone() };

@@ -1,1 +1,10 @@
-//! To come.
+//! What Folkmoot's own agents are made of, and the workflows they run in, written on the engine's public `Ctx` as a user
+//! would write theirs.
+
+mod call;
+pub mod equipment;
+
+pub use call::{Call, OnExceeded, Spending};
+pub use equipment::Equipment;
+pub use folkmoot_llm as llm;
+pub use folkmoot_tools as tools;

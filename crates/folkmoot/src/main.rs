@@ -8,6 +8,7 @@ mod answer;
 mod approve;
 mod artifact;
 mod ask;
+mod ask_model;
 mod audit;
 mod cancel;
 mod clear;
@@ -95,6 +96,10 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
         Verb::Serve(args) => serve::run(args, ctx).await,
         Verb::Demo(args) => demo::run(args, ctx).await,
         Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(args, ctx),
+        Verb::AskModel(args) => {
+            logging::quiet(ctx)?;
+            ask_model::run(args, ctx).await
+        }
         verb => {
             logging::quiet(ctx)?;
             if let Verb::Clear(_) = verb {
@@ -112,6 +117,7 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
 async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
+        Verb::AskModel(_) => unreachable!("this needs none"),
         Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
         Verb::Approve(args) => approve::run(args, ctx, connection).await,
         Verb::Reject(args) => reject::run(args, ctx, connection).await,
