@@ -99,6 +99,8 @@ fn kind_of_status(status: StatusCode) -> FailureKind {
         401 | 403 => FailureKind::Unauthorised,
         408 => FailureKind::TimedOut,
         429 => FailureKind::RateLimited,
+        // What it does not do now it will not do in a moment.
+        501 | 505 => FailureKind::Refused,
         500.. => FailureKind::Unavailable,
         _ => FailureKind::Refused,
     }

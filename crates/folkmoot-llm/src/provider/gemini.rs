@@ -2,14 +2,14 @@
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Endpoint,
     embedding::{Embedding, Vectors, embed},
     fault::Fault,
     frames::Framing,
-    http::{Http, Key},
+    http::{Http, Key, unreadable},
     telling::{Asked, Dialect, Told, parse},
 };
 use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
@@ -188,8 +188,12 @@ impl Dialect for Responses {
 
     /// Without `alt=sse`, which a gateway may lose, the same responses come as a list.
     fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
-        let responses: Vec<Response> =
-            if message.trim_start().starts_with('[') { parse(message)? } else { vec![parse(message)?] };
+        let list = message.trim_start().starts_with('[').then(|| serde_json::from_str::<Vec<&RawValue>>(message));
+        let items = list.transpose().map_err(|error| unreadable(&error))?;
+        let responses: Vec<Response> = match items {
+            Some(items) => items.into_iter().map(|item| parse(item.get())).collect::<Result<_, _>>()?,
+            None => vec![parse(message)?],
+        };
         let is_one = |response: &Response| {
             response.error.is_some() || response.candidates.is_some() || response.prompt_feedback.is_some()
         };

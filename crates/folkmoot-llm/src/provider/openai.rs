@@ -1,6 +1,7 @@
 //! OpenAI's chat completions, which most other servers speak too, each with an accent of its own.
 
 use futures_util::{FutureExt, future::BoxFuture};
+use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -69,8 +70,7 @@ impl OpenAi {
 
     async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
         let model = self.model().await?;
-        let is_theirs = self.http.endpoint.base_url.contains("//api.openai.com");
-        let body = body(request, model, is_theirs).to_string();
+        let body = body(request, model, is_theirs(&self.http.endpoint.base_url)).to_string();
         let asked = Asked { request, model, path: "/chat/completions", body };
         self.http
             .tell(asked, Chunks, hear, |post| match &request.idempotency_key {
@@ -114,6 +114,13 @@ impl Vectors for Embeddings {
         }
         Ok(self.data.into_iter().map(|numbered| numbered.embedding).collect())
     }
+}
+
+/// Whether OpenAI itself answers there, in whichever region.
+fn is_theirs(base_url: &str) -> bool {
+    let url = Url::parse(base_url).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
 }
 
 /// OpenAI's own reasoning models refuse `max_tokens`, and other servers know nothing else.

@@ -129,8 +129,12 @@ fn read<D: Dialect>(dialect: &mut D, told: &mut Told<'_>, frame: Frame<'_>) -> R
     }
 }
 
-/// A message of the vendor's as a `T`. What is said about one that is none never quotes it all.
+/// A message of the vendor's, which is always an object, as a `T`.
 pub(super) fn parse<T: DeserializeOwned>(message: &str) -> Result<T, Fault> {
+    // Serde would also take a list for a struct, its items for the fields in their order.
+    if !message.trim_start().starts_with('{') {
+        return Err(Fault::malformed("the answer is not in the vendor's format: a message is no JSON object"));
+    }
     serde_json::from_str(message).map_err(|error| unreadable(&error))
 }
 
