@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod command;
+#[cfg(target_os = "linux")]
+mod jail;
 mod lsp;
 mod mcp;
 mod process;

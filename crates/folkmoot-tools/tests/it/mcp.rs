@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     path::PathBuf,
     process::{Child, Stdio},
     sync::Arc,
@@ -260,13 +261,17 @@ async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
     std::fs::write(&file, "open-sesame\n").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
     assert!(Mcp::connect(http.at("/secret", Some(Key::File(file.clone())))).await.is_ok());
     use McpErrorKind::*;
     std::fs::write(&file, "guess").unwrap();
     let (kind, detail) = connect(http.at("/secret", Some(Key::File(file)))).await;
     assert!(kind == Unauthorised && !detail.contains("guess"), "{kind}: {detail}");
     let (kind, detail) = connect(http.at("/mcp", Some(Key::Variable("NOT_SET_ANYWHERE".to_owned())))).await;
-    assert_eq!((kind, detail.as_str()), (Misconfigured, "its key is not set: there is no variable NOT_SET_ANYWHERE"));
+    assert_eq!(
+        (kind, detail.as_str()),
+        (Misconfigured, "its key cannot be used: the environment has no NOT_SET_ANYWHERE: set it to the key")
+    );
     let (kind, detail) = connect(http.at("/redirect", None)).await;
     assert!(kind == Malformed && detail.contains("307"), "redirects are not followed: {kind}: {detail}");
     let (kind, detail) = connect(http.at("/html", None)).await;
