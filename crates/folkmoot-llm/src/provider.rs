@@ -16,7 +16,7 @@ mod patience;
 mod retry_after;
 pub mod secret;
 mod telling;
-mod tls;
+pub mod tls;
 
 use std::time::Duration;
 

@@ -11,11 +11,11 @@ mod material;
 mod tests;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 pub use self::exercise::{Exercise, Solution, Test, exercises};
-use crate::{Answer, Failure, Finish, Hear, Model, Request, Usage};
+use crate::{Answer, Failure, Finish, Hear, Model, Request, Usage, request::TOOL_TURN};
 
 /// What it calls itself wherever a provider is named.
 pub const NAME: &str = "rehearsal";
@@ -33,6 +33,7 @@ impl Model for Rehearsal {
             let begun = Instant::now();
             let material = material::for_request(request);
             let text = match &request.schema {
+                Some(schema) if schema.name == TOOL_TURN => in_a_tool_turn(&schema.schema, &material).to_string(),
                 Some(schema) => fill::fill(&schema.schema, &material).to_string(),
                 None => prose(&material),
             };
@@ -55,6 +56,16 @@ impl Model for Rehearsal {
                 failed: Vec::new(),
             })
         })
+    }
+}
+
+/// It calls no tools; it answers at once, in the form that a turn with tools has.
+fn in_a_tool_turn(schema: &Value, material: &Map<String, Value>) -> Value {
+    match schema.pointer("/properties/answer") {
+        Some(answer) if answer.get("type").is_some_and(|word| word != "string") => {
+            json!({ "answer": fill::part(schema, answer, material) })
+        }
+        _ => json!({ "answer": prose(material) }),
     }
 }
 

@@ -82,6 +82,9 @@ pub struct Cue {
     pub given: Value,
 }
 
+/// The name of the schema of a turn with tools: its answer is either a call, or the answer proper under `answer`.
+pub const TOOL_TURN: &str = "tool_turn";
+
 /// The longest answer that is asked for where nobody says.
 pub const MAX_TOKENS: u32 = 4096;
 

@@ -57,10 +57,10 @@ pub(crate) fn start(start: &Start<'_>) -> Result<Child, String> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err("the command is empty: name a program".to_owned());
     };
-    if find(program, start.environment).is_none() {
-        return Err(format!("`{program}` is not installed, or not on PATH"));
-    }
-    let mut inner = Command::new(program)
+    // From here, not from the folder that it will work in. Links stay: some programs tell by their own path what they are.
+    let found = find(program, start.environment).and_then(|path| std::path::absolute(path).ok());
+    let found = found.ok_or_else(|| format!("`{program}` is not installed, or not on PATH"))?;
+    let mut inner = Command::new(found)
         .args(arguments)
         .env_clear()
         .envs(USUAL.iter().filter_map(|name| Some((name, env::var_os(name)?))))

@@ -83,12 +83,10 @@ impl Command {
         if text.trim().is_empty() {
             return Err(self.failure(FailureKind::Empty, "the command ended well, but printed nothing"));
         }
-        let usage =
-            Usage { input_tokens: tokens(&prompt), cached_tokens: 0, output_tokens: tokens(&text), estimated: true };
         Ok(Answer {
             text: text.trim_end().to_owned(),
             finish: Finish::Stop,
-            usage,
+            usage: Usage::estimate(request, text.len()),
             provider: self.provider.clone(),
             model: self.model.clone(),
             version: None,
@@ -223,11 +221,6 @@ fn ended_badly(status: ExitStatus, complaint: &str) -> String {
 fn masked(complaint: &str, environment: &BTreeMap<String, String>) -> String {
     let values = environment.values().filter(|value| value.len() >= 6);
     values.fold(complaint.to_owned(), |text, value| text.replace(value.as_str(), "***"))
-}
-
-/// Roughly, where nobody counts: four bytes to a token.
-fn tokens(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(4)
 }
 
 /// The request as one text. One message needs no names; of more, each begins with a mark that none of them contains, so that no

@@ -35,12 +35,6 @@ pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..end]
 }
 
-/// A text between two marks that it cannot contain, so that nothing in it can pretend to be outside.
-pub(crate) fn fence(label: &str, text: &str) -> String {
-    let mark = mark(&[text]);
-    format!("<{label} {mark}>\n{text}\n</{label} {mark}>")
-}
-
 /// A short word that occurs in none of the texts. The same texts always give the same word.
 pub(crate) fn mark(texts: &[&str]) -> String {
     let mut digest = Digest::of(texts.join("\n").as_bytes());

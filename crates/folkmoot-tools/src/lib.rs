@@ -6,13 +6,13 @@ mod child;
 pub mod command;
 mod foreign;
 pub mod jail;
-//pub mod lsp;
+pub mod lsp;
 pub mod mcp;
 pub mod testing;
 pub mod tool;
 
 pub use command::Command;
 pub use jail::{End, Jail, JailError, Job, Limit, Limits, Profile, Report};
-//pub use lsp::Lsp;
+pub use lsp::Lsp;
 pub use mcp::Mcp;
 pub use tool::{Tool, ToolCall, ToolError, ToolErrorCode, Toolbox};

@@ -213,7 +213,9 @@ impl Client {
     /// The connection that stands, or a new one. Whoever comes meanwhile waits for the same.
     async fn connection(&self) -> Result<Arc<Connection>, McpError> {
         let mut state = self.state.lock().await;
-        if let Some(connection) = state.connection.as_ref().filter(|connection| connection.is_open()) {
+        if let Some(connection) = &state.connection
+            && connection.is_alive().await
+        {
             return Ok(Arc::clone(connection));
         }
         state.connection = None;
@@ -231,14 +233,6 @@ impl Client {
         let connection = Arc::new(connection::open(&self.server).await?);
         state.connection = Some(Arc::clone(&connection));
         Ok(connection)
-    }
-
-    /// No further call uses it; those that do now may end.
-    async fn give_up(&self, connection: &Arc<Connection>) {
-        let mut state = self.state.lock().await;
-        if state.connection.as_ref().is_some_and(|current| Arc::ptr_eq(current, connection)) {
-            state.connection = None;
-        }
     }
 }
 
@@ -301,20 +295,10 @@ impl RemoteTool {
     async fn ask(&self, connection: &Arc<Connection>, arguments: Map<String, Value>) -> Result<Value, ToolError> {
         let limit = self.client.server.limits.call;
         let params = CallToolRequestParams::new(self.offer.remote.clone()).with_arguments(arguments);
-        connection.expect_answer();
         match timeout(limit, connection.call(params)).await {
             Ok(Ok(result)) => flatten(result),
-            Ok(Err(error)) => {
-                if !connection.is_open() {
-                    self.client.give_up(connection).await;
-                }
-                Err(self.failed(connection, error))
-            }
-            // A server that is stuck would hold up the next call as well.
-            Err(_) => {
-                self.client.give_up(connection).await;
-                Err(self.late("answer", limit))
-            }
+            Ok(Err(error)) => Err(self.failed(connection, error)),
+            Err(_) => Err(self.late("answer", limit)),
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "parts/repair.md" [data("problems"), data("schema")],
     "parts/rules.md",
     "parts/tool_result.md" [data("call"), data("result"), number("calls_left")],
-    "parts/tool_use.md" [data("tools"), number("calls_left")],
+    "parts/tool_use.md" [data("tools"), data("form"), number("calls_left")],
     "parts/turn.md" [
         word("phase", DebatePhase::WORDS),
         data("topic"),

@@ -64,7 +64,10 @@ fn the_parts_with_data_are_as_agreed() {
     let repair =
         Context::new().data("problems", "line 1, column 13: expected a value").data("schema", "{\"type\":\"object\"}");
     insta::assert_snapshot!("repair", prompts.render("parts/repair.md", &repair).unwrap());
-    let tool_use = Context::new().data("tools", "[{\"name\":\"run_tests\"}]").number("calls_left", 4);
+    let tool_use = Context::new()
+        .data("tools", "[{\"name\":\"run_tests\"}]")
+        .data("form", "{\"type\":\"string\"}")
+        .number("calls_left", 4);
     insta::assert_snapshot!("tool_use", prompts.render("parts/tool_use.md", &tool_use).unwrap());
     let result =
         |left| Context::new().data("call", "{\"tool\":\"x\"}").data("result", "2 passed").number("calls_left", left);
@@ -184,10 +187,10 @@ fn what_does_not_compile_is_refused_with_its_line() {
 fn an_unknown_variable_is_refused_wherever_it_stands() {
     assert_eq!(
         refusal("{{ tools|fence('t') }}\n{{ topic }}"),
-        ", line 2: uses `topic`, which is not one of tools, calls_left"
+        ", line 2: uses `topic`, which is not one of tools, form, calls_left"
     );
     let unseen = "{{ tools|fence('t') }}\n{% if calls_left > 1000000 %}\n{{ topic }}\n{% endif %}";
-    assert_eq!(refusal(unseen), ", line 3: uses `topic`, which is not one of tools, calls_left");
+    assert_eq!(refusal(unseen), ", line 3: uses `topic`, which is not one of tools, form, calls_left");
     let error = with("roles/critic.md", "Criticise {{ topic }}.").unwrap_err().to_string();
     assert_eq!(error, "the prompt roles/critic.md, line 1: uses `topic`, and this prompt has no variables");
     assert!(refusal("{% for n in range(9) %}{% endfor %}").contains("uses `range`"));
@@ -200,7 +203,7 @@ fn an_unknown_variable_is_refused_wherever_it_stands() {
 #[test]
 fn a_prompt_that_forgets_its_data_is_refused() {
     assert_eq!(
-        refusal("Use the tools. Calls left: {{ calls_left }}"),
+        refusal("Use the tools. Calls left: {{ calls_left }} {{ form|fence('f') }}"),
         ": never writes `tools`, without which no model knows what it is about"
     );
     let error =
@@ -241,7 +244,7 @@ fn no_template_runs_for_ever_or_without_bounds() {
 fn a_context_has_exactly_the_variables_of_its_prompt() {
     let prompts = Prompts::embedded();
     let said = |context: Context| prompts.render("parts/tool_use.md", &context).unwrap_err().to_string();
-    let full = Context::new().data("tools", "[]").number("calls_left", 1);
+    let full = Context::new().data("tools", "[]").data("form", "{}").number("calls_left", 1);
     assert!(said(Context::new()).ends_with("its variable `tools` is missing"));
     assert!(said(full.clone().data("topic", "x")).ends_with("its variable `topic` is not a variable of this prompt"));
     assert!(said(full.clone().word("tools", "none")).ends_with("its variable `tools` is of another kind"));

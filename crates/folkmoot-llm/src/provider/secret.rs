@@ -96,7 +96,7 @@ impl Secret {
     }
 
     /// The key itself, for the header that carries it.
-    pub(super) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.text
     }
 

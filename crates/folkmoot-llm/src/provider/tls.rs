@@ -1,11 +1,11 @@
-//! TLS with the certificates that this machine trusts. The only place here that chooses a cryptography.
+//! TLS with the certificates that this machine trusts. The only place that chooses a cryptography for models and tools.
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 /// Certificates are only read for an address that needs them: it takes longer than most requests.
-pub(super) fn config(url: &str) -> ClientConfig {
+pub fn config(url: &str) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     if url.starts_with("https:") {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

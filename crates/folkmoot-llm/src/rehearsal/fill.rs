@@ -12,6 +12,11 @@ pub(super) fn fill(schema: &Value, material: &Map<String, Value>) -> Value {
     Filling { root: schema, material }.value(schema, 0)
 }
 
+/// A value for `part` of `schema`, as if it were the whole.
+pub(super) fn part(schema: &Value, part: &Value, material: &Map<String, Value>) -> Value {
+    Filling { root: schema, material }.value(part, 0)
+}
+
 struct Filling<'a> {
     root: &'a Value,
     material: &'a Map<String, Value>,

@@ -1,21 +1,24 @@
 //! One connection to a server: from the handshake to its end.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use rmcp::{
     ClientHandler, RoleClient, ServiceError,
     model::{
-        CallToolRequestParams, CallToolResult, ClientCapabilities, Implementation, InitializeRequestParams,
-        PaginatedRequestParams, ProtocolVersion, Tool,
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientRequest, Implementation,
+        InitializeRequestParams, PaginatedRequestParams, PingRequest, ProtocolVersion, Tool,
     },
     service::{
         ClientInitializeError, ClientLifecycleMode, NotificationContext, RunningService, serve_client_with_lifecycle,
     },
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{McpError, McpErrorKind, McpLimits, Reach, Server, bounded::Meter, http, stdio};
 use crate::{child::Child, foreign};
@@ -28,9 +31,14 @@ pub(super) struct Connection {
     child: Option<Child>,
     meter: Arc<Meter>,
     has_changed: Arc<AtomicBool>,
+    /// A call was given up without an answer, so it may be stuck.
+    is_suspect: AtomicBool,
     listed: Vec<Tool>,
     limits: McpLimits,
 }
+
+/// How long a suspect may take to say that it is there.
+const PING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a server begins: most know only the handshake, the newest only the other way.
 const WAYS: [fn() -> ClientLifecycleMode; 2] = [
@@ -85,7 +93,15 @@ async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection
         Ok(service) => service,
         Err(error) => return Err(unopened(error, &meter, child.as_mut()).await),
     };
-    let mut connection = Connection { service, child, meter, has_changed, listed: Vec::new(), limits: server.limits };
+    let mut connection = Connection {
+        service,
+        child,
+        meter,
+        has_changed,
+        is_suspect: AtomicBool::new(false),
+        listed: Vec::new(),
+        limits: server.limits,
+    };
     match connection.list().await {
         Ok(listed) => connection.listed = listed,
         Err(error) => {
@@ -133,9 +149,21 @@ fn unlisted(error: &ServiceError) -> (McpErrorKind, String) {
 }
 
 impl Connection {
-    /// Whether it still stands, as far as one can tell.
-    pub(super) fn is_open(&self) -> bool {
-        !self.service.is_closed() && !self.service.is_transport_closed() && self.meter.fault().is_none()
+    /// Whether it still stands, as far as one can tell: who left a call without an answer is asked, so that the next call is not
+    /// held up by what holds up the last.
+    pub(super) async fn is_alive(&self) -> bool {
+        if self.service.is_closed() || self.service.is_transport_closed() || self.meter.fault().is_some() {
+            return false;
+        }
+        if self.is_suspect.load(Ordering::SeqCst) {
+            self.meter.begin();
+            let ping = self.service.send_request(ClientRequest::PingRequest(PingRequest::default()));
+            // A refusal is an answer.
+            let answers = matches!(timeout(PING_PATIENCE, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))));
+            self.is_suspect.store(!answers, Ordering::SeqCst);
+            return answers;
+        }
+        true
     }
 
     /// Why we gave it up, if we did.
@@ -153,23 +181,22 @@ impl Connection {
         if !self.has_changed.load(Ordering::SeqCst) {
             return Ok(self.listed.clone());
         }
-        self.expect_answer();
+        self.meter.begin();
         self.list().await
     }
 
-    /// An answer is waited for from now on, so that more may come than while nobody asks.
-    pub(super) fn expect_answer(&self) {
-        self.meter.begin();
-    }
-
     pub(super) async fn call(&self, params: CallToolRequestParams) -> Result<CallToolResult, ServiceError> {
-        self.service.call_tool(params).await
+        self.meter.begin();
+        let unanswered = Unanswered(Some(&self.is_suspect));
+        let result = self.service.call_tool(params).await;
+        unanswered.answered();
+        result
     }
 
     pub(super) async fn close(self) {
         let Self { service, child, .. } = self;
-        let patience = std::time::Duration::from_secs(1);
-        let _ = tokio::time::timeout(patience, service.cancel()).await;
+        let patience = Duration::from_secs(1);
+        let _ = timeout(patience, service.cancel()).await;
         if let Some(child) = child {
             child.end(patience).await;
         }
@@ -190,6 +217,23 @@ impl Connection {
         }
         tools.truncate(self.limits.tools_max + 1);
         Ok(tools)
+    }
+}
+
+/// A call that whoever waits for it gives up leaves its connection suspect.
+struct Unanswered<'a>(Option<&'a AtomicBool>);
+
+impl Unanswered<'_> {
+    fn answered(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(is_suspect) = self.0 {
+            is_suspect.store(true, Ordering::SeqCst);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, error::Error, sync::Arc, time::Duration};
 
+use folkmoot_llm::provider::{Secret, tls};
 use futures_util::{StreamExt, stream::BoxStream};
 use reqwest::{
     Response, StatusCode,
@@ -48,47 +49,26 @@ pub(super) fn transport(
     }
     let key = key.map(read).transpose().map_err(misconfigured)?;
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(url))
+        .tls_backend_preconfigured(tls::config(url))
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_PATIENCE)
         .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| misconfigured(foreign::line(&error.to_string(), 300)))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(limits.message_bytes);
-    config.auth_header = key;
+    config.auth_header = key.map(|key| key.reveal().to_owned());
     config.retry_config = Arc::new(ThreeTimes);
     let meter = Arc::clone(meter);
     let client = Bounded { client, meter, message_bytes: limits.message_bytes, flood_bytes: limits.flood_bytes };
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-fn read(key: &Key) -> Result<String, String> {
+fn read(key: &Key) -> Result<Secret, String> {
     let key = match key {
-        Key::Variable(name) => {
-            std::env::var(name).map_err(|_| format!("its key is not set: there is no variable {name}"))?
-        }
-        Key::File(path) => std::fs::read_to_string(path)
-            .map_err(|error| format!("its key cannot be read from {}: {error}", path.display()))?,
+        Key::Variable(name) => Secret::from_env(name),
+        Key::File(path) => Secret::from_file(path),
     };
-    let key = key.trim().to_owned();
-    // Not the error of the HTTP library: that would quote it.
-    if key.is_empty() || HeaderValue::from_str(&key).is_err() {
-        return Err("its key is empty, or no key: it contains what a header cannot".to_owned());
-    }
-    Ok(key)
-}
-
-/// Certificates are only read for an address that needs them: it takes longer than most requests.
-fn tls(url: &str) -> rustls::ClientConfig {
-    let mut roots = rustls::RootCertStore::empty();
-    if url.starts_with("https:") {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    }
-    rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("ring speaks TLS 1.2 and 1.3")
-        .with_root_certificates(roots)
-        .with_no_client_auth()
+    key.map_err(|error| format!("its key cannot be used: {error}"))
 }
 
 /// What went wrong on the way, in our words where the protocol library only has types.

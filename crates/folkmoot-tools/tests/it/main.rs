@@ -1,8 +1,11 @@
-//! What agents may touch, by its behaviour, with real processes.
+//! What agents may touch, by its behaviour.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod command;
 #[cfg(target_os = "linux")]
 mod jail;
+mod lsp;
 mod mcp;
 mod process;
 #[cfg(target_os = "linux")]

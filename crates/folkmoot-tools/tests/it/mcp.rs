@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     path::PathBuf,
     process::{Child, Stdio},
     sync::Arc,
@@ -19,8 +20,8 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/server.p
 
 fn limits() -> McpLimits {
     McpLimits {
-        connect: Duration::from_secs(5),
-        call: Duration::from_secs(5),
+        connect: Duration::from_secs(20),
+        call: Duration::from_secs(20),
         message_bytes: 100_000,
         flood_bytes: 1_000_000,
         ..McpLimits::default()
@@ -28,7 +29,7 @@ fn limits() -> McpLimits {
 }
 
 fn stdio(habit: &[&str]) -> Server {
-    let command = ["python3", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
+    let command = ["python3", "-IS", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
     let environment = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     let folder = PathBuf::from("/");
     Server { name: "test".to_owned(), reach: Reach::Stdio { command, environment, folder }, limits: limits() }
@@ -46,7 +47,7 @@ async fn toolbox(server: Server) -> Toolbox {
 async fn call(tools: &Toolbox, tool: &str, arguments: Value) -> Result<Value, (ToolErrorCode, String)> {
     let begun = Instant::now();
     let call = tools.call(&format!("mcp/test/{tool}"), arguments).await;
-    assert!(begun.elapsed() < Duration::from_secs(5), "{tool} took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{tool} took {:?}", begun.elapsed());
     call.result.map_err(|error| (error.code, error.detail))
 }
 
@@ -66,6 +67,24 @@ async fn tools_of_a_server_are_called_and_their_results_are_json() {
     contains(call(&tools, "fail", json!({})).await, ToolErrorCode::Failed, "the disk is full");
     contains(call(&tools, "echo", json!({})).await, ToolErrorCode::InvalidArguments, "\"text\" is a required property");
     contains(call(&tools, "add", json!({ "a": "x", "b": 1 })).await, ToolErrorCode::InvalidArguments, "at /a");
+}
+
+#[tokio::test]
+async fn calls_at_the_same_time_get_each_their_own_answer() {
+    let tools = toolbox(stdio(&[])).await;
+    let calls = (0..50).map(|n| {
+        let tools = &tools;
+        async move { (n, call(tools, "echo", json!({ "text": format!("{n}") })).await) }
+    });
+    for (n, result) in futures_util::future::join_all(calls).await {
+        assert_eq!(result, Ok(json!(format!("{n}"))));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_handshake_is_discovered() {
+    let tools = toolbox(stdio(&["modern"])).await;
+    assert_eq!(call(&tools, "echo", json!({ "text": "hi" })).await, Ok(json!("hi")));
 }
 
 #[tokio::test]
@@ -113,9 +132,16 @@ async fn a_server_that_dies_again_and_again_is_left_alone() {
 
 #[tokio::test]
 async fn a_call_that_is_never_answered_ends_and_the_next_is_not_held_up() {
-    let server = Server { limits: McpLimits { call: Duration::from_millis(200), ..limits() }, ..stdio(&[]) };
+    let server = Server { limits: McpLimits { call: Duration::from_secs(1), ..limits() }, ..stdio(&[]) };
     let tools = toolbox(server).await;
-    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not answer within 200ms");
+    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not answer within 1s");
+    assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
+
+    // The same when it is the toolbox that has no patience.
+    let mut tools = toolbox(stdio(&[])).await;
+    tools.timeout = Duration::from_secs(2);
+    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not end within 2s");
+    tools.timeout = Duration::from_secs(20);
     assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
 }
 
@@ -154,7 +180,7 @@ async fn a_server_that_cannot_be_used_is_a_clear_error() {
     let connect = |server: Server| async move {
         let begun = Instant::now();
         let error = Mcp::connect(server).await.unwrap_err();
-        assert!(begun.elapsed() < Duration::from_secs(5), "{error} after {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(15), "{error} after {:?}", begun.elapsed());
         (error.kind, error.detail)
     };
     let with = |command: &[&str]| {
@@ -198,7 +224,7 @@ impl Drop for Http {
 impl Http {
     fn start() -> Self {
         let mut child =
-            std::process::Command::new("python3").args([SERVER, "http"]).stdout(Stdio::piped()).spawn().unwrap();
+            std::process::Command::new("python3").args(["-IS", SERVER, "http"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut port = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).unwrap();
         Self { child, port: port.trim().parse().unwrap() }
@@ -235,13 +261,17 @@ async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
     std::fs::write(&file, "open-sesame\n").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
     assert!(Mcp::connect(http.at("/secret", Some(Key::File(file.clone())))).await.is_ok());
     use McpErrorKind::*;
     std::fs::write(&file, "guess").unwrap();
     let (kind, detail) = connect(http.at("/secret", Some(Key::File(file)))).await;
     assert!(kind == Unauthorised && !detail.contains("guess"), "{kind}: {detail}");
     let (kind, detail) = connect(http.at("/mcp", Some(Key::Variable("NOT_SET_ANYWHERE".to_owned())))).await;
-    assert_eq!((kind, detail.as_str()), (Misconfigured, "its key is not set: there is no variable NOT_SET_ANYWHERE"));
+    assert_eq!(
+        (kind, detail.as_str()),
+        (Misconfigured, "its key cannot be used: the environment has no NOT_SET_ANYWHERE: set it to the key")
+    );
     let (kind, detail) = connect(http.at("/redirect", None)).await;
     assert!(kind == Malformed && detail.contains("307"), "redirects are not followed: {kind}: {detail}");
     let (kind, detail) = connect(http.at("/html", None)).await;

@@ -6,10 +6,8 @@
 The habit is how it misbehaves from the start; tools misbehave by their names.
 """
 
-import http.server
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -79,6 +77,8 @@ def call(name, arguments, say):
     if name == "mixed":
         return {"content": [{"type": "text", "text": "a picture:"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}]}
     if name == "spawn":
+        import subprocess
+
         return text(str(subprocess.Popen(["sleep", "60"]).pid) + " " + str(os.getpid()))
     return None
 
@@ -88,6 +88,12 @@ def answer(message, say=lambda line: None, habit=None):
     if "id" not in message or method is None:
         return None
     reply = {"jsonrpc": "2.0", "id": message["id"]}
+    if method == "initialize" and habit == "modern":
+        return {**reply, "error": {"code": -32601, "message": "there is no handshake any more"}}
+    if method == "server/discover" and habit == "modern":
+        capabilities = {"tools": {}}
+        return {**reply, "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
+                                    "ttlMs": 0, "cacheScope": "private"}}
     if method == "initialize":
         info = {"name": "test", "version": "1"}
         return {**reply, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}}
@@ -124,53 +130,58 @@ def stdio(habit):
             say(json.dumps(reply) + "\n")
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
+def http():
+    # Only here: it takes longer to load than all the rest.
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-    def handle_error(self, *_):
-        """Whoever hangs up is no news."""
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
 
+        def handle_error(self, *_):
+            """Whoever hangs up is no news."""
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
 
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        if self.path == "/redirect":
-            return self.send(307, b"", location="/mcp")
-        if self.path == "/secret" and self.headers.get("authorization") != "Bearer open-sesame":
-            return self.send(401, b"no")
-        if self.path == "/html":
-            return self.send(200, b"<html>welcome</html>", "text/html")
-        message = json.loads(body)
-        reply = answer(message)
-        if reply is None:
-            return self.send(202, b"")
-        if self.path == "/events":
-            return self.send(200, b"event: message\ndata: " + json.dumps(reply).encode() + b"\n\n", "text/event-stream")
-        return self.send(200, json.dumps(reply).encode())
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            if self.path == "/redirect":
+                return self.send(307, b"", location="/mcp")
+            if self.path == "/secret" and self.headers.get("authorization") != "Bearer open-sesame":
+                return self.send(401, b"no")
+            if self.path == "/html":
+                return self.send(200, b"<html>welcome</html>", "text/html")
+            message = json.loads(body)
+            reply = answer(message)
+            if reply is None:
+                return self.send(202, b"")
+            if self.path == "/events":
+                return self.send(200, b"event: message\ndata: " + json.dumps(reply).encode() + b"\n\n", "text/event-stream")
+            return self.send(200, json.dumps(reply).encode())
 
-    def do_GET(self):
-        self.send(405, b"")
+        def do_GET(self):
+            self.send(405, b"")
 
-    do_DELETE = do_GET
+        do_DELETE = do_GET
 
-    def send(self, status, body, kind="application/json", location=None):
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        if location:
-            self.send_header("location", location)
-        self.end_headers()
-        self.wfile.write(body)
+        def send(self, status, body, kind="application/json", location=None):
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            if location:
+                self.send_header("location", location)
+            self.end_headers()
+            self.wfile.write(body)
 
-    def log_message(self, *_):
-        pass
+        def log_message(self, *_):
+            pass
+
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
 
 
 if sys.argv[1] == "stdio":
     stdio(sys.argv[2] if len(sys.argv) > 2 else None)
 else:
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    http()
