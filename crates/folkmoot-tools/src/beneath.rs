@@ -83,8 +83,8 @@ pub(crate) struct Entry {
 /// What can be under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
-    /// A file, and how long it is.
-    File { bytes: u64 },
+    /// A file, how long it is, and when it was last changed, in nanoseconds.
+    File { bytes: u64, changed: i128 },
     /// A folder.
     Folder,
     /// A link, to wherever.
@@ -122,7 +122,10 @@ impl Folder {
             let kind = match fstatat(&fd, name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW) {
                 Ok(stat) if name.to_str().is_ok() => {
                     match SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) {
-                        SFlag::S_IFREG => EntryKind::File { bytes: u64::try_from(stat.st_size).unwrap_or(0) },
+                        SFlag::S_IFREG => EntryKind::File {
+                            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+                            changed: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
+                        },
                         SFlag::S_IFDIR => EntryKind::Folder,
                         SFlag::S_IFLNK => EntryKind::Link,
                         _ => EntryKind::Special,

@@ -5,6 +5,7 @@
 mod beneath;
 pub mod git;
 pub mod jail;
+pub mod retrieval;
 pub mod tool;
 
 pub use git::{GitError, Repository, Worktree};
