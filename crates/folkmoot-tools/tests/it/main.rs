@@ -1,6 +1,8 @@
-//! What agents may touch, on real repositories, folders and programs.
+//! What agents may touch, by its behaviour.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod git;
+#[cfg(target_os = "linux")]
+mod jail;
 mod retrieval;

@@ -1,0 +1,71 @@
+//! The inside: what `folkmoot __jail` is. Two processes, each this program anew, so that nothing has to be done between a fork
+//! and an exec, where little is safe.
+//!
+//! - `start` becomes an unprivileged user, enters new namespaces, builds the root, and watches over `init`.
+//! - `init` is the first process of the new process namespace. It moves into the root, gives up every right, and starts the
+//!   command. When the command has ended, it tells how and ends, and the kernel ends all that is left.
+
+mod bubblewrap;
+mod confine;
+mod init;
+mod loopback;
+mod root;
+mod seccomp;
+mod start;
+mod watch;
+
+use std::{fmt::Display, io, os::fd::AsFd, os::unix::net::UnixStream, process::ExitCode};
+
+use super::wire::{self, Fault, FaultKind, Message};
+
+/// Who the job is, inside.
+const INSIDE_ID: u32 = 1000;
+
+pub(super) fn main() -> ExitCode {
+    let stage = std::env::args().next_back();
+    // The socket is the standard input, so that it needs no number to be handed over.
+    let control = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
+    let Ok(mut control) = control else { return ExitCode::FAILURE };
+    let done = match stage.as_deref() {
+        Some("start") => start::start(&mut control),
+        Some("init") => init::init(&mut control),
+        _ => {
+            eprintln!("this is how Folkmoot starts a jail; it is not for people to call");
+            return ExitCode::FAILURE;
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            // Nobody listens any more where this fails, and then nobody needs to know.
+            let _ = wire::send(&mut control, &Message::Failed(fault));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says what was being done when something failed.
+trait Doing<T> {
+    fn doing(self, what: impl Display) -> Result<T, Fault>;
+}
+
+impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, what: impl Display) -> Result<T, Fault> {
+        self.map_err(|error| {
+            let error = error.into();
+            let refused = matches!(
+                error.raw_os_error(),
+                Some(
+                    nix::libc::EPERM
+                        | nix::libc::EACCES
+                        | nix::libc::ENOSYS
+                        | nix::libc::ENOSPC
+                        | nix::libc::EUSERS
+                        | nix::libc::EINVAL
+                )
+            );
+            let kind = if refused { FaultKind::Refused } else { FaultKind::Failed };
+            Fault { kind, detail: format!("{what}: {error}") }
+        })
+    }
+}
