@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     Embedder, Failure, FailureKind, Model, Rehearsal, Replay,
+    budget::Budget,
     chain::{Chain, Link},
     guard::{Guard, Guarded},
     price::Price,
@@ -78,25 +79,65 @@ pub struct Listed {
     pub missing: Option<String>,
 }
 
-/// The variables that say something about models.
-const VARIABLES: &[&str] = &[
-    "FOLKMOOT_PROVIDER",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "GEMINI_API_KEY",
-    "GEMINI_BASE_URL",
-    "OLLAMA_HOST",
-];
-
 /// How long a server on this machine may take to say that it is there.
 const LOCAL_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The vendors' models that are asked where nobody names one. They are asked for by the names under which they are sold.
-const OPENAI_MODEL: &str = "gpt-5-mini";
-const ANTHROPIC_MODEL: &str = "claude-sonnet-4-5";
-const GEMINI_MODEL: &str = "gemini-2.5-flash";
+/// Somebody who can be asked with nothing but a key in the environment.
+struct Vendor {
+    name: &'static str,
+    kind: Kind,
+    key: &'static str,
+    base_url: &'static str,
+    /// What is asked where nobody names a model.
+    model: &'static str,
+}
+
+/// In the order in which they are chosen.
+const VENDORS: [Vendor; 3] = [
+    Vendor {
+        name: "openai",
+        kind: Kind::OpenAi,
+        key: "OPENAI_API_KEY",
+        base_url: "OPENAI_BASE_URL",
+        model: "gpt-5-mini",
+    },
+    Vendor {
+        name: "anthropic",
+        kind: Kind::Anthropic,
+        key: "ANTHROPIC_API_KEY",
+        base_url: "ANTHROPIC_BASE_URL",
+        model: "claude-sonnet-4-5",
+    },
+    Vendor {
+        name: "gemini",
+        kind: Kind::Gemini,
+        key: "GEMINI_API_KEY",
+        base_url: "GEMINI_BASE_URL",
+        model: "gemini-2.5-flash",
+    },
+];
+
+impl Vendor {
+    /// The provider that the environment makes of it, if its key is there.
+    fn from_environment(&self, variables: &BTreeMap<String, String>) -> Option<Provider> {
+        let base_url = variables.get(self.base_url).cloned();
+        // What another server calls its models nobody knows; it is asked.
+        let model = (self.kind != Kind::OpenAi || base_url.is_none()).then(|| self.model.to_owned());
+        let key_env = Some(self.key.to_owned());
+        variables.contains_key(self.key).then(|| Provider { key_env, base_url, model, ..Provider::of(self.kind) })
+    }
+
+    fn without_a_key(&self) -> Listed {
+        Listed {
+            name: self.name.to_owned(),
+            kind: self.kind,
+            origin: Origin::Environment,
+            model: Some(self.model.to_owned()),
+            base_url: None,
+            missing: Some(format!("set {} to its key", self.key)),
+        }
+    }
+}
 
 impl Models {
     /// All that the configuration and the environment know of. Nothing is asked or started yet.
@@ -106,11 +147,15 @@ impl Models {
         make_command: MakeCommand,
     ) -> Result<Self, String> {
         settings.check()?;
-        let named = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
-        let mut variables: BTreeMap<String, String> = named.filter(|(_, value)| !value.trim().is_empty()).collect();
-        for name in settings.providers.values().filter_map(|provider| provider.key_env.as_deref()) {
-            variables.extend(variable(name).map(|value| (name.to_owned(), value)));
-        }
+        let vendors = VENDORS.iter().flat_map(|vendor| [vendor.key, vendor.base_url]);
+        let named = settings.providers.values().filter_map(|provider| provider.key_env.as_deref());
+        let variables: BTreeMap<String, String> = ["FOLKMOOT_PROVIDER", "OLLAMA_HOST"]
+            .into_iter()
+            .chain(vendors)
+            .chain(named)
+            .filter_map(|name| Some((name.to_owned(), variable(name)?)))
+            .filter(|(_, value)| !value.trim().is_empty())
+            .collect();
         let mut providers = usual(&variables);
         for (name, provider) in &settings.providers {
             providers.insert(name.clone(), (provider.clone(), Origin::Configured));
@@ -169,8 +214,8 @@ impl Models {
             self.known(split(name).0)?;
             return chosen(name, why);
         }
-        for name in ["openai", "anthropic", "gemini"] {
-            if self.providers.get(name).is_some_and(|known| known.origin == Origin::Environment) {
+        for Vendor { name, .. } in &VENDORS {
+            if self.providers.get(*name).is_some_and(|known| known.origin == Origin::Environment) {
                 return chosen(name, "its key is in the environment");
             }
         }
@@ -289,7 +334,8 @@ impl Models {
 
     /// Everybody, with what is missing. Servers on this machine are asked whether they are there.
     pub async fn list(&self) -> Vec<Listed> {
-        let mut listed = Vec::new();
+        let vendors = VENDORS.iter().filter(|vendor| !self.providers.contains_key(vendor.name));
+        let mut listed: Vec<Listed> = vendors.map(Vendor::without_a_key).collect();
         for (name, known) in &self.providers {
             let missing = match self.make(name, &known.provider, known.provider.model.as_deref()) {
                 Err(failure) => Some(failure.detail),
@@ -309,6 +355,11 @@ impl Models {
             });
         }
         listed
+    }
+
+    /// What one run may spend.
+    pub fn budget(&self) -> Budget {
+        self.settings.budget.budget().expect("the settings were checked")
     }
 
     /// The names of all providers.
@@ -336,25 +387,9 @@ fn split(name: &str) -> (&str, Option<&str>) {
 fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Origin)> {
     let mut usual = BTreeMap::new();
     let mut add = |name: &str, provider: Provider, origin| usual.insert(name.to_owned(), (provider, origin));
-    let keyed = |kind, key: &str, url: &str, model: &str| {
-        let base_url = variables.get(url).cloned();
-        // What another server calls its models nobody knows; it is asked.
-        let model = (kind != Kind::OpenAi || base_url.is_none()).then(|| model.to_owned());
-        variables.contains_key(key).then(|| Provider {
-            key_env: Some(key.to_owned()),
-            base_url,
-            model,
-            ..Provider::of(kind)
-        })
-    };
-    let vendors = [
-        ("openai", keyed(Kind::OpenAi, "OPENAI_API_KEY", "OPENAI_BASE_URL", OPENAI_MODEL)),
-        ("anthropic", keyed(Kind::Anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", ANTHROPIC_MODEL)),
-        ("gemini", keyed(Kind::Gemini, "GEMINI_API_KEY", "GEMINI_BASE_URL", GEMINI_MODEL)),
-    ];
-    for (name, provider) in vendors {
-        if let Some(provider) = provider {
-            add(name, provider, Origin::Environment);
+    for vendor in &VENDORS {
+        if let Some(provider) = vendor.from_environment(variables) {
+            add(vendor.name, provider, Origin::Environment);
         }
     }
     let host = variables.get("OLLAMA_HOST").map(|host| match host.contains("://") {

@@ -130,6 +130,8 @@ struct File {
     models: BTreeMap<String, Price>,
     budget: Spending,
     prompts: Option<PathBuf>,
+    mcp: BTreeMap<String, equipment::McpServer>,
+    jail: equipment::JailSettings,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -184,8 +186,8 @@ impl Config {
             models: file.models,
             budget: file.budget,
         };
-        models.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
-        self.equipment = equipment::Settings { models, prompts: file.prompts };
+        self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
+        self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }

@@ -68,6 +68,14 @@ impl Default for Limits {
     }
 }
 
+/// Where git is, if there is one that is new enough.
+///
+/// # Errors
+/// If there is none; it says what to do.
+pub async fn find() -> Result<PathBuf, GitError> {
+    Git::find(Limits::default()).await.map(|git| git.program)
+}
+
 /// A repository of the user's.
 #[derive(Clone, Debug)]
 pub struct Repository {

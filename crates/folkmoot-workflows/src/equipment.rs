@@ -1,9 +1,19 @@
 //! What agents have to work with: models to ask, prompts, the jail, tools.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use folkmoot_llm::{Failure, Model, Models, Prompts, settings};
-use folkmoot_tools::command::{Command, CommandLimits};
+use folkmoot_tools::{
+    Jail,
+    command::{Command, CommandLimits},
+    jail::Helper,
+    mcp,
+};
+use serde::Deserialize;
+use tokio::sync::OnceCell;
+
+#[cfg(test)]
+mod tests;
 
 /// What the configuration says about it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +22,75 @@ pub struct Settings {
     pub models: settings::Settings,
     /// A folder with prompts in place of those that are built in.
     pub prompts: Option<PathBuf>,
+    /// MCP servers whose tools agents may call, by their names.
+    pub mcp: BTreeMap<String, McpServer>,
+    /// What the jail lets out.
+    pub jail: JailSettings,
+}
+
+/// `[mcp.NAME]`: a program or an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServer {
+    /// The program and its arguments, of a server that is started.
+    pub command: Vec<String>,
+    /// Its variables, beside PATH, HOME and LANG.
+    pub environment: BTreeMap<String, String>,
+    /// Where it works; an empty folder unless this is given.
+    pub folder: Option<PathBuf>,
+    /// Where it is, of a server that is reached over HTTP.
+    pub url: Option<String>,
+    /// The variable of the environment that holds its key.
+    pub key_env: Option<String>,
+    /// The file that holds its key.
+    pub key_file: Option<PathBuf>,
+}
+
+/// `[jail]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JailSettings {
+    /// Whether jobs of the profile `agent` may use the network.
+    pub network: bool,
+}
+
+impl Settings {
+    /// What is wrong with it, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        self.models.check()?;
+        self.mcp
+            .iter()
+            .try_for_each(|(name, server)| server.reach().map(drop).map_err(|why| format!("[mcp.{name}] {why}")))
+    }
+}
+
+impl McpServer {
+    fn reach(&self) -> Result<mcp::Reach, String> {
+        let has_key = self.key_env.is_some() || self.key_file.is_some();
+        match (&self.url, self.command.is_empty()) {
+            (None, true) => Err("needs `command`, a program to start, or `url`, where it is".to_owned()),
+            (Some(_), false) => Err("has both `command` and `url`; keep one".to_owned()),
+            (None, false) if has_key => {
+                Err("has a key for a program; give it what it needs with `environment`".to_owned())
+            }
+            (None, false) => Ok(mcp::Reach::Stdio {
+                command: self.command.clone(),
+                environment: self.environment.clone(),
+                folder: self.folder.clone().unwrap_or_else(std::env::temp_dir),
+            }),
+            (Some(_), true) if !self.environment.is_empty() || self.folder.is_some() => {
+                Err("has `environment` or `folder`, which mean nothing for a server over HTTP; remove them".to_owned())
+            }
+            (Some(_), true) if self.key_env.is_some() && self.key_file.is_some() => {
+                Err("has both `key_env` and `key_file`; keep one".to_owned())
+            }
+            (Some(url), true) => {
+                let key =
+                    self.key_env.clone().map(mcp::Key::Variable).or_else(|| self.key_file.clone().map(mcp::Key::File));
+                Ok(mcp::Reach::Http { url: url.clone(), key })
+            }
+        }
+    }
 }
 
 /// All of it.
@@ -21,16 +100,43 @@ pub struct Equipment {
     pub models: Models,
     /// What they are told.
     pub prompts: Prompts,
+    /// MCP servers whose tools agents may call.
+    pub mcp: Vec<mcp::Server>,
+    helper: Helper,
+    network: bool,
+    jail: OnceCell<Jail>,
 }
 
 impl Equipment {
-    /// As the configuration and the environment say. Nothing is started or asked yet.
-    pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    /// As the configuration and the environment say. Nothing is started or asked yet. `helper` is the program that becomes the
+    /// inside of the jail.
+    pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
+        settings.check()?;
         let prompts = match &settings.prompts {
             Some(folder) => Prompts::with_overrides(folder).map_err(|error| format!("prompts: {error}"))?,
             None => Prompts::embedded(),
         };
-        Ok(Self { models: Models::new(settings.models, variable, command)?, prompts })
+        let mcp = settings.mcp.iter().map(|(name, server)| {
+            Ok(mcp::Server { name: name.clone(), reach: server.reach()?, limits: mcp::McpLimits::default() })
+        });
+        Ok(Self {
+            models: Models::new(settings.models, variable, command)?,
+            prompts,
+            mcp: mcp.collect::<Result<_, String>>()?,
+            helper,
+            network: settings.jail.network,
+            jail: OnceCell::new(),
+        })
+    }
+
+    /// The jail, which is tried out the first time.
+    pub async fn jail(&self) -> &Jail {
+        self.jail
+            .get_or_init(|| async {
+                let jail = Jail::probe(self.helper.clone()).await;
+                if self.network { jail.allow_network() } else { jail }
+            })
+            .await
     }
 }
 

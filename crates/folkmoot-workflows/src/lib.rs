@@ -2,6 +2,7 @@
 //! would write theirs.
 
 mod call;
+pub mod doctor;
 pub mod equipment;
 
 pub use call::{Call, OnExceeded, Spending};

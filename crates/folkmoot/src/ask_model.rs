@@ -8,24 +8,19 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use folkmoot_server::{
-    Config,
-    workflows::{
-        Equipment,
-        llm::{
-            Answer, Finish, Hear, Model, Prompts, Recorded, Replay, Request, Schema,
-            budget::{Budgeted, Purse, dollars},
-            record::JsonLines,
-            rehearsal,
-            structured::{self, Outcome},
-        },
-    },
+use folkmoot_server::workflows::llm::{
+    Answer, Finish, Hear, Model, Prompts, Recorded, Replay, Request, Schema,
+    budget::{Budgeted, Purse, dollars},
+    record::JsonLines,
+    rehearsal,
+    structured::{self, Outcome},
 };
 use serde_json::{Value, json};
 
 use crate::{
     connection::Connection,
     context::Context,
+    doctor,
     exit::Exit,
     find, journal,
     screen::printable,
@@ -104,10 +99,7 @@ fn request(args: &Args) -> Result<Request> {
 }
 
 async fn model(args: &Args, ctx: &Context) -> Result<(Arc<dyn Model>, Prompts)> {
-    let mut config = Config::new(ctx.data.clone());
-    config.read_file(args.config.clone())?;
-    let budget = config.equipment.models.budget.budget().map_err(|why| anyhow!("[budget] {why}"))?;
-    let equipment = Equipment::new(config.equipment, |name| std::env::var(name).ok()).map_err(|why| anyhow!(why))?;
+    let equipment = doctor::equipment(args.config.clone(), ctx)?;
     if let Some(recordings) = &args.replay {
         return Ok((Arc::new(replay(recordings, ctx).await?), equipment.prompts));
     }
@@ -124,7 +116,7 @@ async fn model(args: &Args, ctx: &Context) -> Result<(Arc<dyn Model>, Prompts)> 
     }
     let (provider, named) = (choice.provider.as_str(), args.model.as_deref());
     let model = models.model(provider, named)?;
-    let model = Arc::new(Budgeted { model, purse: Purse::new(budget), price: models.price(provider, named) });
+    let model = Arc::new(Budgeted { model, purse: Purse::new(models.budget()), price: models.price(provider, named) });
     let model: Arc<dyn Model> = match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;

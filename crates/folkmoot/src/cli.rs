@@ -9,8 +9,9 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, end, events, gate, halt, journal, lift,
-    pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token, watch,
+    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, events, gate, halt,
+    journal, lift, pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token,
+    watch,
 };
 
 const START: &str = "\
@@ -101,6 +102,7 @@ pub(crate) enum Verb {
     Resume(resume::Args),
     Cancel(cancel::Args),
     AskModel(ask_model::Args),
+    Doctor(doctor::Args),
     Status(status::Args),
     Watch(watch::Args),
     /// Check the log, or take it with you

@@ -20,6 +20,7 @@ mod context;
 mod decide;
 mod demo;
 mod deny;
+mod doctor;
 mod end;
 mod events;
 mod exit;
@@ -104,6 +105,10 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
             logging::quiet(ctx)?;
             ask_model::run(args, ctx).await
         }
+        Verb::Doctor(args) => {
+            logging::quiet(ctx)?;
+            doctor::run(args, ctx).await
+        }
         verb => {
             logging::quiet(ctx)?;
             if let Verb::Clear(_) = verb {
@@ -121,7 +126,7 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
 async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
-        Verb::AskModel(_) => unreachable!("this needs none"),
+        Verb::AskModel(_) | Verb::Doctor(_) => unreachable!("these need none"),
         Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
         Verb::Approve(args) => approve::run(args, ctx, connection).await,
         Verb::Reject(args) => reject::run(args, ctx, connection).await,

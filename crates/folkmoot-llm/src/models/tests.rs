@@ -92,6 +92,7 @@ async fn what_is_missing_is_listed_with_what_to_do_and_without_keys() {
     assert_eq!(missing["work"], Some("the environment has no WORK_KEY: set it to the key"));
     assert_eq!(missing["other"], Some("no model is named: set `model`, or name one with the call"));
     assert_eq!((missing["openai"], missing["rehearsal"]), (None, None));
+    assert_eq!(missing["gemini"], Some("set GEMINI_API_KEY to its key"));
     assert!(missing["ollama"].unwrap().starts_with("nobody answers at http://127.0.0.1:1"), "{missing:?}");
     let model = models.model("openai", None).unwrap();
     assert!(!format!("{models:?}{listed:?}{model:?}").contains("something-secret"));

@@ -34,7 +34,7 @@ const WITHOUT_DRIVERS: &[&str] = &["check-ref-format", "for-each-ref", "rev-pars
 /// The program, and what it may use.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
-    program: PathBuf,
+    pub(super) program: PathBuf,
     pub limits: Limits,
 }
 

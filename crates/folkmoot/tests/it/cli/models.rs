@@ -1,0 +1,140 @@
+//! `ask-model` and `doctor`, as somebody types them.
+
+use std::{os::unix::fs::PermissionsExt, process::Stdio};
+
+use serde_json::{Value, json};
+
+use super::{Desk, Ended, run};
+use crate::server::folkmoot;
+
+/// Without what the environment of the machine knows of models.
+fn alone(desk: &Desk, arguments: &[&str]) -> Ended {
+    run(folkmoot(desk.path()).args(arguments).env("OLLAMA_HOST", "127.0.0.1:1").stdin(Stdio::null()))
+}
+
+fn configured(text: &str) -> Desk {
+    let desk = Desk::new();
+    std::fs::write(desk.path().join("folkmoot.toml"), text).unwrap();
+    desk
+}
+
+#[test]
+fn a_rehearsal_answers_and_says_that_it_is_one() {
+    let desk = Desk::new();
+    let ended = alone(&desk, &["ask-model", "Merge overlapping intervals", "--provider", "rehearsal"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stdout.starts_with("(Rehearsal: no model was asked.)") && ended.stdout.contains("def merge("));
+    assert!(ended.stderr.contains("rehearsal-0.") && ended.stderr.contains("tokens read"), "{}", ended.stderr);
+    // Nobody was named, so it says why.
+    let ended = alone(&desk, &["ask-model", "Hello?"]);
+    assert!(ended.stderr.starts_with("This is a rehearsal, because no provider is configured"), "{}", ended.stderr);
+}
+
+#[test]
+fn an_answer_fits_the_schema_or_is_none() {
+    let desk = configured("[providers.parrot]\nkind = 'command'\ncommand = ['echo', 'I agree!']");
+    let schema = desk.path().join("schema.json");
+    std::fs::write(
+        &schema,
+        r#"{"type": "object", "required": ["vote"], "properties": {"vote": {"enum": ["a", "b"]}}}"#,
+    )
+    .unwrap();
+    let schema = schema.to_str().unwrap();
+    let voted = alone(&desk, &["ask-model", "Who?", "--schema", schema, "--provider", "rehearsal"]);
+    assert_eq!((voted.code, voted.stdout.trim()), (0, r#"{"vote":"a"}"#), "{voted:?}");
+    let unparsed = alone(&desk, &["ask-model", "Who?", "--schema", schema, "--provider", "parrot"]);
+    assert_eq!((unparsed.code, unparsed.stdout.as_str()), (1, ""), "{unparsed:?}");
+    assert!(unparsed.stderr.contains("no answer fits the schema: it is not JSON"), "{}", unparsed.stderr);
+    let unparsed = alone(&desk, &["--json", "ask-model", "Who?", "--schema", schema, "--provider", "parrot"]);
+    let told: Value = serde_json::from_str(&unparsed.stdout).unwrap();
+    assert_eq!((unparsed.code, &told["parsed"], told["answers"].as_array().unwrap().len()), (1, &Value::Null, 2));
+}
+
+#[test]
+fn what_was_recorded_is_replayed_without_a_model() {
+    let desk = configured("[providers.dice]\nkind = 'command'\ncommand = ['date', '+%s%N']");
+    let file = desk.path().join("calls.jsonl");
+    let file = file.to_str().unwrap();
+    let asked = alone(&desk, &["ask-model", "Now?", "--provider", "dice", "--record", file]);
+    let replayed = alone(&desk, &["ask-model", "Now?", "--replay", file]);
+    assert_eq!((replayed.code, replayed.stdout), (0, asked.stdout), "{}", replayed.stderr);
+    let never = alone(&desk, &["ask-model", "Then?", "--replay", file]);
+    assert!(never.code == 1 && never.stderr.contains("was not recorded"), "{never:?}");
+}
+
+#[test]
+fn a_key_is_shown_to_nobody() {
+    const KEY: &str = "sk-0123456789abcdefghij";
+    let desk = configured(
+        "provider = 'far'\n[providers.far]\nkind = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nkey_file = 'key'\nattempts = 1",
+    );
+    let key = desk.path().join("key");
+    std::fs::write(&key, KEY).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let toml = desk.path().join("folkmoot.toml");
+    let text = std::fs::read_to_string(&toml).unwrap().replace("'key'", &format!("'{}'", key.display()));
+    std::fs::write(&toml, text).unwrap();
+    let exposed = alone(&desk, &["ask-model", "Hello?"]);
+    assert!(exposed.stderr.contains("can be read by others (mode 644): run `chmod 600"), "{exposed:?}");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let file = desk.path().join("calls.jsonl");
+    let file = file.to_str().unwrap();
+    let mut said = String::new();
+    for arguments in [&["ask-model", "Hello?", "--record", file][..], &["--json", "ask-model", "Hello?"], &["doctor"]] {
+        let ended = alone(&desk, arguments);
+        said = format!("{said}{}{}", ended.stdout, ended.stderr);
+    }
+    said.push_str(&std::fs::read_to_string(file).unwrap());
+    assert!(said.contains("http://127.0.0.1:1 cannot be reached"), "{said}");
+    assert!(!said.contains(KEY), "{said}");
+    // Not even where it was written by mistake.
+    let desk = configured(&format!("[providers.a]\nkind = 'openai'\napi_key = '{KEY}'"));
+    let wrong = alone(&desk, &["ask-model", "Hello?"]);
+    assert!(wrong.code == 1 && wrong.stderr.contains("line 3") && !wrong.stderr.contains(KEY), "{wrong:?}");
+}
+
+#[test]
+fn a_budget_is_not_overdrawn() {
+    let desk = configured("[budget]\ntokens = 100");
+    let ended = alone(&desk, &["ask-model", "Hello?", "--provider", "rehearsal"]);
+    assert!(ended.code == 1 && ended.stderr.contains("0 of 100 tokens are spent or reserved"), "{ended:?}");
+    assert_eq!(alone(&desk, &["ask-model", "Hello?", "--provider", "rehearsal", "--max-tokens", "50"]).code, 0);
+}
+
+#[test]
+fn the_doctor_says_what_is_there_and_how_to_get_the_rest() {
+    let desk = configured(
+        "[providers.work]\nkind = 'anthropic'\nmodel = 'm'\nkey_env = 'NOBODY_HAS_SET_THIS'\n[mcp.gone]\ncommand = ['/nonexistent/server']",
+    );
+    let told: Value = serde_json::from_str(&alone(&desk, &["--json", "doctor"]).stdout).unwrap();
+    let found = |name: &str| {
+        let findings = told["findings"].as_array().unwrap();
+        let finding =
+            findings.iter().find(|finding| finding["name"] == name).unwrap_or_else(|| panic!("{name}: {told}"));
+        (finding["ok"].as_bool().unwrap(), finding["detail"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(told["asked"]["provider"], json!("rehearsal"));
+    assert!(found("rehearsal").0);
+    assert_eq!(found("work"), (false, "the environment has no NOBODY_HAS_SET_THIS: set it to the key".to_owned()));
+    assert!(found("driver").0 && found("python").0 && found("git").0, "{told}");
+    assert!(!found("mcp, gone").0);
+    let read = alone(&desk, &["doctor"]);
+    assert_eq!(read.code, 0);
+    assert!(read.stdout.contains("missing  work"), "{}", read.stdout);
+}
+
+#[test]
+fn bad_questions_are_refused_before_anybody_is_asked() {
+    let desk = Desk::new();
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["ask-model", " "], 1, "there is no question"),
+        (&["ask-model", "x", "--provider", "nobody"], 1, "there is no provider \"nobody\""),
+        (&["ask-model", "x", "--max-tokens", "0"], 2, "0 is not in"),
+        (&["ask-model", "x", "--schema", "/nonexistent"], 1, "/nonexistent cannot be read"),
+        (&["ask-model", "x", "--replay", "nothing"], 1, "neither a file nor a run"),
+    ];
+    for (arguments, code, expected) in cases {
+        let ended = alone(&desk, arguments);
+        assert!(ended.code == code && ended.stderr.contains(expected), "{ended:?}");
+    }
+}
