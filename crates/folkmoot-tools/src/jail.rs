@@ -22,7 +22,15 @@ mod folder;
 #[cfg(target_os = "linux")]
 mod inside;
 #[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod output;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod talk;
+#[cfg(target_os = "linux")]
+mod user;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -37,8 +45,11 @@ use std::{
 pub use language::{Execution, Language, Program, ToolChain};
 pub use probe::{Description, Feature, LanguageFound};
 
-/// The writable folder, as a job sees it. It starts there, and it is its home.
+/// The writable folder, as a job sees it. It starts there.
 pub const FOLDER: &str = "/job";
+
+/// Where a job finds programs, unless it says otherwise.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Runs commands that nobody trusts. Cheap to clone.
 #[derive(Clone, Debug)]

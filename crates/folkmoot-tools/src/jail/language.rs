@@ -156,6 +156,19 @@ pub struct ToolChain {
 }
 
 impl ToolChain {
+    /// Lends it to another job, as to a project's own command: to be read, and first in its `PATH`.
+    pub fn lend(&self, job: &mut Job) {
+        job.readable.extend(
+            self.readable.iter().filter(|readable| !job.readable.contains(readable)).cloned().collect::<Vec<_>>(),
+        );
+        job.environment.extend(self.environment.clone());
+        if let Some(folder) = Path::new(&self.program).parent().and_then(Path::to_str) {
+            let rest = job.environment.get("PATH").map_or(super::PATH, String::as_str);
+            let path = format!("{folder}:{rest}");
+            job.environment.insert("PATH".to_owned(), path);
+        }
+    }
+
     fn job<S: Into<String>>(&self, arguments: impl IntoIterator<Item = S>, limits: Limits) -> Job {
         let command = std::iter::once(self.program.clone()).chain(arguments.into_iter().map(Into::into));
         Job {

@@ -9,6 +9,7 @@ use super::{End, Profile, cgroup::Groups, run, wire::Facts};
 /// What holds the jobs of a jail.
 #[derive(Debug)]
 pub(crate) struct Walls {
+    #[cfg(target_os = "linux")]
     helper: Option<Helper>,
     driver: Driver,
     /// Why there is none, of each that was tried.
@@ -24,6 +25,7 @@ pub(crate) struct Walls {
 impl Walls {
     pub(super) fn none(why: String) -> Self {
         Self {
+            #[cfg(target_os = "linux")]
             helper: None,
             driver: Driver::Refuse,
             why,

@@ -22,9 +22,9 @@ async fn the_system_is_there_to_read_and_nothing_else() {
     );
     assert_eq!(
         said(sh("ls /dev; cat /etc/passwd")).await,
-        "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\njail:x:1000:1000::/job:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+        "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\njail:x:1000:1000::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
     );
-    assert_eq!(said(sh("for f in /etc/shadow /root /home /sys /dev/vda /dev/tty /dev/mem; do test -e $f && echo $f; done; pwd; ls -A; echo $HOME")).await, "/job\n/job\n");
+    assert_eq!(said(sh("for f in /etc/shadow /root /home /sys /dev/vda /dev/tty /dev/mem; do test -e $f && echo $f; done; pwd; ls -A; echo $HOME; ls -A $HOME")).await, "/job\n/tmp\n");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn the_environment_does_not_leak() {
     lines.sort_unstable();
     assert_eq!(
         lines,
-        ["HOME=/job", "LANG=C.UTF-8", "MINE=yes", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=/tmp", "USER=jail"]
+        ["HOME=/tmp", "LANG=C.UTF-8", "MINE=yes", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=/tmp", "USER=jail"]
     );
 }
 
