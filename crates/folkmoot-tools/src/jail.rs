@@ -132,7 +132,8 @@ impl Helper {
 
     /// Another program, which does nothing but [`inside`].
     pub fn at(program: impl AsRef<Path>) -> Self {
-        Self { program: program.as_ref().to_owned(), arguments: Vec::new() }
+        let program = program.as_ref();
+        Self { program: std::path::absolute(program).unwrap_or_else(|_| program.to_owned()), arguments: Vec::new() }
     }
 }
 
