@@ -99,7 +99,12 @@ impl Jail {
         self.walls.run(job).await
     }
 
-    /// What holds here and what does not, for people.
+    /// What a job is held with. Nothing, where every job is refused.
+    pub fn features(&self) -> Vec<Feature> {
+        probe::features(self)
+    }
+
+    /// What holds here and what does not, and which languages there are, for people.
     pub async fn describe(&self) -> Description {
         probe::describe(self).await
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::Limits;
+use super::{JailError, Limits};
 
 const PREFIX: &str = "folkmoot-jail-";
 /// Where we ourselves go, where a group cannot both be divided and have members.
@@ -155,6 +155,12 @@ pub(super) struct Group {
 pub(super) struct Failed {
     pub path: PathBuf,
     pub error: io::Error,
+}
+
+impl From<Failed> for JailError {
+    fn from(Failed { path, error }: Failed) -> Self {
+        Self::Failed(format!("the control group {}: {error}", path.display()))
+    }
 }
 
 /// What a job has taken.

@@ -99,7 +99,7 @@ pub(super) fn relative(name: &str) -> Result<(), JailError> {
     if plain { Ok(()) } else { invalid(format!("{name:?} is not a relative path that stays within the folder")) }
 }
 
-fn readable(readable: &Readable) -> Result<(), JailError> {
+pub(super) fn readable(readable: &Readable) -> Result<(), JailError> {
     let Readable { host, inside } = readable;
     let plain = |path: &Path| {
         path.is_absolute()

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report};
+use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report, check};
 
 folkmoot_core::vocabulary! {
     /// What a program can be written in.
@@ -330,7 +330,10 @@ async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolC
         let program = home.join("bin").join(name).to_str()?.to_owned();
         return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
     }
-    let inside = Path::new("/opt").join(language.word());
+    let elsewhere = Path::new("/opt").join(language.word());
+    // Python may look for its library where it was built to be, and would take the system's, of another version, for its own.
+    let same = Readable { host: home.clone(), inside: home.clone() };
+    let inside = if language == Language::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
     if language == Language::Python {
         environment.insert("PYTHONHOME".to_owned(), inside.to_str()?.to_owned());
     }

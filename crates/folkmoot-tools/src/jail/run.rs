@@ -2,11 +2,17 @@
 
 use std::{
     collections::BTreeMap,
+    io,
+    os::fd::OwnedFd,
     process::Stdio,
     time::{Duration, Instant},
 };
 
-use tokio::{net::UnixStream, process::Command, time::timeout};
+use tokio::{
+    net::UnixStream,
+    process::{Child, Command},
+    time::timeout,
+};
 
 use super::{
     Driver, Helper, JailError, Job, Limit, PATH, Profile, Report,
@@ -31,30 +37,11 @@ pub(super) async fn run(
     groups: &Groups,
     job: Job,
 ) -> Result<(Report, Facts), JailError> {
-    let failed = |what: &str, error: &dyn std::fmt::Display| JailError::Failed(format!("{what}: {error}"));
     let way = job.folder.as_ref().map(|path| folder::way(path, user::caller())).transpose()?;
     let entries = entries(&job, way.as_ref()).await?;
-    let group = Group::make(groups, &job.limits)
-        .map_err(|error| failed(&format!("the control group {}", error.path.display()), &error.error))?;
-
-    let (control, theirs) = UnixStream::pair().map_err(|error| failed("a socket", &error))?;
-    let theirs = theirs
-        .into_std()
-        .and_then(|socket| socket.set_nonblocking(false).map(|()| socket))
-        .map_err(|error| failed("a socket", &error))?;
-    let mut child = Command::new(&helper.program)
-        .args(&helper.arguments)
-        .arg("start")
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| failed(&format!("starting {}", helper.program.display()), &error))?;
-    let Some(pid) = child.id() else { return Err(JailError::Failed("the helper ended at once".to_owned())) };
-    group.add(pid).map_err(|error| failed(&format!("the control group {}", error.path.display()), &error.error))?;
+    let group = Group::make(groups, &job.limits)?;
+    let (control, mut child, pid) = launch(helper)?;
+    group.add(pid)?;
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(JailError::Failed("the helper has no outputs".to_owned()));
     };
@@ -81,7 +68,8 @@ pub(super) async fn run(
     };
     let wall = started.elapsed();
     let (control, child) = talk.into_parts()?;
-    let kept = match ended.clone() {
+    // What was ended in the middle of its work leaves nothing that is worth keeping.
+    let kept = match ended.clone().filter(|ended| ended.stopped.is_none()) {
         Some(ended) => {
             let folder = job.folder.clone().filter(|_| matches!(way, Some(Way::Copied)));
             let kept_bytes_max = job.limits.output_bytes as u64;
@@ -118,6 +106,27 @@ pub(super) async fn run(
         },
         facts,
     ))
+}
+
+/// Starts the helper. It waits to be told what to do, so that it can be put into its control group first.
+fn launch(helper: &Helper) -> Result<(UnixStream, Child, u32), JailError> {
+    let failed = |error: io::Error| JailError::Failed(format!("starting {}: {error}", helper.program.display()));
+    let (control, theirs) = UnixStream::pair().map_err(failed)?;
+    let theirs = theirs.into_std().map_err(failed)?;
+    theirs.set_nonblocking(false).map_err(failed)?;
+    let child = Command::new(&helper.program)
+        .args(&helper.arguments)
+        .arg("start")
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(failed)?;
+    let pid = child.id().ok_or_else(|| JailError::Failed("the helper ended at once".to_owned()))?;
+    Ok((control, child, pid))
 }
 
 /// What is put into the folder. The content of a folder that is copied comes first, and what the job brings may not be in it.
