@@ -241,6 +241,17 @@ impl Group {
         }
     }
 
+    /// Removes it before anybody hears of the end of the job, so that nothing is left even of a program that ends then. The
+    /// last process may take a moment to be gone; what takes longer is left to a thread.
+    pub(super) async fn end(mut self) {
+        for wait_ms in [0, 1, 1, 2, 5, 10, 20, 50, 100] {
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            if Self::remove(&mut self.made) {
+                return;
+            }
+        }
+    }
+
     /// Whether nothing is left of it.
     fn remove(made: &mut Vec<PathBuf>) -> bool {
         made.retain(|path| fs::remove_dir(path).is_err_and(|error| error.kind() != io::ErrorKind::NotFound));

@@ -84,7 +84,7 @@ pub(super) async fn run(
         .await
         .map_err(|_| JailError::Failed("something still holds the outputs of a job that has ended".to_owned()))?;
     let taken = group.taken();
-    drop(group);
+    group.end().await;
 
     let mut reached = judge::reached(ended.as_ref(), &taken, stopped);
     if out.over || err.over {
