@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
-    io::BufReader,
+    io::{AsyncBufReadExt, BufReader},
     process::{ChildStdin, ChildStdout},
     time::{Instant, timeout, timeout_at},
 };
@@ -190,9 +190,12 @@ impl Session<'_> {
                 true => (quiet_from + self.lsp.quiet).min(self.until),
                 false => self.until,
             };
-            let message = match timeout_at(wake, self.next()).await {
+            // Only the first byte is waited for until then: it is not quiet in the middle of a message.
+            if timeout_at(wake, self.stdout.fill_buf()).await.is_err() && wake < self.until {
+                return Ok(true);
+            }
+            let message = match timeout_at(self.until, self.next()).await {
                 Ok(message) => message?,
-                Err(_) if wake < self.until => return Ok(true),
                 Err(_) if has_said => return Ok(false),
                 Err(_) => return Err(LspError::TimedOut(self.lsp.total)),
             };
@@ -293,7 +296,7 @@ impl Session<'_> {
         self.send(json!({ "method": "exit" })).await
     }
 
-    /// Not to be dropped and called again, except at the end: half a message would be lost.
+    /// Not to be dropped and called again: half a message would be lost.
     async fn next(&mut self) -> Result<Value, LspError> {
         self.messages += 1;
         if self.messages > MESSAGES_MAX {

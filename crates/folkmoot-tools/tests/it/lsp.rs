@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::process::python;
 use folkmoot_tools::{
     Lsp, Toolbox,
     lsp::{Diagnosis, DiagnosticsTool, Language, LspError, Question, Severity},
@@ -15,11 +16,11 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/lsp/server.p
 
 async fn ask_in(root: &Path, arguments: &[&str], text: &str) -> Result<Diagnosis, LspError> {
     let server: Vec<String> =
-        ["python3", "-IS", SERVER].iter().chain(arguments).map(|part| (*part).to_owned()).collect();
+        [python(), "-IS", SERVER].iter().chain(arguments).map(|part| (*part).to_owned()).collect();
     // Generous where it is not what is tested: the machine may be busy.
-    let total = if arguments.iter().any(|habit| ["mute", "silent"].contains(habit)) { 1 } else { 20 };
+    let total = if arguments.iter().any(|habit| ["mute", "silent"].contains(habit)) { 500 } else { 20_000 };
     let lsp = Lsp {
-        total: Duration::from_secs(total),
+        total: Duration::from_millis(total),
         quiet: Duration::from_millis(100),
         message_bytes: 100_000,
         diagnostics_max: 10,
@@ -68,8 +69,8 @@ async fn a_server_is_told_that_it_is_over() {
 
 #[tokio::test]
 async fn a_server_that_says_nothing_about_the_file_is_an_error_and_not_a_clean_file() {
-    assert_eq!(ask(&["push", "mute"], "a").await, Err(LspError::TimedOut(Duration::from_secs(1))));
-    assert_eq!(ask(&["push", "silent"], "a").await, Err(LspError::TimedOut(Duration::from_secs(1))));
+    assert_eq!(ask(&["push", "mute"], "a").await, Err(LspError::TimedOut(Duration::from_millis(500))));
+    assert_eq!(ask(&["push", "silent"], "a").await, Err(LspError::TimedOut(Duration::from_millis(500))));
 }
 
 #[tokio::test]
