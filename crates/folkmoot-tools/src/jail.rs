@@ -85,7 +85,8 @@ impl Jail {
     /// Where nothing was executed, or nobody knows how it ended. That a command failed is no error, but its end.
     pub async fn run(&self, job: Job) -> Result<Report, JailError> {
         check::job(&job, self.network)?;
-        self.walls.run(job).await
+        // On the heap: the caller's own future would be some tens of kilobytes larger, and that of its caller, too.
+        Box::pin(self.walls.run(job)).await
     }
 
     /// What holds here and what does not, for people.

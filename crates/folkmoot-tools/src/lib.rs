@@ -2,15 +2,20 @@
 //!
 //! The only crate that starts a process. What an agent wrote, or a project brings, runs in the [`Jail`] or not at all.
 
+mod beneath;
 mod child;
 pub mod command;
 mod foreign;
+pub mod git;
 pub mod jail;
 pub mod lsp;
 pub mod mcp;
+pub mod retrieval;
+pub mod testing;
 pub mod tool;
 
 pub use command::Command;
+pub use git::{GitError, Repository, Worktree};
 pub use jail::{End, Jail, JailError, Job, Limit, Limits, Profile, Report};
 pub use lsp::Lsp;
 pub use mcp::Mcp;

@@ -71,6 +71,10 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Whoever is started to build a jail around itself does nothing else first.
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == "__jail") {
+        return folkmoot_server::workflows::tools::jail::inside();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),

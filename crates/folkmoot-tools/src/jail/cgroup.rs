@@ -13,6 +13,8 @@ use std::{
 use super::Limits;
 
 const PREFIX: &str = "folkmoot-jail-";
+/// Where we ourselves go, where a group cannot both be divided and have members.
+const ASIDE: &str = "folkmoot-main";
 /// Ours: what builds the jail, and its first process.
 const HELPERS: u64 = 2;
 
@@ -131,6 +133,8 @@ fn place(controller: &str, own: &str, mounts: &str) -> Option<Place> {
     }
     let group = group(&|id, controllers| id == "0" && controllers.is_empty())?;
     let above = mount(&|kind, _| kind == "cgroup2", group)?;
+    // Where we have moved aside before, it is the group above that is divided.
+    let above = if above.ends_with(ASIDE) { above.parent()?.to_owned() } else { above };
     // What was cpuacct is in every group of version 2.
     let there = controller == "cpuacct"
         || fs::read_to_string(above.join("cgroup.controllers"))
@@ -277,7 +281,7 @@ fn hand_down(groups: &Groups, place: &Place) -> Result<(), Failed> {
     if members.trim() != me {
         return Err(failed);
     }
-    let aside = place.above.join("folkmoot");
+    let aside = place.above.join(ASIDE);
     fs::create_dir_all(&aside).map_err(|error| Failed { path: aside.clone(), error })?;
     write(aside.join("cgroup.procs"), &me)?;
     say()
@@ -318,6 +322,43 @@ mod tests {
         assert_eq!(found.memory, one("/sys/fs/cgroup/memory/service"));
         assert_eq!(found.processes, one("/sys/fs/cgroup/pids/service"));
         assert_eq!(found.cpu, one("/sys/fs/cgroup/cpu,cpuacct/"));
+    }
+
+    /// Only the files: a kernel that has both versions gives the controllers to the first.
+    #[test]
+    fn in_version_2_we_move_aside_and_the_group_of_the_job_gets_the_limits() {
+        let fake = tempfile::tempdir().unwrap();
+        let above = fake.path().join("service");
+        fs::create_dir(&above).unwrap();
+        fs::write(above.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
+        let mounts = format!("30 20 0:26 / {} rw - cgroup2 cgroup2 rw", fake.path().display());
+        let found = Groups::located("0::/service\n", &mounts);
+        let place = Some(Place { version: Version::Two, above: above.clone() });
+        assert_eq!((&found.memory, &found.processes, &found.cpu), (&place, &place, &place));
+        assert_eq!(Groups::located("0::/service/folkmoot-main\n", &mounts), found);
+
+        let group = Group::make(&found, &Limits::of(crate::jail::Profile::Code)).unwrap();
+        let path = group.processes.clone().unwrap();
+        let read = |path: PathBuf| fs::read_to_string(path).unwrap();
+        assert_eq!(read(above.join("cgroup.subtree_control")), "+memory +pids");
+        assert_eq!(
+            (read(path.join("memory.max")), read(path.join("pids.max"))),
+            ((512 << 20).to_string(), "66".to_owned())
+        );
+        group.add(4711).unwrap();
+        assert_eq!(read(path.join("cgroup.procs")), "4711");
+        fs::write(path.join("memory.events"), "low 0\noom 2\noom_kill 1\n").unwrap();
+        fs::write(path.join("pids.events"), "max 0\n").unwrap();
+        fs::write(path.join("cpu.stat"), "usage_usec 1500\nuser_usec 1000\n").unwrap();
+        fs::write(path.join("memory.peak"), "4096\n").unwrap();
+        let taken = Taken {
+            peak_bytes: Some(4096),
+            killed_for_memory: true,
+            refused_a_process: false,
+            cpu: Some(Duration::from_micros(1500)),
+        };
+        assert_eq!(group.taken(), taken);
+        fs::remove_dir_all(path).unwrap();
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{JailError, Job, Profile, Readable};
 const PATH_BYTES_MAX: usize = 1024;
 const PATH_PARTS_MAX: usize = 32;
 const COMMAND_BYTES_MAX: usize = 128 * 1024;
-const MEMORY_BYTES_MIN: u64 = 16 << 20;
+pub(super) const MEMORY_BYTES_MIN: u64 = 16 << 20;
 const OPEN_FILES_MIN: u64 = 16;
 const WALL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -33,9 +33,9 @@ pub(super) fn job(job: &Job, network: bool) -> Result<(), JailError> {
         return invalid("the folder of a job is an absolute path");
     }
     command(job)?;
+    limits(job)?;
     files(job)?;
-    job.readable.iter().try_for_each(readable)?;
-    limits(job)
+    job.readable.iter().try_for_each(readable)
 }
 
 fn command(job: &Job) -> Result<(), JailError> {
@@ -72,6 +72,13 @@ fn files(job: &Job) -> Result<(), JailError> {
         }
     }
     let bytes = job.files.iter().map(|(_, content)| content.len() as u64).sum::<u64>();
+    let in_memory = bytes + job.stdin.len() as u64;
+    if in_memory + MEMORY_BYTES_MIN > job.limits.memory_bytes {
+        return invalid(format!(
+            "files and input have {in_memory} bytes, lie in memory, and leave too little of its {} to the job",
+            job.limits.memory_bytes
+        ));
+    }
     if bytes > job.limits.disk_bytes {
         return invalid(format!("the files have {bytes} bytes, and the job may use {} of disk", job.limits.disk_bytes));
     }

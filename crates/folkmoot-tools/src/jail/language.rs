@@ -184,13 +184,14 @@ impl Jail {
                 return Ok(Execution::Ran(self.run(job).await?));
             }
             Language::Rust => &["--edition", "2024", "-C", "opt-level=1", "-o", COMPILED, file],
+            // Go compiles the files that it is told of.
             Language::Go => &["build", "-o", COMPILED, file],
         };
-        let compiling = Job {
-            files,
-            keep: vec![COMPILED.to_owned()],
-            ..chain.job(compiler.iter().copied(), Language::compiler_limits())
-        };
+        let beside = program.files.iter().map(|(name, _)| name.as_str());
+        let beside = beside.filter(|name| program.language == Language::Go && name.ends_with(".go"));
+        let compiler: Vec<&str> = compiler.iter().copied().chain(beside).collect();
+        let compiling =
+            Job { files, keep: vec![COMPILED.to_owned()], ..chain.job(compiler, Language::compiler_limits()) };
         let mut report = self.run(compiling).await?;
         let Some(compiled) = report.kept.remove(COMPILED).filter(|_| report.end == End::Exited(0)) else {
             return Ok(Execution::NotCompiled(report));

@@ -5,6 +5,7 @@ use std::{
     io,
     path::PathBuf,
     process::Stdio,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,6 +20,7 @@ use super::{
     Driver, End, FOLDER, Helper, JailError, Job, Limit, Profile, Report,
     beneath::Folder,
     cgroup::{Group, Groups, Taken},
+    check,
     folder::{self, Way},
     wire::{self, Ended, Entry, Facts, Fault, FaultKind, Message, Spec, User, Watch},
 };
@@ -45,7 +47,7 @@ pub(super) async fn run(
 ) -> Result<(Report, Facts), JailError> {
     let failed = |what: &str, error: &dyn std::fmt::Display| JailError::Failed(format!("{what}: {error}"));
     let way = job.folder.as_ref().map(|path| folder::way(path, caller())).transpose()?;
-    let entries = entries(&job, way.as_ref())?;
+    let entries = entries(&job, way.as_ref()).await?;
     let group = Group::make(groups, &job.limits)
         .map_err(|error| failed(&format!("the control group {}", error.path.display()), &error.error))?;
 
@@ -137,18 +139,28 @@ fn caller() -> u32 {
 }
 
 /// What is put into the folder. The content of a folder that is copied comes first, and what the job brings may not be in it.
-fn entries(job: &Job, way: Option<&Way>) -> Result<Vec<Entry>, JailError> {
-    let mut entries = match (way, &job.folder) {
-        (Some(Way::Copied), Some(path)) => folder::list(path, job.limits.disk_bytes)?,
+async fn entries(job: &Job, way: Option<&Way>) -> Result<Vec<Entry>, JailError> {
+    let mut entries = match (way, job.folder.clone()) {
+        (Some(Way::Copied), Some(path)) => {
+            let bytes_max = job.limits.disk_bytes.min(job.limits.memory_bytes - check::MEMORY_BYTES_MIN);
+            blocking(move || folder::list(&path, bytes_max)).await?
+        }
         _ => Vec::new(),
     };
-    let files = job.files.iter().map(|(path, content)| Entry::File {
+    let brought = job.files.iter();
+    entries.extend(brought.map(|(path, content)| Entry::File {
         path: path.clone(),
         executable: false,
         bytes: content.len() as u64,
-    });
-    entries.extend(files);
+    }));
     Ok(entries)
+}
+
+/// Work on files, where it keeps nobody else waiting.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, JailError> + Send + 'static,
+) -> Result<T, JailError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(JailError::Failed(error.to_string())))
 }
 
 fn spec(
@@ -275,19 +287,21 @@ impl Talk {
         self.control.write_all(&frame).await?;
         self.control.write_all(&frame).await?;
         self.control.write_all(&job.stdin).await?;
-        let source =
-            job.folder.as_ref().filter(|_| spec.copied).map(|path| Folder::open(path.as_path())).transpose()?;
-        let mut brought = job.files.iter();
-        for (index, entry) in spec.files.iter().enumerate() {
-            let Entry::File { path, bytes, .. } = entry else { continue };
-            // What the job brings is last.
-            if index >= spec.files.len() - job.files.len() {
-                if let Some((_, content)) = brought.next() {
-                    self.control.write_all(content).await?;
-                }
-            } else if let Some(source) = &source {
-                self.control.write_all(&folder::content(source, path, *bytes)?).await?;
+        // What the job brings is last.
+        let copied = &spec.files[..spec.files.len().saturating_sub(job.files.len())];
+        if let Some(source) = job.folder.as_ref().filter(|_| spec.copied) {
+            let source = Arc::new(Folder::open(source.as_path())?);
+            for entry in copied {
+                let Entry::File { path, bytes, .. } = entry.clone() else { continue };
+                let source = Arc::clone(&source);
+                let content = tokio::task::spawn_blocking(move || folder::content(&source, &path, bytes))
+                    .await
+                    .map_err(io::Error::other)??;
+                self.control.write_all(&content).await?;
             }
+        }
+        for (_, content) in &job.files {
+            self.control.write_all(content).await?;
         }
         Ok(())
     }
@@ -358,7 +372,6 @@ impl Talk {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
 fn broken(error: io::Error) -> JailError {
     JailError::Failed(format!("the talk with the helper broke off: {error}"))
 }
@@ -475,7 +488,7 @@ enum Change {
 }
 
 async fn bring_back(path: PathBuf, changes: Vec<Change>, removed: Vec<String>) -> Result<(), JailError> {
-    let written = tokio::task::spawn_blocking(move || {
+    let bring = move || {
         let folder = Folder::open(path.as_path())?;
         for path in removed.iter().filter(|path| folder::comes_back(path)) {
             folder.remove(path)?;
@@ -490,12 +503,11 @@ async fn bring_back(path: PathBuf, changes: Vec<Change>, removed: Vec<String>) -
             }
         }
         Ok::<_, io::Error>(())
-    });
-    match written.await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(JailError::Failed(format!("bringing back what the job has changed: {error}"))),
-        Err(error) => Err(JailError::Failed(format!("bringing back what the job has changed: {error}"))),
-    }
+    };
+    blocking(move || {
+        bring().map_err(|error| JailError::Failed(format!("bringing back what the job has changed: {error}")))
+    })
+    .await
 }
 
 #[cfg(test)]

@@ -174,7 +174,8 @@ async fn a_connection_that_ends_without_an_answer_is_unreachable() {
 
 #[tokio::test]
 async fn silence_is_not_waited_for_longer_than_allowed() {
-    let impatient = |endpoint| Endpoint { silence: Duration::from_millis(200), ..endpoint };
+    let impatient =
+        |endpoint| Endpoint { silence: Duration::from_millis(200), timeout: Duration::from_secs(60), ..endpoint };
     join_all(ALL.map(|vendor| async move {
         let head = Step::Send(head(vendor.content_type()));
         let piece = send(vendor.piece("half"));
@@ -246,6 +247,18 @@ async fn endless_headers_are_malformed() {
         ];
         let (result, _) = heard_by(vendor, script, |endpoint| endpoint).await;
         assert_eq!(kind(result), Some(FailureKind::Malformed), "{vendor:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_an_endless_refusal_only_the_beginning_is_read() {
+    for vendor in ALL {
+        let busy = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\nBusy. ";
+        let script = vec![send(busy), Step::Forever(b"Very busy. ".repeat(1000), Duration::ZERO)];
+        let forever = |endpoint| Endpoint { timeout: Duration::from_secs(60), ..endpoint };
+        let failure = heard_by(vendor, script, forever).await.0.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Unavailable, "{vendor:?}");
+        assert!(failure.detail.starts_with("status 503 Service Unavailable: Busy. Very busy."), "{failure}");
     }
 }
 

@@ -43,6 +43,9 @@ pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
     for shared in root::shared(spec.network) {
         bwrap.args(["--ro-bind", shared, shared]);
     }
+    if spec.network {
+        bwrap.args(["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]);
+    }
     for node in root::DEVICES {
         bwrap.args(["--dev-bind", node, node]);
     }

@@ -51,7 +51,9 @@ fn limits(spec: &Spec) -> nix::Result<()> {
     ];
     // Older kernels count all processes of the user here, wherever they are. There, with no control group, looking is all.
     if counts_by_namespace() || spec.become_user.is_some() {
-        wanted.push((Resource::RLIMIT_NPROC, spec.processes + HELPERS));
+        // A control group tells when it has refused a process, so it comes first, where there is one.
+        let margin = if spec.watch.processes { 1 } else { 2 };
+        wanted.push((Resource::RLIMIT_NPROC, spec.processes * margin + HELPERS));
     }
     for (resource, limit) in wanted {
         let (_, hard) = getrlimit(resource)?;

@@ -49,8 +49,7 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
         }
         Driver::Bubblewrap | Driver::Refuse => {
             // The root of bwrap is ours to write until Landlock closes it.
-            let nameservers = if spec.network { fs::read_to_string("/etc/resolv.conf").ok() } else { None };
-            root::etc(Path::new("/etc"), nameservers.as_deref()).doing("writing /etc")?;
+            root::etc(Path::new("/etc"), None).doing("writing /etc")?;
             true
         }
     };

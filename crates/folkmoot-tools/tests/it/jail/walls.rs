@@ -1,0 +1,154 @@
+//! What is out of reach.
+
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+
+use folkmoot_tools::jail::{End, JailError, Job, Limit};
+
+use super::{jail, python, run, said, sh, text};
+
+#[tokio::test]
+async fn the_system_is_there_to_read_and_nothing_else() {
+    assert_eq!(
+        said(sh("ls /")).await,
+        "bin\ndev\netc\njob\nlib\nlib64\nproc\nsbin\ntmp\nusr\n"
+            .lines()
+            .filter(|name| {
+                // What this system has of them, and what bwrap leaves lying about.
+                !name.starts_with("lib") && *name != "bin" && *name != "sbin"
+                    || fs::symlink_metadata(format!("/{name}")).is_ok()
+            })
+            .map(|name| format!("{name}\n"))
+            .collect::<String>()
+    );
+    assert_eq!(
+        said(sh("ls /dev; cat /etc/passwd")).await,
+        "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\njail:x:1000:1000::/job:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+    );
+    assert_eq!(said(sh("for f in /etc/shadow /root /home /sys /dev/vda /dev/tty /dev/mem; do test -e $f && echo $f; done; pwd; ls -A; echo $HOME")).await, "/job\n/job\n");
+}
+
+#[tokio::test]
+async fn a_file_outside_cannot_be_read() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::set_permissions(outside.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let canary = outside.path().join("canary");
+    fs::write(&canary, "sing").unwrap();
+    fs::set_permissions(&canary, fs::Permissions::from_mode(0o666)).unwrap();
+    let path = canary.to_str().unwrap();
+    let tries = format!("cat {path}; cat /proc/1/root{path}; cat /job/../..{path}; ln -s {path} link; cat link; true");
+    assert_eq!(said(sh(&tries)).await, "");
+}
+
+#[tokio::test]
+async fn nothing_can_be_written_but_the_own_folder() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::set_permissions(outside.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let path = outside.path().to_str().unwrap();
+    let tries = format!(
+        "for f in {path}/a /usr/a /usr/bin/a /etc/a /etc/passwd /dev/a /a /proc/self/oom_score_adj /proc/sys/kernel/hostname; do
+           (echo x > $f) 2>/dev/null && echo wrote $f
+         done
+         mkdir /usr/b /b 2>/dev/null && echo made
+         rm /etc/passwd /usr/bin/env 2>/dev/null && echo removed
+         echo x > /job/a; echo x > /tmp/a; echo x > /dev/null; cat /job/a /tmp/a"
+    );
+    assert_eq!(said(sh(&tries)).await, "x\nx\n");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn no_process_outside_can_be_seen_or_signalled() {
+    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    let pid = other.id();
+    let tries = format!(
+        "import os, signal\n\
+         for s in (0, signal.SIGTERM, signal.SIGKILL):\n\
+         \x20 try: os.kill({pid}, s); print('signalled')\n\
+         \x20 except ProcessLookupError: pass\n\
+         print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()))"
+    );
+    let said = said(python(&tries)).await;
+    let alive = other.try_wait().unwrap().is_none();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(said, "[1, 2]\n");
+    assert!(alive);
+}
+
+#[tokio::test]
+async fn the_first_process_can_be_neither_ended_nor_looked_into() {
+    let tries = "kill -9 1; kill -TERM 1; ls /proc/1/fd; cat /proc/1/environ; cat /proc/1/mem | head -c 1; ls /proc/1/root/; echo still here";
+    assert_eq!(said(sh(tries)).await, "still here\n");
+}
+
+#[tokio::test]
+async fn the_environment_does_not_leak() {
+    // Cargo gives its tests plenty of variables.
+    assert!(std::env::vars().count() > 5 || std::env::var(super::DRIVER).is_ok());
+    let mut job = Job::new(folkmoot_tools::Profile::Code, ["env"]);
+    job.environment.insert("MINE".to_owned(), "yes".to_owned());
+    let said = said(job).await;
+    let mut lines = said.lines().collect::<Vec<_>>();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        ["HOME=/job", "LANG=C.UTF-8", "MINE=yes", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=/tmp", "USER=jail"]
+    );
+}
+
+#[tokio::test]
+async fn no_open_file_leaks() {
+    let leaking = fs::File::open("/usr/bin/env").unwrap();
+    rustix::io::fcntl_setfd(&leaking, rustix::io::FdFlags::empty()).unwrap();
+    // The fourth is the one with which the list is read.
+    assert_eq!(said(python("import os; print(sorted(os.listdir('/proc/self/fd')))")).await, "['0', '1', '2', '3']\n");
+    assert_eq!(said(sh("ls -l /proc/self/fd | grep -c usr; true")).await, "0\n");
+    drop(leaking);
+}
+
+#[tokio::test]
+async fn what_only_administrators_do_is_refused() {
+    let tries = "
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def attempt(name, *arguments):
+    ctypes.set_errno(0)
+    result = getattr(libc, name)(*arguments)
+    print(name, result, os.strerror(ctypes.get_errno()))
+attempt('mount', b'x', b'/tmp', b'tmpfs', 0, None)
+attempt('umount2', b'/proc', 2)
+attempt('unshare', 0x10000000)
+attempt('unshare', 0x00020000)
+attempt('ptrace', 0, 0, 0, 0)
+attempt('chroot', b'/tmp')
+attempt('setuid', 0)
+attempt('sethostname', b'x', 1)
+attempt('process_vm_readv', 1, None, 0, None, 0, 0)
+for family, kind, protocol in ((socket.AF_PACKET, socket.SOCK_RAW, 0), (socket.AF_NETLINK, socket.SOCK_RAW, 12), (40, socket.SOCK_STREAM, 0), (38, 5, 0)):
+    try: socket.socket(family, kind, protocol); print('opened', family)
+    except OSError as e: print(e.strerror)
+";
+    let refused = "Operation not permitted";
+    let strange = "Address family not supported by protocol\n".repeat(4);
+    assert_eq!(
+        said(python(tries)).await,
+        format!(
+            "mount -1 {refused}\numount2 -1 {refused}\nunshare -1 {refused}\nunshare -1 {refused}\nptrace -1 {refused}\n\
+             chroot -1 {refused}\nsetuid -1 Invalid argument\nsethostname -1 {refused}\nprocess_vm_readv -1 {refused}\n{strange}"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_only_an_attack_makes_ends_the_job() {
+    let report = run(python("import ctypes; ctypes.CDLL(None).setns(0, 0); print('went on')")).await;
+    assert_eq!(report.end, End::Limited(Limit::Syscall));
+    assert_eq!(text(&report.stdout), "");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_missing() {
+    let missing = jail().await.run(Job::new(folkmoot_tools::Profile::Code, ["no-such-program"])).await;
+    let Err(JailError::Missing(why)) = missing else { panic!("{missing:?}") };
+    assert!(why.contains("no-such-program"), "{why}");
+}
