@@ -60,8 +60,8 @@ pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &
     found
 }
 
-/// The one place where a language server is started. It can execute what a project brings (build scripts, plug-ins), so it belongs
-/// in the jail as soon as that can hold a process to talk with.
+/// The one place where a language server is started. It belongs in the jail as soon as that can hold a process to talk with; until
+/// then somebody has [said](Lsp::outside_the_jail) that it may be outside.
 fn start(server: &[String], root: &Path) -> Result<Child, LspError> {
     // On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because somebody asked about a file.
     let environment = BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())]);

@@ -24,6 +24,7 @@ async fn ask_in(root: &Path, arguments: &[&str], text: &str) -> Result<Diagnosis
         quiet: Duration::from_millis(100),
         message_bytes: 100_000,
         diagnostics_max: 10,
+        outside_the_jail: true,
     };
     let question = Question { server: &server, root, file: Path::new("a b.py"), language: Language::Python, text };
     let begun = Instant::now();
@@ -87,6 +88,24 @@ async fn each_fault_of_a_server_has_its_own_error() {
     fails("refuse", "refused: no workspace").await;
     fails("odd", "a diagnostic that cannot be read").await;
     fails("flood", "more than 20000 messages").await;
+}
+
+#[tokio::test]
+async fn nothing_is_started_outside_of_the_jail_unless_somebody_said_so() {
+    let server = ["touch".to_owned(), "started".to_owned()];
+    let folder = tempfile::tempdir().unwrap();
+    let question = Question {
+        server: &server,
+        root: folder.path(),
+        file: Path::new("a.py"),
+        language: Language::Python,
+        text: "",
+    };
+    assert_eq!(Lsp::default().diagnostics(&question).await, Err(LspError::NoJail));
+    assert!(!folder.path().join("started").exists());
+    let allowed = Lsp { outside_the_jail: true, ..Lsp::default() };
+    assert_eq!(allowed.diagnostics(&question).await, Err(LspError::Ended(String::new())));
+    assert!(folder.path().join("started").exists());
 }
 
 #[tokio::test]
