@@ -33,6 +33,9 @@ pub struct Lsp {
     pub message_bytes: usize,
     /// How many diagnostics are kept.
     pub diagnostics_max: usize,
+    /// Whether servers may be started at all, which is outside of the jail. They can execute what a project brings: build
+    /// scripts, plug-ins, the compiler that it names. Only for projects that somebody trusts as far as their own editor does.
+    pub outside_the_jail: bool,
 }
 
 impl Default for Lsp {
@@ -42,6 +45,7 @@ impl Default for Lsp {
             quiet: Duration::from_millis(700),
             message_bytes: 16 << 20,
             diagnostics_max: 200,
+            outside_the_jail: false,
         }
     }
 }
@@ -105,6 +109,12 @@ folkmoot_core::vocabulary! {
 /// Why a server said nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LspError {
+    /// It would have to be in the jail, and is nowhere.
+    #[error(
+        "no language server is started: it can execute what a project brings, and the jail cannot hold one yet; whoever trusts \
+         the project can allow it to run outside"
+    )]
+    NoJail,
     /// There is no server for that.
     #[error("{0}")]
     Missing(String),
@@ -135,6 +145,9 @@ fn said(complaint: &str) -> String {
 impl Lsp {
     /// What a server says about a file.
     pub async fn diagnostics(&self, question: &Question<'_>) -> Result<Diagnosis, LspError> {
+        if !self.outside_the_jail {
+            return Err(LspError::NoJail);
+        }
         let root = question.root.canonicalize().map_err(|error| {
             LspError::Invalid(format!("the folder {} cannot be opened: {error}", question.root.display()))
         })?;

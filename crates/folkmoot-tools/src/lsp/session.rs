@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
-    io::BufReader,
+    io::{AsyncBufReadExt, BufReader},
     process::{ChildStdin, ChildStdout},
     time::{Instant, timeout, timeout_at},
 };
@@ -60,8 +60,8 @@ pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &
     found
 }
 
-/// The one place where a language server is started. It can execute what a project brings (build scripts, plug-ins), so it belongs
-/// in the jail as soon as that can hold a process to talk with.
+/// The one place where a language server is started. It belongs in the jail as soon as that can hold a process to talk with; until
+/// then somebody has [said](Lsp::outside_the_jail) that it may be outside.
 fn start(server: &[String], root: &Path) -> Result<Child, LspError> {
     // On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because somebody asked about a file.
     let environment = BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())]);
@@ -190,9 +190,12 @@ impl Session<'_> {
                 true => (quiet_from + self.lsp.quiet).min(self.until),
                 false => self.until,
             };
-            let message = match timeout_at(wake, self.next()).await {
+            // Only the first byte is waited for until then: it is not quiet in the middle of a message.
+            if timeout_at(wake, self.stdout.fill_buf()).await.is_err() && wake < self.until {
+                return Ok(true);
+            }
+            let message = match timeout_at(self.until, self.next()).await {
                 Ok(message) => message?,
-                Err(_) if wake < self.until => return Ok(true),
                 Err(_) if has_said => return Ok(false),
                 Err(_) => return Err(LspError::TimedOut(self.lsp.total)),
             };
@@ -293,7 +296,7 @@ impl Session<'_> {
         self.send(json!({ "method": "exit" })).await
     }
 
-    /// Not to be dropped and called again, except at the end: half a message would be lost.
+    /// Not to be dropped and called again: half a message would be lost.
     async fn next(&mut self) -> Result<Value, LspError> {
         self.messages += 1;
         if self.messages > MESSAGES_MAX {

@@ -73,7 +73,7 @@ impl DiagnosticsTool {
 
 fn told(error: LspError) -> ToolError {
     let code = match &error {
-        LspError::Missing(_) => ToolErrorCode::Missing,
+        LspError::NoJail | LspError::Missing(_) => ToolErrorCode::Missing,
         LspError::Invalid(_) => ToolErrorCode::InvalidArguments,
         LspError::TimedOut(_) => ToolErrorCode::TimedOut,
         LspError::TooLarge(_) => ToolErrorCode::TooLarge,

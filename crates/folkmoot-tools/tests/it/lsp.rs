@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::process::python;
 use folkmoot_tools::{
     Lsp, Toolbox,
     lsp::{Diagnosis, DiagnosticsTool, Language, LspError, Question, Severity},
@@ -15,14 +16,15 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/lsp/server.p
 
 async fn ask_in(root: &Path, arguments: &[&str], text: &str) -> Result<Diagnosis, LspError> {
     let server: Vec<String> =
-        ["python3", "-IS", SERVER].iter().chain(arguments).map(|part| (*part).to_owned()).collect();
+        [python(), "-IS", SERVER].iter().chain(arguments).map(|part| (*part).to_owned()).collect();
     // Generous where it is not what is tested: the machine may be busy.
-    let total = if arguments.iter().any(|habit| ["mute", "silent"].contains(habit)) { 1 } else { 20 };
+    let total = if arguments.iter().any(|habit| ["mute", "silent"].contains(habit)) { 500 } else { 20_000 };
     let lsp = Lsp {
-        total: Duration::from_secs(total),
+        total: Duration::from_millis(total),
         quiet: Duration::from_millis(100),
         message_bytes: 100_000,
         diagnostics_max: 10,
+        outside_the_jail: true,
     };
     let question = Question { server: &server, root, file: Path::new("a b.py"), language: Language::Python, text };
     let begun = Instant::now();
@@ -68,8 +70,8 @@ async fn a_server_is_told_that_it_is_over() {
 
 #[tokio::test]
 async fn a_server_that_says_nothing_about_the_file_is_an_error_and_not_a_clean_file() {
-    assert_eq!(ask(&["push", "mute"], "a").await, Err(LspError::TimedOut(Duration::from_secs(1))));
-    assert_eq!(ask(&["push", "silent"], "a").await, Err(LspError::TimedOut(Duration::from_secs(1))));
+    assert_eq!(ask(&["push", "mute"], "a").await, Err(LspError::TimedOut(Duration::from_millis(500))));
+    assert_eq!(ask(&["push", "silent"], "a").await, Err(LspError::TimedOut(Duration::from_millis(500))));
 }
 
 #[tokio::test]
@@ -86,6 +88,24 @@ async fn each_fault_of_a_server_has_its_own_error() {
     fails("refuse", "refused: no workspace").await;
     fails("odd", "a diagnostic that cannot be read").await;
     fails("flood", "more than 20000 messages").await;
+}
+
+#[tokio::test]
+async fn nothing_is_started_outside_of_the_jail_unless_somebody_said_so() {
+    let server = ["touch".to_owned(), "started".to_owned()];
+    let folder = tempfile::tempdir().unwrap();
+    let question = Question {
+        server: &server,
+        root: folder.path(),
+        file: Path::new("a.py"),
+        language: Language::Python,
+        text: "",
+    };
+    assert_eq!(Lsp::default().diagnostics(&question).await, Err(LspError::NoJail));
+    assert!(!folder.path().join("started").exists());
+    let allowed = Lsp { outside_the_jail: true, ..Lsp::default() };
+    assert_eq!(allowed.diagnostics(&question).await, Err(LspError::Ended(String::new())));
+    assert!(folder.path().join("started").exists());
 }
 
 #[tokio::test]
