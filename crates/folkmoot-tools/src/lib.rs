@@ -3,8 +3,10 @@
 //! The only crate that starts a process. What an agent wrote, or a project brings, runs in the [`Jail`] or not at all.
 
 mod beneath;
+pub mod format;
 pub mod git;
 pub mod jail;
+pub mod project;
 pub mod retrieval;
 pub mod tool;
 

@@ -156,6 +156,21 @@ pub struct ToolChain {
 }
 
 impl ToolChain {
+    /// Its main program, as a job sees it.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// What a job must be able to read for it.
+    pub fn readable(&self) -> &[Readable] {
+        &self.readable
+    }
+
+    /// What a job must have in its environment for it.
+    pub fn environment(&self) -> &BTreeMap<String, String> {
+        &self.environment
+    }
+
     fn job<S: Into<String>>(&self, arguments: impl IntoIterator<Item = S>, limits: Limits) -> Job {
         let command = std::iter::once(self.program.clone()).chain(arguments.into_iter().map(Into::into));
         Job {
