@@ -171,16 +171,16 @@ pub fn detect(folder: &Path) -> io::Result<Project> {
 }
 
 fn look(place: &mut Place<'_>, covered: &[Kind]) {
-    let detectors: [(Kind, fn(&mut Place<'_>)); 5] = [
-        (Kind::Cargo, cargo::detect),
-        (Kind::Npm, npm::detect),
-        (Kind::Go, go::detect),
-        (Kind::Python, python::detect),
-        (Kind::Make, make::detect),
-    ];
-    for (kind, detect) in detectors {
-        if !covered.contains(&kind) {
-            detect(place);
+    for kind in [Kind::Cargo, Kind::Npm, Kind::Go, Kind::Python, Kind::Make] {
+        if covered.contains(&kind) {
+            continue;
+        }
+        match kind {
+            Kind::Cargo => cargo::detect(place),
+            Kind::Npm => npm::detect(place),
+            Kind::Go => go::detect(place),
+            Kind::Python => python::detect(place),
+            Kind::Make => make::detect(place),
         }
     }
 }

@@ -71,7 +71,7 @@ impl Repository {
         if let Some((folder, admin)) = self.ready(&names)? {
             return Ok(Worktree { repository: self.clone(), names, folder, base, admin });
         }
-        self.clear(&names)?;
+        self.clear_aside(&names, &lock).await?;
 
         fs::DirBuilder::new()
             .recursive(true)
@@ -121,7 +121,7 @@ impl Repository {
         }
         let lock = self.lock(&names).await?;
         self.break_ref_locks(&names)?;
-        self.clear(&names)?;
+        self.clear_aside(&names, &lock).await?;
         match removal {
             Removal::Folder => {}
             Removal::Everything => {
@@ -249,6 +249,16 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// As `clear`, on a thread that may wait for a disk. The lock goes with it, because it goes on when nobody waits for it.
+    async fn clear_aside(&self, names: &Names, lock: &Lock) -> Result<(), GitError> {
+        let (repository, names, held) = (self.clone(), names.clone(), lock.clone());
+        let cleared = tokio::task::spawn_blocking(move || {
+            let _held = held;
+            repository.clear(&names)
+        });
+        cleared.await.map_err(|error| GitError::io("clearing was interrupted", io::Error::other(error)))?
     }
 
     /// Removes the folder of a run, and what git remembers about it.
