@@ -71,7 +71,9 @@ impl Repository {
         if let Some((folder, admin)) = self.ready(&names)? {
             return Ok(Worktree { repository: self.clone(), names, folder, base, admin });
         }
-        self.clear_aside(&names, &lock).await?;
+        // Git reads the half-made worktrees of others while it makes one, and fails.
+        let alone = self.alone().await?;
+        self.clear_aside(&names, &alone).await?;
 
         fs::DirBuilder::new()
             .recursive(true)
@@ -90,7 +92,8 @@ impl Repository {
         self.claim(&names, &folder, false)?;
         // Without checking out, because that would be under the configuration of another place.
         let call = Call::new(&self.reading(), ["worktree", "add", "--quiet", "--no-checkout"]);
-        let answer = self.git.ask(call.with(&folder).with(&names.branch).stdin(lock.silent()?)).await?;
+        let answer = self.git.ask(call.with(&folder).with(&names.branch).stdin(alone.silent()?)).await?;
+        drop(alone);
         if answer.code != Some(0) {
             let taken = ["already checked out", "already used by worktree"];
             if taken.iter().any(|words| answer.stderr.contains(words)) {
@@ -121,7 +124,7 @@ impl Repository {
         }
         let lock = self.lock(&names).await?;
         self.break_ref_locks(&names)?;
-        self.clear_aside(&names, &lock).await?;
+        self.clear_aside(&names, &self.alone().await?).await?;
         match removal {
             Removal::Folder => {}
             Removal::Everything => {
@@ -224,6 +227,11 @@ impl Repository {
             ))),
             _ => Err(answer.failed()),
         }
+    }
+
+    /// Only one makes or removes a worktree at a time.
+    async fn alone(&self) -> Result<Lock, GitError> {
+        Lock::take(&self.state().join("worktrees.lock"), self.git.limits.time).await
     }
 
     pub(super) async fn lock(&self, names: &Names) -> Result<Lock, GitError> {

@@ -281,9 +281,10 @@ async fn runs_are_listed_and_cleaned_up_as_often_as_one_likes() {
     assert_eq!(repository.list().await.unwrap(), []);
     assert_eq!(user.git(&["for-each-ref"]), before);
     assert_eq!(user.git(&["worktree", "list"]).lines().count(), 1);
-    let left: Vec<_> =
-        fs::read_dir(user.top().join(".git/folkmoot")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["worktrees"]);
+    let left = fs::read_dir(user.top().join(".git/folkmoot")).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["worktrees", "worktrees.lock"]);
 
     let gone = again.commit(files([("y", "y")]), &author("Y")).await.unwrap_err();
     assert!(matches!(gone, GitError::Conflict(_)), "{gone}");
