@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     jail::{self, End, Jail, JailError, Limits, Profile},
-    project::tools::{self, Tools},
+    project::tools,
 };
 
 /// The longest code that is formatted.
@@ -108,16 +108,15 @@ impl Language {
 
 impl Formatter {
     async fn apply(&self, jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
-        let tools = match Tools::of(jail, language.tool_chain()).await {
-            Ok(tools) => tools,
-            // A formatter may be there without the tool chain.
-            Err(JailError::Missing(_)) => Tools::default(),
-            Err(error) => return Err(FormatError::Jail(error)),
-        };
         let needs = [self.name.to_owned()];
         let argv: Vec<String> =
             needs.iter().cloned().chain(self.arguments.iter().map(|word| (*word).to_owned())).collect();
-        let mut job = tools.job("", &needs, &argv);
+        let mut job = tools::job("", &needs, &argv);
+        match tools::lend(jail, language.tool_chain(), &mut job).await {
+            // A formatter may be there without the tool chain.
+            Ok(()) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
         job.stdin = code.as_bytes().to_vec();
         job.limits = Limits {
             wall: Duration::from_secs(30),

@@ -22,7 +22,15 @@ mod folder;
 #[cfg(target_os = "linux")]
 mod inside;
 #[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod output;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod talk;
+#[cfg(target_os = "linux")]
+mod user;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -37,8 +45,11 @@ use std::{
 pub use language::{Execution, Language, Program, ToolChain};
 pub use probe::{Description, Feature, LanguageFound};
 
-/// The writable folder, as a job sees it. It starts there, and it is its home.
+/// The writable folder, as a job sees it. It starts there.
 pub const FOLDER: &str = "/job";
+
+/// Where a job finds programs, unless it says otherwise.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Runs commands that nobody trusts. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -88,7 +99,12 @@ impl Jail {
         self.walls.run(job).await
     }
 
-    /// What holds here and what does not, for people.
+    /// What a job is held with. Nothing, where every job is refused.
+    pub fn features(&self) -> Vec<Feature> {
+        probe::features(self)
+    }
+
+    /// What holds here and what does not, and which languages there are, for people.
     pub async fn describe(&self) -> Description {
         probe::describe(self).await
     }
@@ -121,7 +137,8 @@ impl Helper {
 
     /// Another program, which does nothing but [`inside`].
     pub fn at(program: impl AsRef<Path>) -> Self {
-        Self { program: program.as_ref().to_owned(), arguments: Vec::new() }
+        let program = program.as_ref();
+        Self { program: std::path::absolute(program).unwrap_or_else(|_| program.to_owned()), arguments: Vec::new() }
     }
 }
 

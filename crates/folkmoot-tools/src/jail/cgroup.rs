@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::Limits;
+use super::{JailError, Limits};
 
 const PREFIX: &str = "folkmoot-jail-";
 /// Where we ourselves go, where a group cannot both be divided and have members.
@@ -157,6 +157,12 @@ pub(super) struct Failed {
     pub error: io::Error,
 }
 
+impl From<Failed> for JailError {
+    fn from(Failed { path, error }: Failed) -> Self {
+        Self::Failed(format!("the control group {}: {error}", path.display()))
+    }
+}
+
 /// What a job has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
@@ -232,6 +238,17 @@ impl Group {
         match self.cpu.as_ref()? {
             (Version::One, path) => number(path.join("cpuacct.usage")).map(Duration::from_nanos),
             (Version::Two, path) => count(path.join("cpu.stat"), "usage_usec ").map(Duration::from_micros),
+        }
+    }
+
+    /// Removes it before anybody hears of the end of the job, so that nothing is left even of a program that ends then. The
+    /// last process may take a moment to be gone; what takes longer is left to a thread.
+    pub(super) async fn end(mut self) {
+        for wait_ms in [0, 1, 1, 2, 5, 10, 20, 50, 100] {
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            if Self::remove(&mut self.made) {
+                return;
+            }
         }
     }
 

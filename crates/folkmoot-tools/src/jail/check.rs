@@ -16,7 +16,10 @@ const OPEN_FILES_MIN: u64 = 16;
 const WALL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What the jail itself puts into the root; nothing else can be mounted there.
-const OURS: [&str; 6] = ["/dev", "/etc", "/job", "/proc", "/sys", "/tmp"];
+const OURS: [&str; 15] = [
+    "/bin", "/dev", "/etc", "/gnu", "/job", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/sbin", "/sys",
+    "/tmp", "/usr",
+];
 
 pub(super) fn job(job: &Job, network: bool) -> Result<(), JailError> {
     if job.profile == Profile::Agent && !network {
@@ -35,7 +38,8 @@ pub(super) fn job(job: &Job, network: bool) -> Result<(), JailError> {
     command(job)?;
     limits(job)?;
     files(job)?;
-    job.readable.iter().try_for_each(readable)
+    job.readable.iter().try_for_each(readable)?;
+    apart(&job.readable)
 }
 
 fn command(job: &Job) -> Result<(), JailError> {
@@ -95,7 +99,7 @@ pub(super) fn relative(name: &str) -> Result<(), JailError> {
     if plain { Ok(()) } else { invalid(format!("{name:?} is not a relative path that stays within the folder")) }
 }
 
-fn readable(readable: &Readable) -> Result<(), JailError> {
+pub(super) fn readable(readable: &Readable) -> Result<(), JailError> {
     let Readable { host, inside } = readable;
     let plain = |path: &Path| {
         path.is_absolute()
@@ -105,16 +109,26 @@ fn readable(readable: &Readable) -> Result<(), JailError> {
     if !plain(host) || !plain(inside) {
         return invalid(format!("{} to {}: both are absolute paths without `..`", host.display(), inside.display()));
     }
-    // A mount on a link of the root, as /bin is, would lead elsewhere.
-    let taken = OURS.iter().any(|ours| inside.starts_with(ours))
-        || inside.components().count() < 3
-        || inside.starts_with("/usr");
+    let taken = OURS.iter().any(|ours| inside.starts_with(ours)) || inside.components().count() < 3;
     if taken {
         return invalid(format!(
             "{} cannot be given to a job as {}, which is the jail's own",
             host.display(),
             inside.display()
         ));
+    }
+    Ok(())
+}
+
+/// None within another: to make room for it, something would have to be made in the other, which is somebody's folder.
+fn apart(all: &[Readable]) -> Result<(), JailError> {
+    for (index, one) in all.iter().enumerate() {
+        if let Some(other) = all[..index]
+            .iter()
+            .find(|other| one.inside.starts_with(&other.inside) || other.inside.starts_with(&one.inside))
+        {
+            return invalid(format!("{} and {} are within each other", one.inside.display(), other.inside.display()));
+        }
     }
     Ok(())
 }

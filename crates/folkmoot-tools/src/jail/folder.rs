@@ -1,13 +1,22 @@
 //! A folder that is copied into the jail and out again, because whom the job runs as cannot write to the folder itself.
 
 use std::{
-    fs, io,
-    io::Read,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    collections::BTreeMap,
+    fs,
+    io::{self, Read},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        net::UnixStream,
+    },
     path::{Path, PathBuf},
 };
 
-use super::{JailError, beneath::Folder, check, wire::Entry};
+use super::{
+    JailError,
+    beneath::Folder,
+    check,
+    wire::{Ended, Entry},
+};
 
 const ENTRIES_MAX: usize = 200_000;
 
@@ -94,7 +103,47 @@ pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec
     Ok(content)
 }
 
+/// Takes what the inside hands out when a job has ended: the files to be kept, and what has changed in a folder that was copied.
+pub(super) fn bring_back(
+    mut from: UnixStream,
+    ended: &Ended,
+    kept_bytes_max: u64,
+    folder: Option<&Path>,
+) -> Result<BTreeMap<String, Vec<u8>>, JailError> {
+    let failed = |what: &str, error: &io::Error| JailError::Failed(format!("bringing back {what}: {error}"));
+    let mut kept = BTreeMap::new();
+    for (path, bytes) in &ended.kept {
+        let mut content = Vec::new();
+        take(&mut from, (*bytes).min(kept_bytes_max), &mut content).map_err(|error| failed(path, &error))?;
+        kept.insert(path.clone(), content);
+    }
+    let Some(path) = folder else { return Ok(kept) };
+    let folder = Folder::open(path).map_err(|error| failed(&path.display().to_string(), &error))?;
+    for path in ended.removed.iter().filter(|path| comes_back(path)) {
+        folder.remove(path).map_err(|error| failed(path, &error))?;
+    }
+    for entry in &ended.changed {
+        let (path, done) = match entry {
+            Entry::Folder { path } if comes_back(path) => (path, folder.make_folder(path)),
+            Entry::File { path, executable, bytes } if comes_back(path) => {
+                (path, folder.replace(path, *executable, |file| take(&mut from, *bytes, file)))
+            }
+            Entry::File { path, bytes, .. } => (path, take(&mut from, *bytes, &mut io::sink())),
+            Entry::Folder { path } | Entry::Link { path, .. } => (path, Ok(())),
+        };
+        done.map_err(|error| failed(path, &error))?;
+    }
+    Ok(kept)
+}
+
+fn take(from: &mut UnixStream, bytes: u64, to: &mut impl io::Write) -> io::Result<()> {
+    match io::copy(&mut from.take(bytes), to)? {
+        taken if taken == bytes => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
 /// Whether a change may be brought back: nothing that a program outside would later take for its own settings of git.
-pub(super) fn comes_back(path: &str) -> bool {
+fn comes_back(path: &str) -> bool {
     check::relative(path).is_ok() && !path.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
 }

@@ -14,7 +14,14 @@ mod seccomp;
 mod start;
 mod watch;
 
-use std::{fmt::Display, io, os::fd::AsFd, os::unix::net::UnixStream, process::ExitCode};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt::Display,
+    io,
+    os::fd::AsFd,
+    os::unix::net::UnixStream,
+    process::ExitCode,
+};
 
 use super::wire::{self, Fault, FaultKind, Message};
 
@@ -22,11 +29,11 @@ use super::wire::{self, Fault, FaultKind, Message};
 const INSIDE_ID: u32 = 1000;
 
 pub(super) fn main() -> ExitCode {
-    let stage = std::env::args().next_back();
+    let stage = std::env::args_os().next_back();
     // The socket is the standard input, so that it needs no number to be handed over.
     let control = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let Ok(mut control) = control else { return ExitCode::FAILURE };
-    let done = match stage.as_deref() {
+    let done = match stage.as_deref().and_then(OsStr::to_str) {
         Some("start") => start::start(&mut control),
         Some("init") => init::init(&mut control),
         _ => {
@@ -42,6 +49,14 @@ pub(super) fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// With which arguments this program is `init`: those with which it is `start`, but for the last.
+fn arguments_of_init() -> Vec<OsString> {
+    let mut arguments = std::env::args_os().skip(1).collect::<Vec<_>>();
+    arguments.pop();
+    arguments.push(OsString::from("init"));
+    arguments
 }
 
 /// Says what was being done when something failed.

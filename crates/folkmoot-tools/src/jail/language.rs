@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report};
+use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report, check};
 
 folkmoot_core::vocabulary! {
     /// What a program can be written in.
@@ -156,19 +156,17 @@ pub struct ToolChain {
 }
 
 impl ToolChain {
-    /// Its main program, as a job sees it.
-    pub fn program(&self) -> &str {
-        &self.program
-    }
-
-    /// What a job must be able to read for it.
-    pub fn readable(&self) -> &[Readable] {
-        &self.readable
-    }
-
-    /// What a job must have in its environment for it.
-    pub fn environment(&self) -> &BTreeMap<String, String> {
-        &self.environment
+    /// Lends it to another job, as to a project's own command: to be read, and first in its `PATH`.
+    pub fn lend(&self, job: &mut Job) {
+        job.readable.extend(
+            self.readable.iter().filter(|readable| !job.readable.contains(readable)).cloned().collect::<Vec<_>>(),
+        );
+        job.environment.extend(self.environment.clone());
+        if let Some(folder) = Path::new(&self.program).parent().and_then(Path::to_str) {
+            let rest = job.environment.get("PATH").map_or(super::PATH, String::as_str);
+            let path = format!("{folder}:{rest}");
+            job.environment.insert("PATH".to_owned(), path);
+        }
     }
 
     fn job<S: Into<String>>(&self, arguments: impl IntoIterator<Item = S>, limits: Limits) -> Job {
@@ -332,7 +330,10 @@ async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolC
         let program = home.join("bin").join(name).to_str()?.to_owned();
         return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
     }
-    let inside = Path::new("/opt").join(language.word());
+    let elsewhere = Path::new("/opt").join(language.word());
+    // Python may look for its library where it was built to be, and would take the system's, of another version, for its own.
+    let same = Readable { host: home.clone(), inside: home.clone() };
+    let inside = if language == Language::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
     if language == Language::Python {
         environment.insert("PYTHONHOME".to_owned(), inside.to_str()?.to_owned());
     }

@@ -9,6 +9,7 @@ use super::{End, Profile, cgroup::Groups, run, wire::Facts};
 /// What holds the jobs of a jail.
 #[derive(Debug)]
 pub(crate) struct Walls {
+    #[cfg(target_os = "linux")]
     helper: Option<Helper>,
     driver: Driver,
     /// Why there is none, of each that was tried.
@@ -24,6 +25,7 @@ pub(crate) struct Walls {
 impl Walls {
     pub(super) fn none(why: String) -> Self {
         Self {
+            #[cfg(target_os = "linux")]
             helper: None,
             driver: Driver::Refuse,
             why,
@@ -147,40 +149,31 @@ pub struct LanguageFound {
     pub version: Result<String, String>,
 }
 
-#[cfg(not(target_os = "linux"))]
 pub(super) async fn describe(jail: &Jail) -> Description {
-    Description {
-        driver: Driver::Refuse,
-        refusal: Some(jail.walls.why.clone()),
-        features: Vec::new(),
-        languages: Vec::new(),
-    }
-}
-
-#[cfg(target_os = "linux")]
-pub(super) async fn describe(jail: &Jail) -> Description {
-    let walls = &jail.walls;
-    if walls.driver == Driver::Refuse {
-        return Description {
-            driver: Driver::Refuse,
-            refusal: Some(walls.why.clone()),
-            features: Vec::new(),
-            languages: Vec::new(),
-        };
+    let driver = jail.driver();
+    if driver == Driver::Refuse {
+        let refusal = Some(jail.walls.why.clone());
+        return Description { driver, refusal, features: Vec::new(), languages: Vec::new() };
     }
     let mut languages = Vec::new();
     for language in Language::all() {
         let found = jail.tool_chain(language).await;
-        languages.push(LanguageFound {
-            language,
-            version: found.map(|chain| chain.version).map_err(|error| error.to_string()),
-        });
+        let version = found.map(|chain| chain.version).map_err(|error| error.to_string());
+        languages.push(LanguageFound { language, version });
     }
-    Description { driver: walls.driver, refusal: None, features: features(jail), languages }
+    Description { driver, refusal: None, features: features(jail), languages }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn features(_: &Jail) -> Vec<Feature> {
+    Vec::new()
 }
 
 #[cfg(target_os = "linux")]
-fn features(jail: &Jail) -> Vec<Feature> {
+pub(super) fn features(jail: &Jail) -> Vec<Feature> {
+    if jail.driver() == Driver::Refuse {
+        return Vec::new();
+    }
     let Walls { groups, facts, .. } = jail.walls.as_ref();
     let feature = |name, ok, detail: &str| Feature { name, ok, detail: detail.to_owned() };
     let counted = groups.counts_memory() && groups.counts_processes() && groups.counts_cpu();

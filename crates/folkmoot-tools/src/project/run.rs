@@ -2,10 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{
-    Command, Kind, Project, Purpose,
-    tools::{self, Tools},
-};
+use super::{Command, Kind, Project, Purpose, tools};
 use crate::jail::{End, Jail, JailError, Language, Limits};
 
 /// What is kept of what a command printed: the end, where the reason usually is.
@@ -78,15 +75,15 @@ pub async fn check(
 /// # Errors
 /// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain for it. That it failed is no error.
 pub async fn run(jail: &Jail, folder: &Path, command: &Command, limits: &Limits) -> Result<CommandResult, JailError> {
-    let tools = match command.kind {
-        Kind::Cargo => Tools::of(jail, Language::Rust).await?,
-        Kind::Npm => Tools::of(jail, Language::JavaScript).await?,
-        Kind::Go => Tools::of(jail, Language::Go).await?,
-        Kind::Python => Tools::of(jail, Language::Python).await?,
+    let mut job = tools::job(&command.folder, &command.needs, &command.argv);
+    match command.kind {
+        Kind::Cargo => tools::lend(jail, Language::Rust, &mut job).await?,
+        Kind::Npm => tools::lend(jail, Language::JavaScript, &mut job).await?,
+        Kind::Go => tools::lend(jail, Language::Go, &mut job).await?,
+        Kind::Python => tools::lend(jail, Language::Python, &mut job).await?,
         // It may call any of them, and fails by itself where one is missing.
-        Kind::Make => Tools::all(jail).await?,
-    };
-    let mut job = tools.job(&command.folder, &command.needs, &command.argv);
+        Kind::Make => tools::lend_all(jail, &mut job).await?,
+    }
     job.folder = Some(folder.to_owned());
     job.environment.extend(command.environment.clone());
     job.limits = limits.clone();

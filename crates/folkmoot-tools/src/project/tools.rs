@@ -1,9 +1,6 @@
 //! Tool chains as the jail shows them, and a command that is looked for among them.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use crate::jail::{End, Jail, JailError, Job, Language, Profile, Readable, Report};
 
@@ -16,93 +13,66 @@ const STARTER: &str = r#"cd -- "$1" && needs=$2 && shift 2 || exit
 for program in $needs; do command -v "$program" > /dev/null || { echo "$program" >&2; exit 127; }; done
 exec "$@""#;
 
-/// Tool chains, and what goes with them.
-#[derive(Debug, Default)]
-pub(crate) struct Tools {
-    paths: Vec<String>,
-    readable: Vec<Readable>,
-    environment: BTreeMap<String, String>,
+/// A command that is started in a folder below the job's, if all programs that it needs are there.
+pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> Job {
+    let folder = if folder.is_empty() { "." } else { folder };
+    let needs = needs.join(" ");
+    let words = ["sh", "-c", STARTER, "project", folder, &needs].map(str::to_owned);
+    let mut job = Job::new(Profile::Project, words.into_iter().chain(argv.iter().cloned()));
+    for (name, value) in [
+        ("CI", "true"),
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("CARGO_TERM_COLOR", "never"),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ] {
+        set(&mut job, name, value);
+    }
+    job
 }
 
-impl Tools {
-    /// Those of a language.
-    pub(crate) async fn of(jail: &Jail, language: Language) -> Result<Self, JailError> {
-        let chain = jail.tool_chain(language).await?;
-        let path = Path::new(chain.program()).parent().and_then(Path::to_str);
-        let mut tools = Self {
-            paths: path.map(str::to_owned).into_iter().collect(),
-            readable: chain.readable().to_vec(),
-            environment: chain.environment().clone(),
-        };
-        match language {
-            Language::Rust => {
-                // What was downloaded, and no more of Cargo's home: its tokens are there too.
-                let home = home_of("CARGO_HOME", ".cargo");
-                for part in ["registry", "git"] {
-                    tools.share(home.as_ref().map(|home| home.join(part)), &format!("/opt/cargo/{part}"));
-                }
-                tools.set("CARGO_HOME", "/opt/cargo");
+/// Lends the tool chain of a language to a job, and what was downloaded for it.
+pub(crate) async fn lend(jail: &Jail, language: Language, job: &mut Job) -> Result<(), JailError> {
+    jail.tool_chain(language).await?.lend(job);
+    match language {
+        Language::Rust => {
+            // What was downloaded, and no more of Cargo's home: its tokens are there too.
+            let home = home_of("CARGO_HOME", ".cargo");
+            for part in ["registry", "git"] {
+                share(job, home.as_ref().map(|home| home.join(part)), &format!("/opt/cargo/{part}"));
             }
-            Language::Go => {
-                let modules = home_of("GOPATH", "go").map(|home| home.join("pkg/mod"));
-                tools.share(modules, "/opt/gopath/pkg/mod");
-                tools.set("GOMODCACHE", "/opt/gopath/pkg/mod");
-                // A project has modules, which a single file has not.
-                tools.environment.remove("GO111MODULE");
-            }
-            Language::Python | Language::JavaScript | Language::Bash => {}
+            set(job, "CARGO_HOME", "/opt/cargo");
         }
-        Ok(tools)
-    }
-
-    /// Those of every language that is here.
-    pub(crate) async fn all(jail: &Jail) -> Result<Self, JailError> {
-        let mut all = Self::default();
-        for language in Language::all() {
-            match Self::of(jail, language).await {
-                Ok(found) => {
-                    all.paths.extend(found.paths);
-                    all.readable.extend(found.readable);
-                    all.environment.extend(found.environment);
-                }
-                Err(JailError::Missing(_)) => {}
-                Err(error) => return Err(error),
-            }
+        Language::Go => {
+            share(job, home_of("GOPATH", "go").map(|home| home.join("pkg/mod")), "/opt/gopath/pkg/mod");
+            set(job, "GOMODCACHE", "/opt/gopath/pkg/mod");
+            // A project has modules, which a single file has not.
+            job.environment.remove("GO111MODULE");
         }
-        Ok(all)
+        Language::Python | Language::JavaScript | Language::Bash => {}
     }
+    Ok(())
+}
 
-    /// A command that is started in a folder below the job's, if all programs that it needs are there.
-    pub(crate) fn job(self, folder: &str, needs: &[String], argv: &[String]) -> Job {
-        let folder = if folder.is_empty() { "." } else { folder };
-        let needs = needs.join(" ");
-        let words = ["sh", "-c", STARTER, "project", folder, &needs].map(str::to_owned);
-        let mut job = Job::new(Profile::Project, words.into_iter().chain(argv.iter().cloned()));
-        job.readable = self.readable;
-        job.environment = self.environment;
-        let usual = [
-            ("CI", "true"),
-            ("NO_COLOR", "1"),
-            ("TERM", "dumb"),
-            ("CARGO_TERM_COLOR", "never"),
-            ("PYTHONDONTWRITEBYTECODE", "1"),
-        ];
-        job.environment.extend(usual.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        let system = ["/usr/local/bin", "/usr/bin", "/bin"];
-        let paths: Vec<&str> = self.paths.iter().map(String::as_str).chain(system).collect();
-        job.environment.insert("PATH".to_owned(), paths.join(":"));
-        job
-    }
-
-    fn share(&mut self, host: Option<PathBuf>, inside: &str) {
-        if let Some(host) = host.filter(|host| host.is_dir()) {
-            self.readable.push(Readable { host, inside: inside.into() });
+/// Lends the tool chain of every language that is here.
+pub(crate) async fn lend_all(jail: &Jail, job: &mut Job) -> Result<(), JailError> {
+    for language in Language::all() {
+        match lend(jail, language, job).await {
+            Ok(()) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(error),
         }
     }
+    Ok(())
+}
 
-    fn set(&mut self, name: &str, value: &str) {
-        self.environment.insert(name.to_owned(), value.to_owned());
+fn share(job: &mut Job, host: Option<PathBuf>, inside: &str) {
+    if let Some(host) = host.filter(|host| host.is_dir()) {
+        job.readable.push(Readable { host, inside: inside.into() });
     }
+}
+
+fn set(job: &mut Job, name: &str, value: &str) {
+    job.environment.insert(name.to_owned(), value.to_owned());
 }
 
 /// The program for want of which the command was not started.

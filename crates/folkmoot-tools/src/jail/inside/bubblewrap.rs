@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use super::{Doing, INSIDE_ID, root};
+use super::{Doing, INSIDE_ID, arguments_of_init, root};
 use crate::jail::{
     FOLDER,
     wire::{Fault, Spec},
@@ -68,6 +68,6 @@ pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
     for readable in &spec.readable {
         bwrap.arg("--ro-bind").arg(&readable.host).arg(&readable.inside);
     }
-    bwrap.arg("--ro-bind").arg(helper).arg(HELPER).args(["--chdir", FOLDER, "--", HELPER, "init"]);
+    bwrap.arg("--ro-bind").arg(helper).arg(HELPER).args(["--chdir", FOLDER, "--", HELPER]).args(arguments_of_init());
     Ok(bwrap)
 }

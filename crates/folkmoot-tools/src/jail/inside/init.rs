@@ -225,9 +225,9 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
             ended.changed.push(Entry::File { path: name.to_owned(), executable, bytes: kind.len() });
         }
     }
-    // Deepest first, so that folders are empty when their turn comes.
-    let gone = before.keys().rev().filter(|path| !after.contains_key(*path));
-    ended.removed = gone.filter_map(|path| path.to_str().map(str::to_owned)).collect();
+    // Deepest first, so that folders are empty when their turn comes. What was a file or a link and is a folder now has gone too.
+    let gone = before.iter().rev().filter(|(path, mark)| after.get(*path).is_none_or(|now| now.folder != mark.folder));
+    ended.removed = gone.filter_map(|(path, _)| path.to_str().map(str::to_owned)).collect();
     Ok(())
 }
 

@@ -8,7 +8,6 @@ use std::{
 };
 
 use nix::{
-    errno::Errno,
     fcntl::{OFlag, open},
     mount::{MntFlags, MsFlags, mount, umount2},
     sys::stat::Mode,
@@ -177,7 +176,7 @@ fn tmpfs(target: &Path, bytes: u64, files: u64) -> nix::Result<()> {
 /// Just enough for programs that ask who and where they are.
 pub(super) fn etc(etc: &Path, nameservers: Option<&str>) -> io::Result<()> {
     let id = INSIDE_ID;
-    fs::write(etc.join("passwd"), format!("jail:x:{id}:{id}::{FOLDER}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"))?;
+    fs::write(etc.join("passwd"), format!("jail:x:{id}:{id}::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"))?;
     fs::write(etc.join("group"), format!("jail:x:{id}:\nnogroup:x:65534:\n"))?;
     fs::write(etc.join("hosts"), "127.0.0.1 localhost jail\n::1 localhost\n")?;
     fs::write(etc.join("nsswitch.conf"), "passwd: files\ngroup: files\nhosts: files dns\n")?;
@@ -205,27 +204,11 @@ fn disk(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
     fs::remove_dir(&disk).doing("the file system to write to")
 }
 
-/// Makes all that is mounted below the site read-only, whatever came along with it, beside what is there to be written to.
+/// Makes all that is mounted in the site read-only, whatever came along with it, beside what is there to be written to.
 fn seal() -> io::Result<()> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let writable = [at(FOLDER), at("/tmp")];
-    for line in mounts.lines() {
-        let fields = line.split(' ').collect::<Vec<_>>();
-        let (Some(path), Some(options)) = (fields.get(4), fields.get(5)) else { continue };
-        let path = PathBuf::from(unescape(path));
-        if !path.starts_with(SITE) {
-            continue;
-        }
-        // What a mount already forbids must be said again: the kernel does not let us allow it.
-        let mut flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID;
-        for option in options.split(',') {
-            flags |= match option {
-                "ro" => MsFlags::MS_RDONLY,
-                "nodev" => MsFlags::MS_NODEV,
-                "noexec" => MsFlags::MS_NOEXEC,
-                _ => MsFlags::empty(),
-            };
-        }
+    for (path, mut flags) in mounts_in_the_site(&fs::read_to_string("/proc/self/mountinfo")?) {
+        flags |= MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID;
         if !DEVICES.iter().any(|device| at(device) == path) {
             flags |= MsFlags::MS_NODEV;
         }
@@ -233,15 +216,41 @@ fn seal() -> io::Result<()> {
             flags |= MsFlags::MS_RDONLY;
         }
         let none = None::<&str>;
-        match mount(none, &path, none, flags, none) {
-            Ok(()) => {}
-            // Covered by another mount on the same place, so that nobody can get there.
-            Err(Errno::EINVAL | Errno::ENOENT)
-                if path != Path::new(SITE) && mounts.matches(&format!(" {} ", fields[4])).count() > 1 => {}
-            Err(error) => return Err(error.into()),
-        }
+        mount(none, &path, none, flags, none)?;
     }
     Ok(())
+}
+
+/// Every mount there, with what it forbids already: that must be said again, as the kernel does not let us allow it. What the
+/// site covers has the same paths, and is told apart by what it is mounted on.
+fn mounts_in_the_site(mounts: &str) -> Vec<(PathBuf, MsFlags)> {
+    struct Mount<'a> {
+        id: &'a str,
+        on: &'a str,
+        path: PathBuf,
+        flags: MsFlags,
+    }
+    fn read(line: &str) -> Option<Mount<'_>> {
+        let mut fields = line.split(' ');
+        let (id, on, path, options) = (fields.next()?, fields.next()?, fields.nth(2)?, fields.next()?);
+        let forbids = |option| match option {
+            "ro" => MsFlags::MS_RDONLY,
+            "nodev" => MsFlags::MS_NODEV,
+            "noexec" => MsFlags::MS_NOEXEC,
+            _ => MsFlags::empty(),
+        };
+        Some(Mount { id, on, path: PathBuf::from(unescape(path)), flags: options.split(',').map(forbids).collect() })
+    }
+    let all = mounts.lines().filter_map(read).collect::<Vec<_>>();
+    let covered = |mount: &Mount<'_>| all.iter().any(|other| other.on == mount.id && other.path == mount.path);
+    let mut inside = all.iter().filter(|mount| mount.path == Path::new(SITE) && !covered(mount)).collect::<Vec<_>>();
+    let mut next = 0;
+    while let Some(mount) = inside.get(next) {
+        let id = mount.id;
+        inside.extend(all.iter().filter(|other| other.on == id));
+        next += 1;
+    }
+    inside.into_iter().map(|mount| (mount.path.clone(), mount.flags)).collect()
 }
 
 /// Paths in a list of mounts have their blanks written as octal numbers.
@@ -262,4 +271,29 @@ pub(super) fn enter() -> Result<bool, Fault> {
     umount2(".", MntFlags::MNT_DETACH).doing("leaving the old root")?;
     chdir("/").doing("moving into the root")?;
     Ok(proc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_site_covers_is_none_of_our_business() {
+        let mounts = "\
+1 0 8:1 / / rw,relatime - ext4 /dev/x rw
+2 1 0:5 / /tmp rw,noexec - tmpfs tmpfs rw
+3 2 0:6 / /tmp/usr rw - tmpfs tmpfs rw
+4 2 0:7 / /tmp rw,nosuid,nodev - tmpfs tmpfs rw
+5 4 8:1 /usr /tmp/usr ro,relatime - ext4 /dev/x rw
+6 5 8:2 / /tmp/usr/a\\040b rw,noexec - ext4 /dev/y rw
+7 1 8:2 / /tmpfiles rw - ext4 /dev/y rw";
+        assert_eq!(
+            mounts_in_the_site(mounts),
+            [
+                (PathBuf::from("/tmp"), MsFlags::MS_NODEV),
+                (PathBuf::from("/tmp/usr"), MsFlags::MS_RDONLY),
+                (PathBuf::from("/tmp/usr/a b"), MsFlags::MS_NOEXEC),
+            ]
+        );
+    }
 }

@@ -20,10 +20,10 @@ use nix::{
 use rustix::{
     event::{PollFd, PollFlags, poll},
     process::{Pid, PidfdFlags, pidfd_open},
-    thread::{CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set, set_capabilities},
+    thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities},
 };
 
-use super::{Doing, INSIDE_ID, bubblewrap, loopback, root};
+use super::{Doing, INSIDE_ID, arguments_of_init, bubblewrap, loopback, root};
 use crate::jail::{
     Driver,
     wire::{self, Fault, FaultKind, Spec, User},
@@ -88,11 +88,8 @@ fn namespaces(spec: &Spec) -> Result<Child, Fault> {
         loopback::up().doing("the loopback of the new network namespace")?;
     }
     keep_for_init().doing("keeping the capabilities of the new user namespace")?;
-    let mut arguments = std::env::args().skip(1).collect::<Vec<_>>();
-    arguments.pop();
-    arguments.push("init".to_owned());
     Command::new("/proc/self/exe")
-        .args(arguments)
+        .args(arguments_of_init())
         .env_clear()
         .spawn()
         .doing("starting the first process of the jail (everybody must be allowed to execute the file of this program)")
@@ -125,7 +122,7 @@ fn map(uid: Uid, gid: Gid) -> Result<(), Fault> {
 fn keep_for_init() -> io::Result<()> {
     let mut sets = capabilities(None)?;
     sets.inheritable = FOR_INIT.into_iter().collect();
-    set_capabilities(None, CapabilitySets { ..sets })?;
+    set_capabilities(None, sets)?;
     for capability in FOR_INIT {
         configure_capability_in_ambient_set(capability, true)?;
     }

@@ -52,16 +52,16 @@ impl Copies {
         command
     }
 
-    /// Runs the tests of the modules that hold for everybody.
-    fn run_tests(&self, driver: Driver, user: User) {
-        let modules = ["walls", "files", "limits", "network", "life"].map(|module| format!("jail::{module}::"));
+    /// Runs the tests of some modules.
+    fn run_tests(&self, driver: Driver, user: User, modules: &[&str]) {
+        let modules = modules.iter().map(|module| format!("jail::{module}::"));
         let ended = self.command(self.tests(), user).args(modules).env(DRIVER, driver.word()).output().unwrap();
         let said = text(&ended.stdout);
         assert!(ended.status.success(), "{driver} as {user:?}: {said}{}", text(&ended.stderr));
         let passed = said
             .lines()
             .find_map(|line| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse::<u32>().ok());
-        assert!(passed > Some(25), "{driver} as {user:?}: {said}");
+        assert!(passed >= Some(10), "{driver} as {user:?}: {said}");
     }
 }
 
@@ -71,34 +71,27 @@ enum User {
     Nobody,
 }
 
+const ALL: [&str; 5] = ["walls", "files", "limits", "network", "life"];
+
 #[test]
 fn all_of_it_holds_for_an_unprivileged_user() {
     if !is_root() {
         println!("all other tests have shown it: this is an unprivileged user");
         return;
     }
-    Copies::make().run_tests(Driver::Namespaces, User::Nobody);
-}
-
-fn no_bubblewrap() -> bool {
-    let missing = !Command::new("bwrap").arg("--version").output().is_ok_and(|output| output.status.success());
-    if missing {
-        println!("NOT TESTED: there is no bwrap here; install the package bubblewrap to test this driver");
-    }
-    missing
+    Copies::make().run_tests(Driver::Namespaces, User::Nobody, &ALL);
 }
 
 #[test]
 fn all_of_it_holds_by_bubblewrap() {
-    if !no_bubblewrap() {
-        Copies::make().run_tests(Driver::Bubblewrap, User::Same);
+    if !Command::new("bwrap").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        println!("NOT TESTED: there is no bwrap here; install the package bubblewrap to test this driver");
+        return;
     }
-}
-
-#[test]
-fn all_of_it_holds_by_bubblewrap_for_an_unprivileged_user() {
-    if is_root() && !no_bubblewrap() {
-        Copies::make().run_tests(Driver::Bubblewrap, User::Nobody);
+    let copies = Copies::make();
+    copies.run_tests(Driver::Bubblewrap, User::Nobody, &ALL);
+    if is_root() {
+        copies.run_tests(Driver::Bubblewrap, User::Same, &["walls"]);
     }
 }
 
@@ -128,6 +121,30 @@ fn without_user_namespaces_nothing_is_executed() {
         .arg(copies.tests())
         .output()
         .unwrap();
+    assert!(ended.status.success(), "{}{}", text(&ended.stdout), text(&ended.stderr));
+    assert!(text(&ended.stdout).contains("1 passed"));
+}
+
+/// Started where there is something to be in the way.
+#[tokio::test]
+#[ignore = "a part of another test"]
+async fn part_holds() {
+    let jail = Jail::probe_driver(helper(), Driver::Namespaces).await;
+    let report = jail.run(sh("id -u; grep CapEff /proc/self/status")).await.unwrap();
+    assert_eq!(text(&report.stdout), "1000\nCapEff:\t0000000000000000\n");
+}
+
+#[test]
+fn who_is_root_only_by_name_has_a_jail_whatever_is_mounted_in_its_way() {
+    let copies = Copies::make();
+    fs::create_dir(copies.folder.path().join("mounted")).unwrap();
+    let part = "mount -t tmpfs none \"$1/mounted\" && exec \"$0\" --ignored --exact jail::everywhere::part_holds";
+    let mut unshare = copies.command("unshare", User::Nobody);
+    unshare
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", part])
+        .arg(copies.tests())
+        .arg(copies.folder.path());
+    let ended = unshare.output().unwrap();
     assert!(ended.status.success(), "{}{}", text(&ended.stdout), text(&ended.stderr));
     assert!(text(&ended.stdout).contains("1 passed"));
 }

@@ -126,6 +126,16 @@ async fn a_project_is_worked_on_where_it_is() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_there_already_is_not_overwritten_by_one_that_is_brought() {
+    let folder = worktree();
+    let big = vec![7; 1 << 20];
+    let files = ["first", "old", "third"].map(|name| (name.to_owned(), big.clone())).to_vec();
+    let refused = jail().await.run(Job { files, ..project(folder.path(), "true") }).await;
+    assert!(matches!(&refused, Err(JailError::Invalid(why)) if why.contains("\"old\"")), "{refused:?}");
+    assert_eq!(fs::read_to_string(folder.path().join("old")).unwrap(), "old");
+}
+
+#[tokio::test]
 async fn a_project_of_root_is_copied_and_what_has_changed_comes_back() {
     if !is_root() {
         // Only root can have it so.
@@ -134,7 +144,6 @@ async fn a_project_of_root_is_copied_and_what_has_changed_comes_back() {
     let folder = worktree();
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("victim"), "safe").unwrap();
-    // Outside, meanwhile, the folder that the job makes a file in has become a link to another.
     let script = format!("{CHANGES}; ln -s /etc/passwd evil; mkfifo pipe; echo x > .GIT; chmod 000 more; chmod +x old");
     assert_eq!(said(project(folder.path(), &script)).await, "ran\nold");
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
@@ -151,10 +160,13 @@ async fn a_project_of_root_is_copied_and_what_has_changed_comes_back() {
     assert_eq!(fs::read_dir(folder.path().join(".git")).unwrap().count(), 1);
     assert_eq!(fs::metadata(folder.path().join("old")).unwrap().permissions().mode() & 0o777, 0o755);
 
+    // A link that leads away, and that the job makes a folder of.
     symlink(elsewhere.path(), folder.path().join("out")).unwrap();
     let tries = "rm out; mkdir out; echo evil > out/victim";
-    let failed = jail().await.run(project(folder.path(), tries)).await;
-    assert_eq!(fs::read_to_string(elsewhere.path().join("victim")).unwrap(), "safe", "{failed:?}");
+    assert_eq!(said(project(folder.path(), tries)).await, "");
+    assert_eq!(fs::read_to_string(elsewhere.path().join("victim")).unwrap(), "safe");
+    assert_eq!(read("out/victim"), "evil\n");
+    assert!(!fs::symlink_metadata(folder.path().join("out")).unwrap().is_symlink());
 }
 
 #[tokio::test]
@@ -192,6 +204,9 @@ async fn the_jails_own_places_cannot_be_given_away() {
             "{inside}"
         );
     }
+    let nested =
+        ["/opt/a", "/opt/a/b"].map(|inside| Readable { host: "/usr/share".into(), inside: inside.into() }).to_vec();
+    assert!(matches!(jail().await.run(Job { readable: nested, ..sh("true") }).await, Err(JailError::Invalid(_))));
     let nowhere = vec![Readable { host: "/no/such/place".into(), inside: "/opt/x".into() }];
     let missing = jail().await.run(Job { readable: nowhere, ..sh("true") }).await;
     assert!(

@@ -1,6 +1,6 @@
 //! Programs in the languages that are found here.
 
-use folkmoot_tools::jail::{End, Execution, JailError, Language, Program, Report};
+use folkmoot_tools::jail::{End, Execution, JailError, Job, Language, Profile, Program, Report};
 
 use super::{jail, text};
 
@@ -69,6 +69,26 @@ async fn every_language_that_is_here_runs_programs_that_succeed_and_that_fail() 
         assert!(matches!(report.end, End::Exited(code) if code != 0), "{language}: {report:?}");
     }
     assert!(here.contains(&Language::Bash) && here.contains(&Language::Python), "{here:?}");
+}
+
+#[tokio::test]
+async fn a_project_can_borrow_a_tool_chain() {
+    let Ok(chain) = jail().await.tool_chain(Language::Rust).await else {
+        println!("not tested: there is no Rust here for this user");
+        return;
+    };
+    let mut job = Job::new(
+        Profile::Project,
+        ["sh", "-c", "cargo init --quiet --vcs none --name x . && cargo run --quiet --offline"],
+    );
+    chain.lend(&mut job);
+    let report = jail().await.run(job).await.unwrap();
+    assert_eq!(
+        (report.end, text(&report.stdout).as_str()),
+        (End::Exited(0), "Hello, world!\n"),
+        "{}",
+        text(&report.stderr)
+    );
 }
 
 #[tokio::test]
