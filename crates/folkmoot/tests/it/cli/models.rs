@@ -14,7 +14,7 @@ fn alone(desk: &Desk, arguments: &[&str]) -> Ended {
 
 fn configured(text: &str) -> Desk {
     let desk = Desk::new();
-    std::fs::write(desk.path().join("folkmoot.toml"), text).unwrap();
+    std::fs::write(desk.path().join("folkmoot.toml"), text).expect("the folder can be written");
     desk
 }
 
