@@ -60,6 +60,7 @@ impl Http {
             .retry(retry::never())
             .referer(false)
             .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
+            .pool_max_idle_per_host(connections_kept(&parsed))
             .build()
             .map_err(|error| misconfigured(format!("no client can be made: {}", innermost(&error))))?;
         let key = endpoint.key.as_ref().map(|secret| {
@@ -198,4 +199,11 @@ fn innermost(error: &reqwest::Error) -> String {
         cause = deeper;
     }
     cause.to_string()
+}
+
+/// How many connections are kept for the next calls. Where there is no TLS, a new one costs next to nothing, and there are the
+/// servers that cannot be trusted to keep one: llama.cpp's promises `keep-alive` with a streamed answer and hangs up behind it, so
+/// that every second call would fail.
+fn connections_kept(base: &Url) -> usize {
+    if base.scheme() == "http" { 0 } else { usize::MAX }
 }

@@ -63,6 +63,20 @@ async fn every_vendor_is_heard_piece_by_piece() {
     }
 }
 
+/// As llama.cpp's server does.
+#[tokio::test]
+async fn a_server_that_hangs_up_behind_its_answer_without_a_word_is_asked_again() {
+    for vendor in ALL {
+        let events = chunk(vendor.events().concat().as_bytes());
+        let answer = [chunked_head(vendor.content_type()), events, chunk(b"")].concat();
+        let server = Server::play(vec![Step::Send(answer), Step::Wait(Duration::from_millis(20))]).await;
+        let model = vendor.connect(endpoint(&server.url));
+        for _ in 0..3 {
+            must_be_good(vendor, &model.ask(&hello(), &mut ()).await.unwrap());
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_piece_is_heard_before_the_next_is_written() {
     for vendor in ALL {
