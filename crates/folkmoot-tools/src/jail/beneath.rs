@@ -4,10 +4,14 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, OwnedFd},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2, renameat, symlinkat, unlinkat},
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fchmod, fstat, mkdirat, openat, openat2, renameat, statat,
+        symlinkat, unlinkat,
+    },
     io::Errno,
 };
 
@@ -50,15 +54,20 @@ impl Folder {
         executable: bool,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
-        let new = format!("{path}.folkmoot-new");
-        let written = self.create(&new, executable).and_then(|mut file| write(&mut file)).and_then(|()| {
-            let (folder, name) = self.parent(path)?;
-            let (_, new_name) = split(&new);
-            Ok(renameat(&folder, new_name, &folder, name)?)
+        static NEW: AtomicU64 = AtomicU64::new(0);
+        self.make_parents(path)?;
+        let (folder, name) = self.parent(path)?;
+        // Short, as the name itself may be as long as a name can be; and like no other, as two jobs may write here.
+        let new = format!(".folkmoot-{}-{}", std::process::id(), NEW.fetch_add(1, Ordering::Relaxed));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&folder, &new, flags, Mode::from_raw_mode(0o600))?);
+        let written = write(&mut file).and_then(|()| {
+            fchmod(&file, mode_of(&folder, name, executable))?;
+            Ok(renameat(&folder, &new, &folder, name)?)
         });
         if written.is_err() {
             // The first failure is the one to tell.
-            let _ = self.remove(&new);
+            let _ = unlinkat(&folder, &new, AtFlags::empty());
         }
         written
     }
@@ -115,6 +124,16 @@ impl Folder {
     fn at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         openat2(self.0.as_fd(), path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), within())
     }
+}
+
+/// Who may read and write a file that is replaced is not the job's to say; only whether it is executable.
+fn mode_of(folder: &OwnedFd, name: &str, executable: bool) -> Mode {
+    let old = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        .ok()
+        .filter(|old| FileType::from_raw_mode(old.st_mode).is_file());
+    let mode = old.map_or(0o644, |old| old.st_mode & 0o666);
+    // Executable for all who can read it.
+    Mode::from_raw_mode(if executable { mode | (mode & 0o444) >> 2 } else { mode })
 }
 
 fn split(path: &str) -> (&str, &str) {
