@@ -14,8 +14,6 @@ mod language;
 mod probe;
 
 #[cfg(target_os = "linux")]
-mod beneath;
-#[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
 mod folder;

@@ -10,11 +10,10 @@ use tokio::{
 };
 
 use super::{
-    JailError, Job,
-    beneath::Folder,
-    folder,
+    JailError, Job, folder,
     wire::{self, Ended, Entry, Facts, Fault, FaultKind, Message, Spec},
 };
+use crate::beneath::Folder;
 
 /// How long the dead may take to be gone, and the living to say the next word.
 pub(super) const END_MAX: Duration = Duration::from_secs(10);

@@ -32,11 +32,12 @@ use rustix::{
 };
 
 use super::{Doing, confine, root, watch};
-use crate::jail::{
-    Driver, FOLDER,
+use crate::{
     beneath::Folder,
-    check,
-    wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+    jail::{
+        Driver, FOLDER, check,
+        wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+    },
 };
 
 pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
@@ -207,7 +208,7 @@ fn disk_full() -> bool {
 /// What is to be kept and what has changed: names and lengths. Nobody is left who could change them again.
 fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut Ended) -> io::Result<()> {
     for path in &spec.keep {
-        if let Some(file) = folder.read(path)? {
+        if let Some(file) = folder.file(path)? {
             ended.kept.push((path.clone(), file.metadata()?.len().min(spec.keep_bytes)));
         }
     }
@@ -219,7 +220,7 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
         let Some(name) = path.to_str().filter(|name| check::relative(name).is_ok()) else { continue };
         if mark.folder {
             ended.changed.push(Entry::Folder { path: name.to_owned() });
-        } else if let Some(file) = folder.read(name)? {
+        } else if let Some(file) = folder.file(name)? {
             let kind = file.metadata()?;
             let executable = kind.permissions().mode() & 0o100 != 0;
             ended.changed.push(Entry::File { path: name.to_owned(), executable, bytes: kind.len() });
@@ -239,7 +240,7 @@ fn hand_out(folder: &Folder, ended: &Ended, control: &mut UnixStream) -> io::Res
         Entry::Folder { .. } | Entry::Link { .. } => None,
     });
     for (path, bytes) in kept.chain(changed) {
-        let file = folder.read(path)?.ok_or(io::ErrorKind::NotFound)?;
+        let file = folder.file(path)?.ok_or(io::ErrorKind::NotFound)?;
         io::copy(&mut file.take(bytes), control)?;
     }
     Ok(())
