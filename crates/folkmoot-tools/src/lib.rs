@@ -18,7 +18,7 @@ pub mod tool;
 
 pub use command::Command;
 pub use git::{GitError, Repository, Worktree};
-pub use jail::{End, Jail, JailError, Job, Limit, Limits, Profile, Report};
+pub use jail::{End, Inmate, Jail, JailError, Job, Limit, Limits, Profile, Report};
 pub use lsp::Lsp;
 pub use mcp::Mcp;
 pub use tool::{Tool, ToolCall, ToolError, ToolErrorCode, Toolbox};

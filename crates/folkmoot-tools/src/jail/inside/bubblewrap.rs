@@ -55,7 +55,7 @@ pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
     bwrap.args(["--proc", "/proc", "--size", &size, "--perms", "0755", "--tmpfs", "/tmp"]);
     match &spec.mounted {
         Some(folder) => {
-            bwrap.arg("--bind").arg(folder).arg(FOLDER);
+            bwrap.arg(if spec.read_only { "--ro-bind" } else { "--bind" }).arg(folder).arg(FOLDER);
             let git = folder.join(".git");
             if git.exists() {
                 bwrap.arg("--ro-bind").arg(git).arg(Path::new(FOLDER).join(".git"));

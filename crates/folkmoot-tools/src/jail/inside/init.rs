@@ -35,7 +35,7 @@ use super::{Doing, confine, root, watch};
 use crate::{
     beneath::Folder,
     jail::{
-        Driver, FOLDER, check,
+        Driver, FOLDER, check, pipe,
         wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
     },
 };
@@ -54,7 +54,11 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
             true
         }
     };
-    let stdin = input(control, spec.stdin_bytes).doing("taking the input")?;
+    let stdin = match spec.piped {
+        true => pipe::receive(control),
+        false => input(control, spec.stdin_bytes),
+    };
+    let stdin = stdin.doing("taking the input")?;
     let folder = Folder::open(FOLDER).doing(FOLDER)?;
     fill(&folder, &spec.files, control)?;
     let before = if spec.copied { everything() } else { BTreeMap::new() };
