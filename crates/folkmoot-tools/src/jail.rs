@@ -51,7 +51,12 @@ pub use probe::{Description, Feature, LanguageFound};
 pub const FOLDER: &str = "/job";
 
 /// Where a job finds programs, unless it says otherwise.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Whether a job can have this where it is to be: not where it has its own.
+pub(crate) fn can_be_lent(readable: &Readable) -> bool {
+    check::readable(readable).is_ok()
+}
 
 /// Runs commands that nobody trusts. Cheap to clone.
 #[derive(Clone, Debug)]

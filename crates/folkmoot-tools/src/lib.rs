@@ -11,6 +11,7 @@ pub mod git;
 pub mod jail;
 pub mod lsp;
 pub mod mcp;
+mod program;
 pub mod project;
 pub mod retrieval;
 pub mod testing;
