@@ -11,6 +11,7 @@ pub mod git;
 pub mod jail;
 pub mod lsp;
 pub mod mcp;
+mod program;
 pub mod project;
 pub mod retrieval;
 pub mod testing;
@@ -18,7 +19,7 @@ pub mod tool;
 
 pub use command::Command;
 pub use git::{GitError, Repository, Worktree};
-pub use jail::{End, Jail, JailError, Job, Limit, Limits, Profile, Report};
+pub use jail::{End, Inmate, Jail, JailError, Job, Limit, Limits, Profile, Report};
 pub use lsp::Lsp;
 pub use mcp::Mcp;
 pub use tool::{Tool, ToolCall, ToolError, ToolErrorCode, Toolbox};

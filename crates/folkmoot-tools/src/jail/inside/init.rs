@@ -32,11 +32,12 @@ use rustix::{
 };
 
 use super::{Doing, confine, root, watch};
-use crate::jail::{
-    Driver, FOLDER, Limit,
+use crate::{
     beneath::Folder,
-    check,
-    wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+    jail::{
+        Driver, FOLDER, Limit, check, pipe,
+        wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+    },
 };
 
 pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
@@ -53,7 +54,11 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
             true
         }
     };
-    let stdin = input(control, spec.stdin_bytes).doing("taking the input")?;
+    let stdin = match spec.piped {
+        true => pipe::receive(control),
+        false => input(control, spec.stdin_bytes),
+    };
+    let stdin = stdin.doing("taking the input")?;
     let folder = Folder::open(FOLDER).doing(FOLDER)?;
     fill(&folder, &spec.files, control)?;
     let before = if spec.copied { everything() } else { BTreeMap::new() };
@@ -211,7 +216,7 @@ fn disk_full() -> bool {
 /// What is to be kept and what has changed: names and lengths. Nobody is left who could change them again.
 fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut Ended) -> io::Result<()> {
     for path in &spec.keep {
-        if let Some(file) = folder.read(path)? {
+        if let Some(file) = folder.file(path)? {
             ended.kept.push((path.clone(), file.metadata()?.len().min(spec.keep_bytes)));
         }
     }
@@ -223,7 +228,7 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
         let Some(name) = path.to_str().filter(|name| check::relative(name).is_ok()) else { continue };
         if mark.folder {
             ended.changed.push(Entry::Folder { path: name.to_owned() });
-        } else if let Some(file) = folder.read(name)? {
+        } else if let Some(file) = folder.file(name)? {
             let kind = file.metadata()?;
             let executable = kind.permissions().mode() & 0o100 != 0;
             ended.changed.push(Entry::File { path: name.to_owned(), executable, bytes: kind.len() });
@@ -252,7 +257,7 @@ fn hand_out(folder: &Folder, ended: &Ended, control: &mut UnixStream) -> io::Res
         Entry::Folder { .. } | Entry::Link { .. } => None,
     });
     for (path, bytes) in kept.chain(changed) {
-        let file = folder.read(path)?.ok_or(io::ErrorKind::NotFound)?;
+        let file = folder.file(path)?.ok_or(io::ErrorKind::NotFound)?;
         io::copy(&mut file.take(bytes), control)?;
     }
     Ok(())
