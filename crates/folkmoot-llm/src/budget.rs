@@ -79,6 +79,16 @@ impl Purse {
         account.times = account.times.saturating_add(1);
     }
 
+    /// How often the budget was put in, the first time included.
+    pub fn times(&self) -> u64 {
+        self.account().times
+    }
+
+    /// What is put in each time.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
     /// What is gone for good.
     pub fn spent(&self) -> Spent {
         self.account().spent

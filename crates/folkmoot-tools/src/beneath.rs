@@ -6,64 +6,16 @@ use std::{
     io::{self, Read, Write},
     os::fd::OwnedFd,
     path::Path,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use nix::{
     dir::Dir,
     errno::Errno,
-    fcntl::{AtFlags, OFlag, open, openat},
-    sys::stat::{Mode, SFlag, fstatat, mkdirat},
-    unistd::{UnlinkatFlags, unlinkat},
+    fcntl::{AtFlags, OFlag, open, openat, renameat},
+    sys::stat::{Mode, SFlag, fchmod, fstatat, mkdirat},
+    unistd::{UnlinkatFlags, symlinkat, unlinkat},
 };
-
-/// The longest path beneath a folder.
-const PATH_BYTES_MAX: usize = 1024;
-/// The longest name in it.
-const NAME_BYTES_MAX: usize = 255;
-
-/// Judges a path from outside. What passes is relative, stays beneath its folder and does not touch git's own files, on
-/// any file system that the repository may later be checked out on.
-pub(crate) fn check(path: &str) -> Result<(), String> {
-    let refused =
-        |why: &str| Err(format!("the path {:?} is refused: {why}", path.chars().take(120).collect::<String>()));
-    if path.is_empty() {
-        return refused("it is empty");
-    }
-    if path.len() > PATH_BYTES_MAX {
-        return refused("it is longer than 1024 bytes");
-    }
-    if path.chars().any(|c| c.is_control() || is_unseen(c)) {
-        return refused("it has characters that nobody sees");
-    }
-    if path.contains('\\') {
-        return refused("write / between folders, and no \\");
-    }
-    for name in path.split('/') {
-        match name {
-            "" => return refused("it begins or ends with /, or has two of them; it must be relative"),
-            "." | ".." => return refused("it must not have . or .. in it"),
-            _ if name.len() > NAME_BYTES_MAX => return refused("a name in it is longer than 255 bytes"),
-            _ if name.starts_with('-') => {
-                return refused("a name in it begins with -, which programs take for an option");
-            }
-            _ if is_dot_git(name) => return refused("that is git's own folder, or would be on another system"),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// As git judges it: NTFS ignores case, trailing dots and spaces, and knows streams and short names.
-fn is_dot_git(name: &str) -> bool {
-    let name = name.split(':').next().unwrap_or(name);
-    let name = name.trim_end_matches(['.', ' ']).to_lowercase();
-    name == ".git" || name == "git~1"
-}
-
-/// Characters that some file systems ignore, and that turn what a reader sees around.
-fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
 
 /// A folder that is held open.
 #[derive(Debug)]
@@ -97,8 +49,8 @@ pub(crate) enum EntryKind {
 
 impl Folder {
     /// Opens a folder. The path itself is the caller's, and may have links in it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let fd = open(path, OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+    pub(crate) fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let fd = open(path.as_ref(), OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?;
         Ok(Self { fd })
     }
 
@@ -139,47 +91,105 @@ impl Folder {
         Ok(entries.collect())
     }
 
-    /// The content of a file, at most that long; nothing where no file is.
+    /// The content of a file, at most that long; nothing where no file is. Anything else there is an error.
     pub(crate) fn read(&self, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
-        let read = || {
-            let (folder, name) = self.parent(path, false)?;
-            // Without waiting, in case that it is a pipe.
-            let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-            let file = File::from(openat(&folder, name, flags, Mode::empty())?);
-            if !file.metadata()?.is_file() {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-            }
-            let mut content = Vec::new();
-            file.take(bytes_max).read_to_end(&mut content)?;
-            Ok(content)
+        let file = match self.plain(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
         };
-        match read() {
-            Ok(content) => Ok(Some(content)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        let mut content = Vec::new();
+        file.take(bytes_max).read_to_end(&mut content)?;
+        Ok(Some(content))
+    }
+
+    /// A plain file for reading. `None` where there is none, or something else, or one that is not ours to read.
+    pub(crate) fn file(&self, path: &str) -> io::Result<Option<File>> {
+        use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
+        match self.plain(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidInput | PermissionDenied) => {
+                Ok(None)
+            }
+            // A link, and a socket, which cannot be opened at all.
+            Err(error)
+                if [Errno::ELOOP, Errno::ENXIO].map(|errno| Some(errno as i32)).contains(&error.raw_os_error()) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
+    }
+
+    fn plain(&self, path: &str) -> io::Result<File> {
+        let (folder, name) = self.parent(path, false)?;
+        // Without waiting, in case that it is a pipe.
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let file = File::from(openat(&folder, name, flags, Mode::empty())?);
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")),
+        }
+    }
+
+    /// A new file, with the folders on the way. What is there already is an error.
+    pub(crate) fn create(&self, path: &str, executable: bool) -> io::Result<File> {
+        let (folder, name) = self.parent(path, true)?;
+        create(&folder, name, executable)
+    }
+
+    /// A new file in place of the file or link that may be there, all of it or nothing.
+    pub(crate) fn replace(
+        &self,
+        path: &str,
+        executable: bool,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        static NEW: AtomicU64 = AtomicU64::new(0);
+        let (folder, name) = self.parent(path, true)?;
+        // Short, as the name itself may be as long as a name can be; and like no other, as two jobs may write here.
+        let new = format!(".folkmoot-{}-{}", std::process::id(), NEW.fetch_add(1, Ordering::Relaxed));
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let mut file = File::from(openat(&folder, new.as_str(), flags, Mode::from_bits_truncate(0o600))?);
+        let written = write(&mut file).and_then(|()| {
+            fchmod(&file, mode_of(&folder, name, executable))?;
+            Ok(renameat(&folder, new.as_str(), &folder, name)?)
+        });
+        if written.is_err() {
+            // The first failure is the one to tell.
+            let _ = unlinkat(&folder, new.as_str(), UnlinkatFlags::NoRemoveDir);
+        }
+        written
+    }
+
+    /// A folder, with those on the way, unless it is there.
+    pub(crate) fn make_folder(&self, path: &str) -> io::Result<()> {
+        descend(self.fd.try_clone()?, path, true).map(drop)
+    }
+
+    /// A new link, to wherever.
+    pub(crate) fn link(&self, path: &str, target: &str) -> io::Result<()> {
+        let (folder, name) = self.parent(path, true)?;
+        Ok(symlinkat(target, &folder, name)?)
     }
 
     /// Puts a file there, with the folders on the way. A link or a file of that name is replaced, not written through; what was
     /// executable still is.
     pub(crate) fn write(&self, path: &str, content: &[u8]) -> io::Result<()> {
         let (folder, name) = self.parent(path, true)?;
-        let mut mode = Mode::from_bits_truncate(0o666);
+        let mut executable = false;
         match fstatat(&folder, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(stat) if stat.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFDIR.bits() => {
                 return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
             }
             Ok(stat) => {
-                if stat.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFREG.bits() && stat.st_mode & 0o100 != 0 {
-                    mode = Mode::from_bits_truncate(0o777);
-                }
+                executable = stat.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFREG.bits() && stat.st_mode & 0o100 != 0;
                 unlinkat(&folder, name, UnlinkatFlags::NoRemoveDir)?;
             }
             Err(Errno::ENOENT) => {}
             Err(error) => return Err(error.into()),
         }
-        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        File::from(openat(&folder, name, flags, mode)?).write_all(content)
+        create(&folder, name, executable)?.write_all(content)
     }
 
     /// Removes a file or link, where there is one.
@@ -195,6 +205,18 @@ impl Folder {
         }
     }
 
+    /// Removes a file, a link or an empty folder. A folder with something in it stays.
+    pub(crate) fn remove_entry(&self, path: &str) -> io::Result<()> {
+        // What is under the name decides, and not the error, which differs between systems.
+        match self.parent(path, false).and_then(|(folder, name)| Ok(unlinkat(&folder, name, UnlinkatFlags::RemoveDir)?))
+        {
+            Ok(()) => Ok(()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => self.remove(path),
+            Err(error) => Err(error),
+        }
+    }
+
     fn parent<'a>(&self, path: &'a str, create: bool) -> io::Result<(OwnedFd, &'a str)> {
         let folder = self.fd.try_clone()?;
         match path.rsplit_once('/') {
@@ -202,6 +224,22 @@ impl Folder {
             None => Ok((folder, path)),
         }
     }
+}
+
+/// Who may read and write a file that is replaced is not for whoever writes it to say; only whether it is executable.
+fn mode_of(folder: &OwnedFd, name: &str, executable: bool) -> Mode {
+    let old = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)
+        .ok()
+        .filter(|old| old.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFREG.bits());
+    let mode = old.map_or(0o644, |old| old.st_mode & 0o666);
+    // Executable for all who can read it.
+    Mode::from_bits_truncate(if executable { mode | (mode & 0o444) >> 2 } else { mode })
+}
+
+fn create(folder: &OwnedFd, name: &str, executable: bool) -> io::Result<File> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let mode = Mode::from_bits_truncate(if executable { 0o777 } else { 0o666 });
+    Ok(File::from(openat(folder, name, flags, mode)?))
 }
 
 fn descend(mut folder: OwnedFd, path: &str, create: bool) -> io::Result<OwnedFd> {

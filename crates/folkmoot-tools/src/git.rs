@@ -22,6 +22,7 @@ mod guard;
 mod history;
 mod lock;
 mod name;
+mod path;
 mod snapshot;
 mod worktree;
 

@@ -10,11 +10,10 @@
 //! inside or outside; nothing outlives its job; and a job leaves no process, no control group and no folder behind.
 
 mod check;
+mod inmate;
 mod language;
 mod probe;
 
-#[cfg(target_os = "linux")]
-mod beneath;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
@@ -25,6 +24,8 @@ mod inside;
 mod judge;
 #[cfg(target_os = "linux")]
 mod output;
+#[cfg(target_os = "linux")]
+mod pipe;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
@@ -42,6 +43,7 @@ use std::{
     time::Duration,
 };
 
+pub use inmate::Inmate;
 pub use language::{Execution, Language, Program, ToolChain};
 pub use probe::{Description, Feature, LanguageFound};
 
@@ -49,7 +51,12 @@ pub use probe::{Description, Feature, LanguageFound};
 pub const FOLDER: &str = "/job";
 
 /// Where a job finds programs, unless it says otherwise.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Whether a job can have this where it is to be: not where it has its own.
+pub(crate) fn can_be_lent(readable: &Readable) -> bool {
+    check::readable(readable).is_ok()
+}
 
 /// Runs commands that nobody trusts. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -167,6 +174,8 @@ pub struct Job {
     /// each single file is held. If root owns it, it is copied in, and when the job has ended by itself, the plain files and folders
     /// that it made, changed or removed are brought back; links and what lies below `.git` are not.
     pub folder: Option<PathBuf>,
+    /// Whether the folder is only to be read: mounted so, or copied in and nothing brought back.
+    pub folder_is_read_only: bool,
     /// What else it can read: tool chains outside the system's folders, caches.
     pub readable: Vec<Readable>,
     /// What it can read on its standard input.
@@ -186,6 +195,7 @@ impl Job {
             files: Vec::new(),
             keep: Vec::new(),
             folder: None,
+            folder_is_read_only: false,
             readable: Vec::new(),
             stdin: Vec::new(),
             environment: BTreeMap::new(),

@@ -1,14 +1,16 @@
 //! What a language server says about a file: errors and warnings, as an editor would show them.
 //!
 //! ```text
-//! start ─▶ initialize ─▶ didOpen ─▶ diagnostics, asked for or sent, until it is quiet ─▶ shutdown ─▶ the process group ends
+//! start, in the jail ─▶ initialize ─▶ didOpen ─▶ diagnostics, asked for or sent, until it is quiet ─▶ shutdown ─▶ it ends
 //! ```
 //!
 //! One server for one question: it is started, asked and ended, and nothing of it stays. A server that says nothing in time is
-//! an error, never "no faults found".
+//! an error, never "no faults found". It can execute what a project brings (build scripts, plug-ins, the compiler that it names)
+//! and so it is in the jail: it reads the project, changes nothing of it, and has no network.
 
 mod frame;
 mod language;
+mod server;
 mod session;
 mod tool;
 
@@ -19,12 +21,16 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::Jail;
+
 pub use language::{Known, Language};
 pub use tool::DiagnosticsTool;
 
 /// Asks language servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Lsp {
+    /// Where they run.
+    pub place: Place,
     /// From its start to its last word.
     pub total: Duration,
     /// How long a server that has said something, and is not at work, must be silent until that is taken for all.
@@ -35,9 +41,29 @@ pub struct Lsp {
     pub diagnostics_max: usize,
 }
 
-impl Default for Lsp {
-    fn default() -> Self {
+/// Where a server runs.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In the jail.
+    Jail(Jail),
+    /// As a process of ours. Only for projects that somebody trusts as far as their own editor does.
+    OutsideTheJail,
+}
+
+impl Lsp {
+    /// Servers that run in a jail.
+    pub fn new(jail: Jail) -> Self {
+        Self::at(Place::Jail(jail))
+    }
+
+    /// Servers that run outside of it, for somebody who trusts the project, and all that it brings.
+    pub fn outside_the_jail() -> Self {
+        Self::at(Place::OutsideTheJail)
+    }
+
+    fn at(place: Place) -> Self {
         Self {
+            place,
             total: Duration::from_secs(60),
             quiet: Duration::from_millis(700),
             message_bytes: 16 << 20,
@@ -105,6 +131,12 @@ folkmoot_core::vocabulary! {
 /// Why a server said nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LspError {
+    /// There is no jail for it to be in.
+    #[error(
+        "no language server is started, because it can execute what a project brings and there is no jail: {0}; whoever trusts the \
+         project can let it run outside"
+    )]
+    NoJail(String),
     /// There is no server for that.
     #[error("{0}")]
     Missing(String),
@@ -112,11 +144,24 @@ pub enum LspError {
     #[error("{0}")]
     Invalid(String),
     /// It did not say anything about the file in time.
-    #[error("the language server said nothing about the file within {0:?}")]
-    TimedOut(Duration),
+    #[error("the language server said nothing about the file within {after:?}{}", in_the_jail(*.jailed))]
+    TimedOut {
+        /// How long it had.
+        after: Duration,
+        /// Whether it was in the jail.
+        jailed: bool,
+    },
     /// It ended.
-    #[error("the language server ended too early{}", said(.0))]
-    Ended(String),
+    #[error("the language server ended too early{}{}", said(.complaint), in_the_jail(*.jailed))]
+    Ended {
+        /// What it said last.
+        complaint: String,
+        /// Whether it was in the jail.
+        jailed: bool,
+    },
+    /// It could not be started.
+    #[error("the language server could not be started: {0}")]
+    Failed(String),
     /// What it says is not the protocol.
     #[error("the language server does not speak its protocol: {0}")]
     Malformed(String),
@@ -126,6 +171,17 @@ pub enum LspError {
     /// It answered with an error.
     #[error("the language server refused: {0}")]
     Refused(String),
+}
+
+/// That may be why: not every server can do without what is not there.
+fn in_the_jail(jailed: bool) -> &'static str {
+    match jailed {
+        true => {
+            " (it was in the jail: no network, the project only to read, of this machine only its own program and tool chain; if it \
+             cannot work so, whoever trusts the project can let it run outside)"
+        }
+        false => "",
+    }
 }
 
 fn said(complaint: &str) -> String {

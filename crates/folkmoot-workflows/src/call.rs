@@ -1,30 +1,43 @@
 //! A model call as a step of a run: asked once, recorded with all that it took, and only remembered after that.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use folkmoot_core::{Name, gate::Risk};
+use folkmoot_core::{Digest, Name, gate::Risk};
 use folkmoot_engine::{Ctx, Failure, GateRequest};
 use folkmoot_llm::{
     FailureKind, Model, Recording, Request,
-    budget::{Budgeted, Purse, Spent, dollars},
+    budget::{Budget, Budgeted, Purse, Spent, dollars},
     price::Price,
     record::Outcome,
 };
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use serde::{Deserialize, Serialize};
 
 /// What one run may spend on models, and what happens when that is not enough.
 #[derive(Clone, Debug)]
 pub struct Spending {
     purse: Arc<Purse>,
     on_exceeded: OnExceeded,
+    /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for the same gate.
+    gates: Arc<Mutex<BTreeMap<u64, Decided>>>,
 }
+
+/// Whether the budget was given once more.
+type Decided = Shared<BoxFuture<'static, Result<bool, Failure>>>;
 
 /// What happens when a call does not fit the budget any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnExceeded {
-    /// A gate opens. Approved, the run may spend as much once more.
+    /// A gate opens, one for all branches. Approved, the run may spend as much once more.
     Ask,
     /// The run ends with `budget_exceeded`.
     Fail,
@@ -45,10 +58,28 @@ pub struct Call {
     pub request: Request,
 }
 
+/// What a step records.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Told {
+    /// Nobody was asked.
+    Exceeded {
+        exceeded: Exceeded,
+    },
+    Asked(Box<Recording>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Exceeded {
+    /// How often the budget had been given. A replay must come to the gate that was waited for, whatever its purse holds by then.
+    times: u64,
+    detail: String,
+}
+
 impl Spending {
     /// From a purse that is full: what a run has spent before a restart is taken from its journal as it is replayed.
     pub fn new(purse: Arc<Purse>, on_exceeded: OnExceeded) -> Self {
-        Self { purse, on_exceeded }
+        Self { purse, on_exceeded, gates: Arc::default() }
     }
 
     /// What was spent until now.
@@ -58,21 +89,24 @@ impl Spending {
 
     /// Asks a model, and records the call. A model that gives no answer is recorded too, and is no error of the run.
     pub async fn call(&self, ctx: &Ctx, call: Call) -> Result<Recording, Failure> {
+        // The same however often the budget is in the way: until it no longer is, no vendor has heard of the call, unless it was
+        // in flight in a life that crashed, and then it must be known again.
+        let name = format!("{}/{}", ctx.run_id(), ctx.key_in_run(&call.key));
+        // Keys of steps can have any letters and any length that headers cannot.
+        let idempotency_key = Some(Digest::of(name.as_bytes()).to_string());
+        let request = Request { idempotency_key, ..call.request.clone() };
         for time in 1.. {
             let key = if time == 1 { call.key.clone() } else { format!("{}~{time}", call.key) };
-            match self.once(ctx, &key, &call).await {
-                Err(failure) if failure.code == FailureKind::BudgetExceeded.word() => {
-                    self.exceeded(ctx, &key, &failure).await?;
-                }
-                done => return done,
+            match self.once(ctx, &key, &call, &request).await? {
+                Told::Asked(recording) => return Ok(*recording),
+                Told::Exceeded { exceeded } => self.exceeded(ctx, exceeded).await?,
             }
         }
         unreachable!("the loop has no end")
     }
 
-    async fn once(&self, ctx: &Ctx, key: &str, call: &Call) -> Result<Recording, Failure> {
+    async fn once(&self, ctx: &Ctx, key: &str, call: &Call, request: &Request) -> Result<Told, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
-        let request = Request { idempotency_key: Some(format!("{}/{key}", ctx.run_id())), ..call.request.clone() };
         let work = {
             let (model, purse, price) = (Arc::clone(&call.model), Arc::clone(&self.purse), call.price);
             let (asked, request) = (Arc::clone(&asked), request.clone());
@@ -81,42 +115,62 @@ impl Spending {
                 let budgeted = Budgeted { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
                 let request = request.clone();
                 async move {
+                    // Before it is tried: if it is given once more meanwhile, the gate for that is known to be decided.
+                    let times = budgeted.purse.times();
                     let answer = budgeted.ask(&request, &mut ()).await;
-                    match &answer {
+                    Ok(match &answer {
                         Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
-                            Err(Failure::new(failure.kind.word(), failure.detail.clone()))
+                            Told::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
                         }
-                        _ => Ok(Recording::new(&request, &answer)),
-                    }
+                        _ => Told::Asked(Box::new(Recording::new(&request, &answer))),
+                    })
                 }
             }
         };
-        let recording = ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await?;
-        if !asked.load(Ordering::Relaxed) {
+        let told = ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await?;
+        if let Told::Asked(recording) = &told
+            && !asked.load(Ordering::Relaxed)
+        {
             // It was asked in another life of this run, and the purse of this life does not know of it.
-            self.purse.spend(spent(&recording, call.price));
+            self.purse.spend(spent(recording, call.price));
         }
-        Ok(recording)
+        Ok(told)
     }
 
-    async fn exceeded(&self, ctx: &Ctx, key: &str, failure: &Failure) -> Result<(), Failure> {
-        if self.on_exceeded == OnExceeded::Fail {
-            return Err(failure.clone());
-        }
-        let Spent { tokens, usd_micros } = self.spent();
-        let summary = format!(
-            "The budget of this run does not allow its next model call: {}.\nSpent until now: {tokens} tokens, {}.\n\
-             Approve, and it may spend as much as its budget once more.",
-            failure.message,
-            dollars(usd_micros)
-        );
-        let gate = GateRequest::new(summary).title("The budget is spent").risk(Risk::High);
-        let decided = ctx.gate(format!("{key}~budget"), gate).await?;
-        if !decided.may_proceed() {
-            return Err(failure.clone());
-        }
-        self.purse.refill();
-        Ok(())
+    async fn exceeded(&self, ctx: &Ctx, Exceeded { times, detail }: Exceeded) -> Result<(), Failure> {
+        let extended = match self.on_exceeded {
+            OnExceeded::Fail => false,
+            OnExceeded::Ask => self.gate(ctx, times).await?,
+        };
+        if extended { Ok(()) } else { Err(Failure::new(FailureKind::BudgetExceeded.word(), detail)) }
+    }
+
+    fn gate(&self, ctx: &Ctx, times: u64) -> Decided {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.entry(times).or_insert_with(|| self.ask(ctx, times)).clone()
+    }
+
+    /// One gate for all who find the budget spent: many do at the same time, and each approval gives it once more. What it says is
+    /// the same whoever of them comes first, as that may be another one in each life.
+    fn ask(&self, ctx: &Ctx, times: u64) -> Decided {
+        let (ctx, purse) = (ctx.clone(), Arc::clone(&self.purse));
+        let asking = async move {
+            let Budget { tokens, usd_micros } = purse.budget();
+            let limits = [tokens.map(|tokens| format!("{tokens} tokens")), usd_micros.map(dollars)];
+            let budget = limits.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+            let again = if times == 1 { String::new() } else { format!(", which it was given {times} times") };
+            let summary = format!(
+                "The next model call of this run may take more than is left of its budget of {budget}{again}.\n\
+                 Approve, and it may spend as much once more. Reject, and it ends."
+            );
+            let gate = GateRequest::new(summary).title("The budget is spent").risk(Risk::High);
+            let approved = ctx.gate_of_run(format!("~budget/{times}"), gate).await?.may_proceed();
+            if approved {
+                purse.refill();
+            }
+            Ok(approved)
+        };
+        asking.boxed().shared()
     }
 }
 

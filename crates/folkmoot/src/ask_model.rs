@@ -24,6 +24,7 @@ use crate::{
     exit::Exit,
     find, journal,
     screen::printable,
+    signal,
     style::{self, paint},
 };
 
@@ -62,16 +63,23 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let request = request(&args)?;
     let (model, prompts) = model(&args, ctx).await?;
     let mut out = Out::new(ctx);
-    let outcome = if request.schema.is_some() {
-        let structured = structured::ask(&*model, &prompts, &request, &mut out).await?;
-        out.end()?;
-        structured_end(ctx, structured)?
-    } else {
-        let answer = model.ask(&request, &mut out).await?;
-        out.end()?;
-        end(ctx, &answer)?
+    let asking = async {
+        if request.schema.is_some() {
+            let structured = structured::ask(&*model, &prompts, &request, &mut out).await?;
+            out.end()?;
+            structured_end(ctx, structured)
+        } else {
+            let answer = model.ask(&request, &mut out).await?;
+            out.end()?;
+            end(ctx, &answer)
+        }
     };
-    Ok(outcome)
+    // Ended here, the call is given up, and a program that was started for it ends with it.
+    let interrupted = signal::shutdown()?;
+    tokio::select! {
+        asked = asking => asked,
+        () = interrupted.cancelled() => bail!("interrupted; what was heard until then is no answer"),
+    }
 }
 
 fn request(args: &Args) -> Result<Request> {

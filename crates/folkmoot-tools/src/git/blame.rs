@@ -6,7 +6,6 @@ use folkmoot_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Call, GitError, Repository, history::seconds};
-use crate::beneath;
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub struct Line {
 impl Repository {
     /// Each line of a file as it is in `revision`, and where it comes from.
     pub async fn blame(&self, revision: &str, path: &str) -> Result<Vec<Line>, GitError> {
-        beneath::check(path).map_err(GitError::Invalid)?;
+        super::path::check(path).map_err(GitError::Invalid)?;
         let commit = self.resolve(revision).await?;
         let place = self.reading();
         let call = Call::new(&place, ["blame", "--porcelain", "--no-textconv", "--no-progress", &commit, "--", path]);

@@ -28,7 +28,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The first git that takes all of its settings from variables. An older one would ignore the guards, and say nothing.
 const OLDEST: (u32, u32) = (2, 32);
 
-/// Commands that look at names and ids only, and never at a file, so that no driver can come into it.
+/// Commands that look at names and ids only, at no file, and change no reference: neither a driver nor a hook comes
+/// into it. `write-tree` is none of them: where a file is as new as the index, it compares the two, and cleans it for that.
 const WITHOUT_DRIVERS: &[&str] = &["check-ref-format", "for-each-ref", "rev-parse"];
 
 /// The program, and what it may use.

@@ -4,7 +4,6 @@ use folkmoot_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Call, GitError, Repository};
-use crate::beneath;
 
 /// The most commits that are asked for at once.
 const COMMITS_MAX: usize = 1000;
@@ -25,7 +24,7 @@ pub struct Revision {
 impl Repository {
     /// The commits up to `revision` that touched a file, also under earlier names, the newest first.
     pub async fn history(&self, revision: &str, path: &str, limit: usize) -> Result<Vec<Revision>, GitError> {
-        beneath::check(path).map_err(GitError::Invalid)?;
+        super::path::check(path).map_err(GitError::Invalid)?;
         let commit = self.resolve(revision).await?;
         let place = self.reading();
         let most = format!("--max-count={}", limit.min(COMMITS_MAX));

@@ -5,7 +5,7 @@ use std::fs;
 use folkmoot_core::Timestamp;
 
 use super::{Call, GitError, Worktree, lock::Lock};
-use crate::beneath::{self, Folder};
+use crate::beneath::Folder;
 
 /// The longest message of a commit.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -49,7 +49,7 @@ impl Worktree {
         let paths: Vec<String> =
             snapshot.deletions.iter().chain(snapshot.files.iter().map(|(path, _)| path)).cloned().collect();
         for path in &paths {
-            beneath::check(path).map_err(GitError::Invalid)?;
+            super::path::check(path).map_err(GitError::Invalid)?;
         }
         let bytes: u64 = snapshot.files.iter().map(|(_, content)| content.len() as u64).sum();
         if paths.len() > limits.snapshot_files || bytes > limits.snapshot_bytes {

@@ -71,7 +71,9 @@ impl Repository {
         if let Some((folder, admin)) = self.ready(&names)? {
             return Ok(Worktree { repository: self.clone(), names, folder, base, admin });
         }
-        self.clear(&names)?;
+        // Git reads the half-made worktrees of others while it makes one, and fails.
+        let alone = self.alone().await?;
+        self.clear_aside(&names, &alone).await?;
 
         fs::DirBuilder::new()
             .recursive(true)
@@ -90,7 +92,8 @@ impl Repository {
         self.claim(&names, &folder, false)?;
         // Without checking out, because that would be under the configuration of another place.
         let call = Call::new(&self.reading(), ["worktree", "add", "--quiet", "--no-checkout"]);
-        let answer = self.git.ask(call.with(&folder).with(&names.branch).stdin(lock.silent()?)).await?;
+        let answer = self.git.ask(call.with(&folder).with(&names.branch).stdin(alone.silent()?)).await?;
+        drop(alone);
         if answer.code != Some(0) {
             let taken = ["already checked out", "already used by worktree"];
             if taken.iter().any(|words| answer.stderr.contains(words)) {
@@ -121,7 +124,7 @@ impl Repository {
         }
         let lock = self.lock(&names).await?;
         self.break_ref_locks(&names)?;
-        self.clear(&names)?;
+        self.clear_aside(&names, &self.alone().await?).await?;
         match removal {
             Removal::Folder => {}
             Removal::Everything => {
@@ -226,6 +229,11 @@ impl Repository {
         }
     }
 
+    /// Only one makes or removes a worktree at a time.
+    async fn alone(&self) -> Result<Lock, GitError> {
+        Lock::take(&self.state().join("worktrees.lock"), self.git.limits.time).await
+    }
+
     pub(super) async fn lock(&self, names: &Names) -> Result<Lock, GitError> {
         let state = self.state();
         fs::create_dir_all(&state).map_err(|error| GitError::io(format!("cannot make {}", state.display()), error))?;
@@ -249,6 +257,16 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// As `clear`, on a thread that may wait for a disk. The lock goes with it, because it goes on when nobody waits for it.
+    async fn clear_aside(&self, names: &Names, lock: &Lock) -> Result<(), GitError> {
+        let (repository, names, held) = (self.clone(), names.clone(), lock.clone());
+        let cleared = tokio::task::spawn_blocking(move || {
+            let _held = held;
+            repository.clear(&names)
+        });
+        cleared.await.map_err(|error| GitError::io("clearing was interrupted", io::Error::other(error)))?
     }
 
     /// Removes the folder of a run, and what git remembers about it.

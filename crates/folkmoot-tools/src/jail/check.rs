@@ -35,6 +35,9 @@ pub(super) fn job(job: &Job, network: bool) -> Result<(), JailError> {
     if job.folder.as_ref().is_some_and(|folder| !folder.is_absolute()) {
         return invalid("the folder of a job is an absolute path");
     }
+    if job.folder_is_read_only && !job.files.is_empty() {
+        return invalid("no files can be put into a folder that is only to be read");
+    }
     command(job)?;
     limits(job)?;
     files(job)?;

@@ -12,11 +12,10 @@ use std::{
 };
 
 use super::{
-    JailError,
-    beneath::Folder,
-    check,
+    JailError, check,
     wire::{Ended, Entry},
 };
+use crate::beneath::Folder;
 
 const ENTRIES_MAX: usize = 200_000;
 
@@ -96,7 +95,7 @@ pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<Entry>, JailError>
 /// Reads exactly as many bytes as were told, whatever the file has become meanwhile.
 pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or_default());
-    if let Some(file) = folder.read(path)? {
+    if let Some(file) = folder.file(path)? {
         file.take(bytes).read_to_end(&mut content)?;
     }
     content.resize(usize::try_from(bytes).unwrap_or_default(), 0);
@@ -120,7 +119,7 @@ pub(super) fn bring_back(
     let Some(path) = folder else { return Ok(kept) };
     let folder = Folder::open(path).map_err(|error| failed(&path.display().to_string(), &error))?;
     for path in ended.removed.iter().filter(|path| comes_back(path)) {
-        folder.remove(path).map_err(|error| failed(path, &error))?;
+        folder.remove_entry(path).map_err(|error| failed(path, &error))?;
     }
     for entry in &ended.changed {
         let (path, done) = match entry {

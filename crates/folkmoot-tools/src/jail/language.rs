@@ -156,6 +156,11 @@ pub struct ToolChain {
 }
 
 impl ToolChain {
+    /// Where it is on this machine, unless it is in the system's folders.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.readable.first().map(|readable| readable.host.as_path())
+    }
+
     /// Lends it to another job, as to a project's own command: to be read, and first in its `PATH`.
     pub fn lend(&self, job: &mut Job) {
         job.readable.extend(
@@ -347,6 +352,8 @@ async fn ask(program: &Path, arguments: &[&str]) -> Option<PathBuf> {
     let mut command = tokio::process::Command::new(program);
     // Not here, where a file of a project could say which tool chain to use.
     command.args(arguments).current_dir("/").stdin(std::process::Stdio::null()).kill_on_drop(true);
+    // It may be rustup, which would fetch a whole tool chain because somebody asked where it is.
+    command.env("RUSTUP_AUTO_INSTALL", "0");
     let output = tokio::time::timeout(Duration::from_secs(10), command.output()).await.ok()?.ok()?;
     let answer = String::from_utf8(output.stdout).ok()?;
     let home = PathBuf::from(answer.trim());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Driver, Helper, Jail, JailError, Job, Language, Report};
+use super::{Driver, Helper, Inmate, Jail, JailError, Job, Language, Report};
 #[cfg(target_os = "linux")]
 use super::{End, Profile, cgroup::Groups, run, wire::Facts};
 
@@ -45,6 +45,19 @@ impl Walls {
     #[cfg(not(target_os = "linux"))]
     pub(super) async fn run(&self, _: Job) -> Result<Report, JailError> {
         Err(JailError::NoJail(self.why.clone()))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) async fn start(&self, _: Job) -> Result<Inmate, JailError> {
+        Err(JailError::NoJail(self.why.clone()))
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) async fn start(&self, job: Job) -> Result<Inmate, JailError> {
+        match &self.helper {
+            Some(helper) => run::start(helper, self.driver, &self.groups, job).await,
+            None => Err(JailError::NoJail(self.why.clone())),
+        }
     }
 
     #[cfg(target_os = "linux")]

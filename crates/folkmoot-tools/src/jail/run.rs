@@ -4,18 +4,22 @@ use std::{
     collections::BTreeMap,
     io,
     os::fd::OwnedFd,
+    path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
 };
 
 use tokio::{
-    net::UnixStream,
-    process::{Child, Command},
+    io::AsyncRead,
+    net::{UnixStream, unix::pipe},
+    process::{Child, ChildStderr, ChildStdout, Command},
+    sync::oneshot,
     time::timeout,
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Driver, Helper, JailError, Job, Limit, PATH, Profile, Report,
+    Driver, Helper, Inmate, JailError, Job, Limit, PATH, Profile, Report,
     cgroup::{Group, Groups},
     check,
     folder::{self, Way},
@@ -37,6 +41,48 @@ pub(super) async fn run(
     groups: &Groups,
     job: Job,
 ) -> Result<(Report, Facts), JailError> {
+    let (begun, stdout, facts) = begin(helper, driver, groups, job, None).await?;
+    let out = Output::new(stdout, begun.job.limits.output_bytes);
+    Ok((begun.finish(out, std::future::pending()).await?, facts))
+}
+
+/// Begins a job that is talked to, and leaves it to a watch of its own.
+pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job: Job) -> Result<Inmate, JailError> {
+    let (stdin, theirs) = pipe::pipe().map_err(talk::broken)?;
+    let theirs = theirs.into_blocking_fd().map_err(talk::broken)?;
+    let (begun, stdout, _) = begin(helper, driver, groups, job, Some(theirs)).await?;
+    let output_bytes = begun.job.limits.output_bytes;
+    let (stop, stopped) = oneshot::channel();
+    let stopped = async {
+        // Dropped without a word, it is gone, and this with it.
+        if stopped.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    // Who talks to it reads what it prints.
+    let watch = tokio::spawn(begun.finish(Output::new(tokio::io::empty(), output_bytes), stopped));
+    let watch = AbortOnDropHandle::new(watch);
+    Ok(Inmate { stdin: Some(stdin), stdout: Some(stdout), output_bytes, stop, watch })
+}
+
+/// A job that runs.
+#[derive(Debug)]
+struct Begun {
+    job: Job,
+    /// Where what changes in its folder is brought back to.
+    brought_back: Option<PathBuf>,
+    group: Group,
+    talk: Talk,
+    err: Output<ChildStderr>,
+}
+
+async fn begin(
+    helper: &Helper,
+    driver: Driver,
+    groups: &Groups,
+    job: Job,
+    input: Option<OwnedFd>,
+) -> Result<(Begun, ChildStdout, Facts), JailError> {
     let way = job.folder.as_ref().map(|path| folder::way(path, user::caller())).transpose()?;
     let entries = entries(&job, way.as_ref()).await?;
     let group = Group::make(groups, &job.limits)?;
@@ -46,55 +92,65 @@ pub(super) async fn run(
         return Err(JailError::Failed("the helper has no outputs".to_owned()));
     };
 
-    let spec = spec(driver, &job, way.as_ref(), entries, groups, pid)?;
+    let spec = Spec { piped: input.is_some(), ..spec(driver, &job, way.as_ref(), entries, groups, pid)? };
     let mut talk = Talk { control, child };
-    let (mut out, mut err) =
-        (Output::new(stdout, job.limits.output_bytes), Output::new(stderr, job.limits.output_bytes));
-    let facts = timeout(SET_UP_MAX, talk.set_up(&spec, &job))
+    let err = Output::new(stderr, job.limits.output_bytes);
+    let facts = timeout(SET_UP_MAX, talk.set_up(&spec, &job, input))
         .await
         .map_err(|_| JailError::Failed("building the jail took too long".to_owned()))??;
-    let started = Instant::now();
-    let (stopped, ended) = {
-        let mut ended = None;
-        let stopped = tokio::select! {
-            biased;
-            told = talk.ended() => { ended = Some(told?); None }
-            () = out.overflow() => Some(Limit::Output),
-            () = err.overflow() => Some(Limit::Output),
-            () = out_of_time(&group, job.limits.cpu) => Some(Limit::Cpu),
-            () = tokio::time::sleep(job.limits.wall) => Some(Limit::Wall),
-        };
-        (stopped, ended.flatten())
-    };
-    let wall = started.elapsed();
-    let (control, child) = talk.into_parts()?;
-    // What was ended in the middle of its work leaves nothing that is worth keeping.
-    let kept = match ended.clone().filter(|ended| ended.stopped.is_none()) {
-        Some(ended) => {
-            let folder = job.folder.clone().filter(|_| matches!(way, Some(Way::Copied)));
-            let kept_bytes_max = job.limits.output_bytes as u64;
-            blocking(move || folder::bring_back(control, &ended, kept_bytes_max, folder.as_deref())).await?
-        }
-        None => BTreeMap::new(),
-    };
-    talk::end(child).await?;
-    // All who could write are dead, so that this ends.
-    let rest = async { tokio::join!(out.rest(), err.rest()) };
-    timeout(talk::END_MAX, rest)
-        .await
-        .map_err(|_| JailError::Failed("something still holds the outputs of a job that has ended".to_owned()))?;
-    let taken = group.taken();
-    group.end().await;
+    let brought_back = job.folder.clone().filter(|_| spec.copied);
+    Ok((Begun { job, brought_back, group, talk, err }, stdout, facts))
+}
 
-    let mut reached = judge::reached(ended.as_ref(), &taken, stopped);
-    if out.over || err.over {
-        reached.insert(Limit::Output);
-    }
-    let end = judge::judge(ended.as_ref(), &reached, stopped.or((out.over || err.over).then_some(Limit::Output)))?;
-    let counted = ended.as_ref().map(|ended| Duration::from_micros(ended.cpu_us)).unwrap_or_default();
-    let largest = ended.as_ref().map(|ended| ended.peak_bytes).filter(|bytes| *bytes > 0);
-    Ok((
-        Report {
+impl Begun {
+    /// Holds the limits that only somebody outside can hold, until it has ended or is told to.
+    async fn finish(
+        self,
+        mut out: Output<impl AsyncRead + Unpin>,
+        told: impl Future<Output = ()>,
+    ) -> Result<Report, JailError> {
+        let Self { job, brought_back, group, mut talk, mut err } = self;
+        let started = Instant::now();
+        let (stopped, ended) = {
+            let mut ended = None;
+            let stopped = tokio::select! {
+                biased;
+                told = talk.ended() => { ended = Some(told?); None }
+                () = out.overflow() => Some(Limit::Output),
+                () = err.overflow() => Some(Limit::Output),
+                () = out_of_time(&group, job.limits.cpu) => Some(Limit::Cpu),
+                () = tokio::time::sleep(job.limits.wall) => Some(Limit::Wall),
+                () = told => Some(Limit::Wall),
+            };
+            (stopped, ended.flatten())
+        };
+        let wall = started.elapsed();
+        let (control, child) = talk.into_parts()?;
+        // What was ended in the middle of its work leaves nothing that is worth keeping.
+        let kept = match ended.clone().filter(|ended| ended.stopped.is_none()) {
+            Some(ended) => {
+                let kept_bytes_max = job.limits.output_bytes as u64;
+                blocking(move || folder::bring_back(control, &ended, kept_bytes_max, brought_back.as_deref())).await?
+            }
+            None => BTreeMap::new(),
+        };
+        talk::end(child).await?;
+        // All who could write are dead, so that this ends.
+        let rest = async { tokio::join!(out.rest(), err.rest()) };
+        timeout(talk::END_MAX, rest)
+            .await
+            .map_err(|_| JailError::Failed("something still holds the outputs of a job that has ended".to_owned()))?;
+        let taken = group.taken();
+        group.end().await;
+
+        let mut reached = judge::reached(ended.as_ref(), &taken, stopped);
+        if out.over || err.over {
+            reached.insert(Limit::Output);
+        }
+        let end = judge::judge(ended.as_ref(), &reached, stopped.or((out.over || err.over).then_some(Limit::Output)))?;
+        let counted = ended.as_ref().map(|ended| Duration::from_micros(ended.cpu_us)).unwrap_or_default();
+        let largest = ended.as_ref().map(|ended| ended.peak_bytes).filter(|bytes| *bytes > 0);
+        Ok(Report {
             end,
             reached,
             stdout: out.kept,
@@ -103,9 +159,8 @@ pub(super) async fn run(
             wall,
             cpu: taken.cpu.unwrap_or(counted),
             peak_memory_bytes: taken.peak_bytes.or(largest),
-        },
-        facts,
-    ))
+        })
+    }
 }
 
 /// Starts the helper. It waits to be told what to do, so that it can be put into its control group first.
@@ -192,7 +247,10 @@ fn spec(
         },
         readable: job.readable.clone(),
         mounted: job.folder.clone().filter(|_| matches!(way, Some(Way::Mounted { .. }))),
-        copied: matches!(way, Some(Way::Copied)),
+        // A copy has to be filled, and is nobody's.
+        read_only: job.folder_is_read_only && matches!(way, Some(Way::Mounted { .. })),
+        copied: matches!(way, Some(Way::Copied)) && !job.folder_is_read_only,
+        piped: false,
         stdin_bytes: job.stdin.len() as u64,
         files,
         keep: job.keep.clone(),

@@ -1,6 +1,6 @@
 //! The conversation with the helper, from outside.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -10,11 +10,10 @@ use tokio::{
 };
 
 use super::{
-    JailError, Job,
-    beneath::Folder,
-    folder,
+    JailError, Job, folder, pipe,
     wire::{self, Ended, Entry, Facts, Fault, FaultKind, Message, Spec},
 };
+use crate::beneath::Folder;
 
 /// How long the dead may take to be gone, and the living to say the next word.
 pub(super) const END_MAX: Duration = Duration::from_secs(10);
@@ -27,9 +26,9 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    pub(super) async fn set_up(&mut self, spec: &Spec, job: &Job) -> Result<Facts, JailError> {
+    pub(super) async fn set_up(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> Result<Facts, JailError> {
         // A helper that fails stops listening, and then says why. Everything else is our own failure, and nobody would answer.
-        let told = self.tell(spec, job).await;
+        let told = self.tell(spec, job, input).await;
         if let Err(error) = &told
             && !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
         {
@@ -61,15 +60,18 @@ impl Talk {
         }
     }
 
-    async fn tell(&mut self, spec: &Spec, job: &Job) -> io::Result<()> {
+    async fn tell(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> io::Result<()> {
         let frame = wire::frame(spec)?;
         // Once for `start`, once for `init`.
         self.control.write_all(&frame).await?;
         self.control.write_all(&frame).await?;
-        self.control.write_all(&job.stdin).await?;
+        match input {
+            Some(input) => pipe::send(&self.control, input).await?,
+            None => self.control.write_all(&job.stdin).await?,
+        }
         // What the job brings is last.
         let copied = &spec.files[..spec.files.len().saturating_sub(job.files.len())];
-        if let Some(source) = job.folder.as_ref().filter(|_| spec.copied) {
+        if let Some(source) = job.folder.as_ref().filter(|_| spec.mounted.is_none()) {
             let source = Arc::new(Folder::open(source.as_path())?);
             for entry in copied {
                 let Entry::File { path, bytes, .. } = entry.clone() else { continue };

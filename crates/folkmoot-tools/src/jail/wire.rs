@@ -1,7 +1,7 @@
 //! What the outside and the inside of a jail say to each other, over one socket that the command never gets.
 //!
 //! ```text
-//! outside ─▶ Spec (for `start`), Spec (for `init`), stdin, the content of each file
+//! outside ─▶ Spec (for `start`), Spec (for `init`), stdin or a pipe, the content of each file
 //! inside  ─▶ Ready, or Failed
 //! outside ─▶ one byte: go. It says that `start` is still alive, so that `init` will hear of its death.
 //! inside  ─▶ Ended, the content of each kept and each changed file
@@ -40,8 +40,12 @@ pub(super) struct Spec {
     pub readable: Vec<Readable>,
     /// A folder that is mounted as the writable one.
     pub mounted: Option<PathBuf>,
+    /// Whether it is only to be read.
+    pub read_only: bool,
     /// Whether what changes in the folder is to be told.
     pub copied: bool,
+    /// Whether the input is a pipe, which comes in place of its content.
+    pub piped: bool,
     pub stdin_bytes: u64,
     pub files: Vec<Entry>,
     pub keep: Vec<String>,

@@ -67,7 +67,7 @@ pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &Value) -
 
 /// A pipe breaks when nobody is at its other end.
 fn broken(_: &std::io::Error) -> LspError {
-    LspError::Ended(String::new())
+    super::session::ended()
 }
 
 fn quoted(bytes: &[u8]) -> String {

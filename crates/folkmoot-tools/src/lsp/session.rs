@@ -1,24 +1,20 @@
 //! One conversation with a server.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    time::Duration,
-};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
-    io::BufReader,
-    process::{ChildStdin, ChildStdout},
+    io::{AsyncBufReadExt, BufReader},
+    process::ChildStdout,
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{Diagnosis, Diagnostic, Lsp, LspError, Question, Severity, frame};
-use crate::{
-    child::{self, Child, Start},
-    foreign,
+use super::{
+    Diagnosis, Diagnostic, Lsp, LspError, Place, Question, Severity, frame,
+    server::{Input, Server},
 };
+use crate::foreign;
 
 /// How long a server gets to end by itself.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -29,18 +25,24 @@ const ASK_AGAIN: [i64; 2] = [-32801, -32802];
 
 /// Starts a server, asks it about the file, and ends it.
 pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &Path) -> Result<Diagnosis, LspError> {
-    let mut child = start(question.server, root)?;
-    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+    let until = Instant::now() + lsp.total;
+    let starting = Server::start(lsp, question.server, question.language, root);
+    let mut server = timeout_at(until, starting).await.map_err(|_| late(lsp))??;
+    let Some((stdin, stdout)) = server.pipes() else {
         return Err(LspError::Missing("the language server has no standard input or output".to_owned()));
     };
+    let jailed = server.is_jailed();
+    let there = server.root(root);
     let mut session = Session {
         lsp,
         stdin,
         stdout: BufReader::new(stdout),
         text: question.text,
-        uri: uri(file),
-        root: uri(root),
-        until: Instant::now() + lsp.total,
+        uri: uri(&there.join(file.strip_prefix(root).unwrap_or(file))),
+        root: uri(there),
+        // A number that means nothing there: some servers end when nobody has it.
+        parent: (!jailed).then(std::process::id),
+        until,
         messages: 0,
         at_work: BTreeSet::new(),
         sent: None,
@@ -51,31 +53,35 @@ pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &
     if found.is_ok() {
         let _ = timeout(END_PATIENCE, session.farewell()).await;
     }
-    let found = match found {
-        Err(LspError::Ended(_)) => Err(LspError::Ended(foreign::line(&child.complaint().await, 1000))),
-        found => found,
-    };
     drop(session);
-    child.end(if found.is_ok() { END_PATIENCE } else { Duration::ZERO }).await;
-    found
+    let patience = match &found {
+        Ok(_) | Err(LspError::Ended { .. }) => END_PATIENCE,
+        Err(_) => Duration::ZERO,
+    };
+    let complaint = server.end(patience).await;
+    match found {
+        Err(LspError::Ended { .. }) => Err(LspError::Ended { complaint, jailed }),
+        Err(LspError::TimedOut { after, .. }) => Err(LspError::TimedOut { after, jailed }),
+        found => found,
+    }
 }
 
-/// The one place where a language server is started. It can execute what a project brings (build scripts, plug-ins), so it belongs
-/// in the jail as soon as that can hold a process to talk with.
-fn start(server: &[String], root: &Path) -> Result<Child, LspError> {
-    // On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because somebody asked about a file.
-    let environment = BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())]);
-    child::start(&Start { command: server, environment: &environment, folder: root }).map_err(LspError::Missing)
+fn late(lsp: &Lsp) -> LspError {
+    LspError::TimedOut { after: lsp.total, jailed: matches!(lsp.place, Place::Jail(_)) }
 }
 
-#[derive(Debug)]
+pub(super) fn ended() -> LspError {
+    LspError::Ended { complaint: String::new(), jailed: false }
+}
+
 struct Session<'a> {
     lsp: &'a Lsp,
-    stdin: ChildStdin,
+    stdin: Input,
     stdout: BufReader<ChildStdout>,
     text: &'a str,
     uri: String,
     root: String,
+    parent: Option<u32>,
     until: Instant,
     messages: usize,
     /// Progress that the server has begun and not ended.
@@ -158,7 +164,7 @@ impl Session<'_> {
 
     fn introduction(&self) -> Value {
         json!({
-            "processId": std::process::id(),
+            "processId": self.parent,
             "clientInfo": { "name": "folkmoot", "version": env!("CARGO_PKG_VERSION") },
             "rootUri": self.root,
             "workspaceFolders": [{ "uri": self.root, "name": "project" }],
@@ -190,11 +196,14 @@ impl Session<'_> {
                 true => (quiet_from + self.lsp.quiet).min(self.until),
                 false => self.until,
             };
-            let message = match timeout_at(wake, self.next()).await {
+            // Only the first byte is waited for until then: it is not quiet in the middle of a message.
+            if timeout_at(wake, self.stdout.fill_buf()).await.is_err() && wake < self.until {
+                return Ok(true);
+            }
+            let message = match timeout_at(self.until, self.next()).await {
                 Ok(message) => message?,
-                Err(_) if wake < self.until => return Ok(true),
                 Err(_) if has_said => return Ok(false),
-                Err(_) => return Err(LspError::TimedOut(self.lsp.total)),
+                Err(_) => return Err(late(self.lsp)),
             };
             // Logs and the like are no sign that more is to come.
             if self.take(message).await? {
@@ -279,7 +288,7 @@ impl Session<'_> {
     async fn reply(&mut self, id: i64) -> Result<Value, LspError> {
         loop {
             let message = timeout_at(self.until, self.next()).await;
-            let mut message = message.map_err(|_| LspError::TimedOut(self.lsp.total))??;
+            let mut message = message.map_err(|_| late(self.lsp))??;
             if message["method"].is_null() && message["id"] == id {
                 return refusal(&message).map_or_else(|| Ok(message["result"].take()), Err);
             }
@@ -293,20 +302,20 @@ impl Session<'_> {
         self.send(json!({ "method": "exit" })).await
     }
 
-    /// Not to be dropped and called again, except at the end: half a message would be lost.
+    /// Not to be dropped and called again: half a message would be lost.
     async fn next(&mut self) -> Result<Value, LspError> {
         self.messages += 1;
         if self.messages > MESSAGES_MAX {
             return Err(LspError::TooLarge(format!("more than {MESSAGES_MAX} messages")));
         }
         let message = frame::read(&mut self.stdout, self.lsp.message_bytes).await?;
-        message.ok_or_else(|| LspError::Ended(String::new()))
+        message.ok_or_else(ended)
     }
 
     async fn send(&mut self, mut message: Value) -> Result<(), LspError> {
         message["jsonrpc"] = json!("2.0");
         let sent = timeout_at(self.until, frame::write(&mut self.stdin, &message)).await;
-        sent.map_err(|_| LspError::TimedOut(self.lsp.total))?
+        sent.map_err(|_| late(self.lsp))?
     }
 
     fn diagnosis(&self, is_complete: bool) -> Diagnosis {

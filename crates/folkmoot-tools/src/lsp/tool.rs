@@ -73,11 +73,13 @@ impl DiagnosticsTool {
 
 fn told(error: LspError) -> ToolError {
     let code = match &error {
-        LspError::Missing(_) => ToolErrorCode::Missing,
+        LspError::NoJail(_) | LspError::Missing(_) => ToolErrorCode::Missing,
         LspError::Invalid(_) => ToolErrorCode::InvalidArguments,
-        LspError::TimedOut(_) => ToolErrorCode::TimedOut,
+        LspError::TimedOut { .. } => ToolErrorCode::TimedOut,
         LspError::TooLarge(_) => ToolErrorCode::TooLarge,
-        LspError::Ended(_) | LspError::Malformed(_) | LspError::Refused(_) => ToolErrorCode::Failed,
+        LspError::Ended { .. } | LspError::Failed(_) | LspError::Malformed(_) | LspError::Refused(_) => {
+            ToolErrorCode::Failed
+        }
     };
     ToolError::new(code, error.to_string())
 }

@@ -13,7 +13,7 @@ fn bash(script: &str) -> Command {
 }
 
 fn python(script: &str) -> Command {
-    command(&["python3", "-IS", "-c", script])
+    command(&[crate::process::python(), "-IS", "-c", script])
 }
 
 fn command(command: &[&str]) -> Command {

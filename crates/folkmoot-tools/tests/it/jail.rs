@@ -8,6 +8,7 @@
 
 mod everywhere;
 mod files;
+mod inmate;
 mod languages;
 mod life;
 mod limits;

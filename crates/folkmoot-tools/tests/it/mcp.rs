@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::process::python;
 use folkmoot_tools::{
     Mcp, ToolErrorCode, Toolbox,
     mcp::{Key, McpErrorKind, McpLimits, Reach, Server},
@@ -29,7 +30,7 @@ fn limits() -> McpLimits {
 }
 
 fn stdio(habit: &[&str]) -> Server {
-    let command = ["python3", "-IS", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
+    let command = [python(), "-IS", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
     let environment = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     let folder = PathBuf::from("/");
     Server { name: "test".to_owned(), reach: Reach::Stdio { command, environment, folder }, limits: limits() }
@@ -139,8 +140,8 @@ async fn a_call_that_is_never_answered_ends_and_the_next_is_not_held_up() {
 
     // The same when it is the toolbox that has no patience.
     let mut tools = toolbox(stdio(&[])).await;
-    tools.timeout = Duration::from_secs(2);
-    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not end within 2s");
+    tools.timeout = Duration::from_millis(500);
+    contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not end within 500ms");
     tools.timeout = Duration::from_secs(20);
     assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
 }
@@ -224,7 +225,7 @@ impl Drop for Http {
 impl Http {
     fn start() -> Self {
         let mut child =
-            std::process::Command::new("python3").args(["-IS", SERVER, "http"]).stdout(Stdio::piped()).spawn().unwrap();
+            std::process::Command::new(python()).args(["-IS", SERVER, "http"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut port = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).unwrap();
         Self { child, port: port.trim().parse().unwrap() }

@@ -1,6 +1,6 @@
-//! Whether processes are there.
+//! Programs and processes of this machine.
 
-use std::time::Duration;
+use std::{process::Command, sync::OnceLock, time::Duration};
 
 use nix::{sys::signal::kill, unistd::Pid};
 
@@ -16,4 +16,13 @@ pub(crate) async fn is_gone(pid: &str) -> bool {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     false
+}
+
+/// Python itself: `python3` on PATH is on many machines a script that looks for it, which takes longer than to start it.
+pub(crate) fn python() -> &'static str {
+    static PYTHON: OnceLock<String> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let asked = Command::new("python3").args(["-IS", "-c", "import sys; print(sys.executable)"]).output().unwrap();
+        String::from_utf8(asked.stdout).unwrap().trim().to_owned()
+    })
 }

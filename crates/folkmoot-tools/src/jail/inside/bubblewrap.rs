@@ -55,9 +55,10 @@ pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
     bwrap.args(["--proc", "/proc", "--size", &size, "--perms", "0755", "--tmpfs", "/tmp"]);
     match &spec.mounted {
         Some(folder) => {
-            bwrap.arg("--bind").arg(folder).arg(FOLDER);
+            bwrap.arg(if spec.read_only { "--ro-bind" } else { "--bind" }).arg(folder).arg(FOLDER);
             let git = folder.join(".git");
-            if git.exists() {
+            // A link would be followed on both sides, to what lies beside the folder and to what lies beside it in the jail.
+            if git.symlink_metadata().is_ok_and(|git| !git.is_symlink()) {
                 bwrap.arg("--ro-bind").arg(git).arg(Path::new(FOLDER).join(".git"));
             }
         }

@@ -38,7 +38,8 @@ pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, Fault> {
 /// The second line, for each process. The first is the control group, or looking at all of them now and then.
 fn limits(spec: &Spec) -> nix::Result<()> {
     let mut wanted = vec![
-        (Resource::RLIMIT_CORE, 0),
+        // Not nothing, which the kernel does not ask about where a program outside takes the cores; this much it takes for "none".
+        (Resource::RLIMIT_CORE, 1),
         (Resource::RLIMIT_CPU, spec.cpu_seconds + 1),
         // Not the address space, of which many tool chains reserve much more than they ever use, but what of it is
         // writable; and twice the limit, so that the first line, which can tell what happened, is the first.

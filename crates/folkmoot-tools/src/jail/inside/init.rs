@@ -6,7 +6,7 @@ use std::{
     io::{self, Read, Seek},
     os::{
         fd::AsFd,
-        unix::{fs::MetadataExt, fs::PermissionsExt, net::UnixStream},
+        unix::{fs::MetadataExt, fs::PermissionsExt, net::UnixStream, process::CommandExt},
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -32,11 +32,12 @@ use rustix::{
 };
 
 use super::{Doing, confine, root, watch};
-use crate::jail::{
-    Driver, FOLDER,
+use crate::{
     beneath::Folder,
-    check,
-    wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+    jail::{
+        Driver, FOLDER, Limit, check, pipe,
+        wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+    },
 };
 
 pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
@@ -53,7 +54,11 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
             true
         }
     };
-    let stdin = input(control, spec.stdin_bytes).doing("taking the input")?;
+    let stdin = match spec.piped {
+        true => pipe::receive(control),
+        false => input(control, spec.stdin_bytes),
+    };
+    let stdin = stdin.doing("taking the input")?;
     let folder = Folder::open(FOLDER).doing(FOLDER)?;
     fill(&folder, &spec.files, control)?;
     let before = if spec.copied { everything() } else { BTreeMap::new() };
@@ -105,17 +110,15 @@ fn copy(from: &mut UnixStream, to: &mut File, bytes: u64) -> io::Result<()> {
 
 /// Starts the command and waits for it, while burying whoever else dies here.
 fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
-    let mut child_ended = SigSet::empty();
-    child_ended.add(Signal::SIGCHLD);
-    child_ended.thread_block().doing("waiting for signals")?;
-    let signals = SignalFd::with_flags(&child_ended, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
-        .doing("waiting for signals")?;
-
     let (program, arguments) = spec
         .command
         .split_first()
         .ok_or_else(|| Fault { kind: FaultKind::Invalid, detail: "no command".to_owned() })?;
+    // What is blocked here stays blocked in the command, and a shell for which the end of a child is waits for it for ever.
+    SigSet::empty().thread_set_mask().doing("unblocking signals")?;
     let mut command = Command::new(program);
+    // In a group of its own: who ends its whole group must not end `start`, which is outside but has the same user.
+    command.process_group(0);
     command.args(arguments).env_clear().envs(&spec.environment).current_dir(FOLDER).stdin(Stdio::from(stdin));
     let payload = command.spawn().map_err(|error| Fault {
         kind: match error.raw_os_error() {
@@ -126,6 +129,12 @@ fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
     })?;
     // Nothing of it is needed but the number: it is waited for with all others.
     let payload = Pid::from_raw(payload.id() as i32);
+    // Whoever ended before this is found by the first look below.
+    let mut child_ended = SigSet::empty();
+    child_ended.add(Signal::SIGCHLD);
+    child_ended.thread_block().doing("waiting for signals")?;
+    let signals = SignalFd::with_flags(&child_ended, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+        .doing("waiting for signals")?;
 
     let mut reached = BTreeSet::new();
     let mut stopped = None;
@@ -207,7 +216,7 @@ fn disk_full() -> bool {
 /// What is to be kept and what has changed: names and lengths. Nobody is left who could change them again.
 fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut Ended) -> io::Result<()> {
     for path in &spec.keep {
-        if let Some(file) = folder.read(path)? {
+        if let Some(file) = folder.file(path)? {
             ended.kept.push((path.clone(), file.metadata()?.len().min(spec.keep_bytes)));
         }
     }
@@ -219,11 +228,20 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
         let Some(name) = path.to_str().filter(|name| check::relative(name).is_ok()) else { continue };
         if mark.folder {
             ended.changed.push(Entry::Folder { path: name.to_owned() });
-        } else if let Some(file) = folder.read(name)? {
+        } else if let Some(file) = folder.file(name)? {
             let kind = file.metadata()?;
             let executable = kind.permissions().mode() & 0o100 != 0;
             ended.changed.push(Entry::File { path: name.to_owned(), executable, bytes: kind.len() });
         }
+    }
+    // As long as it will be outside: holes and second names take no room in here, and all of it there.
+    let bytes = ended.changed.iter().map(|entry| match entry {
+        Entry::File { bytes, .. } => *bytes,
+        Entry::Folder { .. } | Entry::Link { .. } => 0,
+    });
+    if bytes.fold(0, u64::saturating_add) > spec.disk_bytes {
+        (ended.stopped, ended.kept, ended.changed) = (Some(Limit::Disk), Vec::new(), Vec::new());
+        return Ok(());
     }
     // Deepest first, so that folders are empty when their turn comes. What was a file or a link and is a folder now has gone too.
     let gone = before.iter().rev().filter(|(path, mark)| after.get(*path).is_none_or(|now| now.folder != mark.folder));
@@ -239,7 +257,7 @@ fn hand_out(folder: &Folder, ended: &Ended, control: &mut UnixStream) -> io::Res
         Entry::Folder { .. } | Entry::Link { .. } => None,
     });
     for (path, bytes) in kept.chain(changed) {
-        let file = folder.read(path)?.ok_or(io::ErrorKind::NotFound)?;
+        let file = folder.file(path)?.ok_or(io::ErrorKind::NotFound)?;
         io::copy(&mut file.take(bytes), control)?;
     }
     Ok(())
@@ -261,11 +279,11 @@ fn everything() -> BTreeMap<PathBuf, Mark> {
     while let Some(below) = open.pop() {
         // The command may have closed a folder to itself. What it holds is not gone for that.
         let here = root.join(&below);
-        let listed = fs::read_dir(&here).or_else(|_| {
-            fs::set_permissions(&here, fs::Permissions::from_mode(0o755))?;
-            fs::read_dir(&here)
-        });
-        for entry in listed.into_iter().flatten().flatten() {
+        if fs::symlink_metadata(&here).is_ok_and(|kind| kind.mode() & 0o500 != 0o500) {
+            // It is ours; if it were not, we could not open it either.
+            let _ = fs::set_permissions(&here, fs::Permissions::from_mode(0o755));
+        }
+        for entry in fs::read_dir(&here).into_iter().flatten().flatten() {
             let Ok(kind) = entry.metadata() else { continue };
             let path = below.join(entry.file_name());
             let folder = kind.is_dir();

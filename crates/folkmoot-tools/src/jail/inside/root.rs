@@ -122,7 +122,7 @@ pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
     if let Some(git) = git {
         git.mount()?;
     }
-    seal().doing("making the root read-only")
+    seal(spec.read_only).doing("making the root read-only")
 }
 
 /// Where in the site something is that will be at this path.
@@ -205,8 +205,8 @@ fn disk(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
 }
 
 /// Makes all that is mounted in the site read-only, whatever came along with it, beside what is there to be written to.
-fn seal() -> io::Result<()> {
-    let writable = [at(FOLDER), at("/tmp")];
+fn seal(folder_too: bool) -> io::Result<()> {
+    let writable = [Some(at("/tmp")), (!folder_too).then(|| at(FOLDER))].into_iter().flatten().collect::<Vec<_>>();
     for (path, mut flags) in mounts_in_the_site(&fs::read_to_string("/proc/self/mountinfo")?) {
         flags |= MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID;
         if !DEVICES.iter().any(|device| at(device) == path) {

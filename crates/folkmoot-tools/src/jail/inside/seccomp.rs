@@ -88,7 +88,33 @@ const NAMESPACES: [i32; 7] = [
 const CLONE_NEWTIME: u64 = 0x80;
 /// Types into the terminal of somebody else.
 const TERMINAL_CALLS: [u64; 2] = [0x5412, 0x541C];
+/// What is asked of a process by its number, and where in the arguments. The first process is the same user as the command, but
+/// its limits and its place are not the command's to change.
+const ABOUT_A_PROCESS: [(i64, u8); 5] = [
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+];
+/// The same, where another argument says that it is a process: with which word.
+const ABOUT_SOMEBODY: [(i64, u64); 2] = [(libc::SYS_ioprio_set, 1), (libc::SYS_setpriority, 0)];
+const FIRST_PROCESS: u64 = 1;
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
+
+/// What the network is made of. The rest is code that kernels load when the first one asks for it, and that few have looked at.
+const PROTOCOLS: [i32; 6] = [
+    0,
+    libc::IPPROTO_ICMP,
+    libc::IPPROTO_TCP,
+    libc::IPPROTO_UDP,
+    libc::IPPROTO_ICMPV6,
+    // With a fall-back to TCP, what some languages listen with.
+    libc::IPPROTO_MPTCP,
+];
+/// Kinds of sockets, without their flags, that mean such a protocol without naming it.
+const STRANGE_KINDS: [i32; 2] = [libc::SOCK_SEQPACKET, libc::SOCK_DCCP];
+const KIND_MASK: u64 = 0xf;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -114,14 +140,26 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
         TERMINAL_CALLS.iter().map(|call| rule(vec![is(1, SeccompCmpOp::Eq, *call)?])).collect::<Result<_, _>>()?,
     );
 
+    for (call, argument) in ABOUT_A_PROCESS {
+        refused.insert(call, vec![rule(vec![is(argument, SeccompCmpOp::Eq, FIRST_PROCESS)?])?]);
+    }
+    for (call, word) in ABOUT_SOMEBODY {
+        let about = vec![is(0, SeccompCmpOp::Eq, word)?, is(1, SeccompCmpOp::Eq, FIRST_PROCESS)?];
+        refused.insert(call, vec![rule(about)?]);
+    }
+
     // Its flags are behind a pointer, where no filter can look. Without it, libraries use clone.
     let absent = whole(&[libc::SYS_clone3]);
-    let strange = Rules::from([(libc::SYS_socket, strange_sockets()?)]);
+    let strange = Rules::from([(libc::SYS_socket, strange_sockets()?), (libc::SYS_socketpair, strange_sockets()?)]);
+    let unheard_of = Rules::from([(libc::SYS_socket, strange_protocols()?)]);
     Ok(vec![
         filter(whole(FATAL), SeccompAction::KillProcess)?,
         filter(refused, SeccompAction::Errno(libc::EPERM as u32))?,
         filter(absent, SeccompAction::Errno(libc::ENOSYS as u32))?,
         filter(strange, SeccompAction::Errno(libc::EAFNOSUPPORT as u32))?,
+        filter(unheard_of, SeccompAction::Errno(libc::EPROTONOSUPPORT as u32))?,
+        // Said to be done, as those who ask want no core and get none.
+        filter(cores()?, SeccompAction::Errno(0))?,
         unknown(),
     ])
 }
@@ -139,6 +177,32 @@ fn strange_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     other.push(is(0, SeccompCmpOp::Ne, libc::AF_NETLINK as u64)?);
     kernel.push(is(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?);
     Ok(vec![rule(other)?, rule(kernel)?])
+}
+
+fn strange_protocols() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut strange = Vec::new();
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let family = || is(0, SeccompCmpOp::Eq, family as u64);
+        let mut protocol = vec![family()?];
+        for known in PROTOCOLS {
+            protocol.push(is(2, SeccompCmpOp::Ne, known as u64)?);
+        }
+        strange.push(rule(protocol)?);
+        for kind in STRANGE_KINDS {
+            strange.push(rule(vec![family()?, is(1, SeccompCmpOp::MaskedEq(KIND_MASK), kind as u64)?])?);
+        }
+    }
+    Ok(strange)
+}
+
+/// Setting the limit of cores, which is one byte and must not become none.
+fn cores() -> Result<Rules, seccompiler::BackendError> {
+    let core = u64::from(libc::RLIMIT_CORE);
+    let new = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    let mut rules = Rules::from([(libc::SYS_prlimit64, vec![rule(vec![is(1, SeccompCmpOp::Eq, core)?, new])?])]);
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    rules.insert(libc::SYS_setrlimit, vec![rule(vec![is(0, SeccompCmpOp::Eq, core)?])?]);
+    Ok(rules)
 }
 
 fn any_of(argument: u8, flags: &[u64]) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {

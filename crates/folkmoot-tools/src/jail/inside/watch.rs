@@ -1,6 +1,11 @@
 //! Looking at all processes of the jail now and then, where no control group counts them.
 
-use std::{collections::BTreeSet, fs, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::MetadataExt,
+    time::Duration,
+};
 
 use nix::{
     sys::{
@@ -21,7 +26,7 @@ pub(super) fn look(spec: &Spec, reached: &mut BTreeSet<Limit>) -> Option<Limit> 
     if spec.watch.processes && all.tasks >= spec.processes {
         reached.insert(Limit::Processes);
     }
-    if spec.watch.memory && all.memory_bytes + disk_bytes() > spec.memory_bytes {
+    if spec.watch.memory && all.memory_bytes + disk_bytes(spec) > spec.memory_bytes {
         reached.insert(Limit::Memory);
         return Some(Limit::Memory);
     }
@@ -72,9 +77,16 @@ fn reaped() -> Duration {
         .map_or(Duration::ZERO, |usage| super::init::time(usage.user_time()) + super::init::time(usage.system_time()))
 }
 
-fn disk_bytes() -> u64 {
-    ["/tmp", FOLDER]
-        .iter()
-        .find_map(|path| statvfs(*path).ok())
-        .map_or(0, |disk| (disk.blocks() - disk.blocks_free()) * disk.fragment_size())
+/// What lies in memory of what was written: one file system or two, and not a folder of this machine.
+fn disk_bytes(spec: &Spec) -> u64 {
+    let folder = Some(FOLDER).filter(|_| spec.mounted.is_none());
+    let disks: BTreeMap<u64, u64> = [Some("/tmp"), folder]
+        .into_iter()
+        .flatten()
+        .filter_map(|path| {
+            let disk = statvfs(path).ok()?;
+            Some((fs::metadata(path).ok()?.dev(), (disk.blocks() - disk.blocks_free()) * disk.fragment_size()))
+        })
+        .collect();
+    disks.values().sum()
 }

@@ -102,7 +102,7 @@ async fn whenever_it_is_given_up_the_next_call_finishes_it() {
     user.git(&["commit", "-q", "-m", "Many"]);
     let repository = user.repository().await;
     let mut given_up = 0;
-    for milliseconds in (0..50).step_by(7) {
+    for milliseconds in (0..50).step_by(10) {
         let patience = Duration::from_millis(milliseconds);
         given_up +=
             usize::from(tokio::time::timeout(patience, repository.worktree(Kind::Task, "t", None)).await.is_err());
@@ -120,7 +120,7 @@ async fn whenever_it_is_given_up_the_next_call_finishes_it() {
         remove().await.unwrap();
         assert_eq!(repository.list().await.unwrap(), [], "after {patience:?}");
     }
-    assert!(given_up > 3, "nothing was interrupted, so nothing was tested");
+    assert!(given_up > 2, "nothing was interrupted, so nothing was tested");
     user.git(&["fsck", "--strict"]);
 }
 

@@ -142,3 +142,27 @@ async fn a_branch_that_somebody_moved_is_not_overwritten_but_continued() {
     worktree.commit(files([("b", "b")]), &author("B")).await.unwrap();
     assert_eq!(user.git(&["log", "--format=%s", "task/m"]), "B\nBy hand\nFirst");
 }
+
+#[tokio::test]
+async fn root_can_use_the_repository_of_somebody_else_by_naming_it() {
+    let user = User::with_a_commit();
+    let give = |path: &Path| std::os::unix::fs::chown(path, Some(12345), Some(12345));
+    let mut all = vec![user.top()];
+    let mut done = 0;
+    while let Some(path) = all.get(done).cloned() {
+        if path.is_dir() {
+            all.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        done += 1;
+    }
+    if all.iter().any(|path| give(path).is_err()) {
+        // Only root can give something away, and only root would be asked.
+        return;
+    }
+    assert!(!user.try_git(&user.top(), &["status"]).status.success(), "git itself does not mind");
+    let worktree = user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    worktree.commit(files([("b", "b\n")]), &author("B")).await.unwrap();
+    assert_eq!(worktree.diff().await.unwrap().files.len(), 1);
+    let error = Repository::open(&user.top().join("src")).await.unwrap_err();
+    assert!(matches!(&error, GitError::Invalid(why) if why.contains("top folder")), "{error}");
+}

@@ -71,7 +71,7 @@ enum User {
     Nobody,
 }
 
-const ALL: [&str; 5] = ["walls", "files", "limits", "network", "life"];
+const ALL: [&str; 6] = ["walls", "files", "limits", "network", "life", "inmate"];
 
 #[test]
 fn all_of_it_holds_for_an_unprivileged_user() {

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use folkmoot_tools::jail::{End, JailError, Job, Profile, Readable};
+use folkmoot_tools::jail::{End, JailError, Job, Limit, Profile, Readable};
 
 use super::{is_root, jail, run, said, sh, text};
 
@@ -167,6 +167,86 @@ async fn a_project_of_root_is_copied_and_what_has_changed_comes_back() {
     assert_eq!(fs::read_to_string(elsewhere.path().join("victim")).unwrap(), "safe");
     assert_eq!(read("out/victim"), "evil\n");
     assert!(!fs::symlink_metadata(folder.path().join("out")).unwrap().is_symlink());
+}
+
+#[tokio::test]
+async fn what_a_job_only_closes_to_itself_is_not_gone() {
+    if !is_root() {
+        return;
+    }
+    // A folder that can be listed and not entered, one that can be entered and not listed, and one that is shut.
+    for mode in ["400", "600", "300", "100", "000"] {
+        let folder = worktree();
+        assert_eq!(
+            said(project(folder.path(), &format!("echo new > deep/er/new; chmod {mode} deep/er deep"))).await,
+            ""
+        );
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+        assert_eq!((read("deep/er/file"), read("deep/er/new")), ("deep".to_owned(), "new\n".to_owned()), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_back_is_no_longer_than_what_may_be_written() {
+    if !is_root() {
+        return;
+    }
+    // Files with nothing in them, and one file with many names: little inside, and much outside.
+    for script in [
+        "for i in 1 2 3 4 5 6; do truncate -s 3000000 hole$i; done",
+        "head -c 3000000 /dev/zero > file; for i in 1 2 3 4 5 6; do ln file name$i; done",
+    ] {
+        let folder = worktree();
+        let mut job = project(folder.path(), &format!("echo new > old; {script}"));
+        job.limits.disk_bytes = 8 << 20;
+        let report = run(job).await;
+        assert_eq!(report.end, End::Limited(Limit::Disk), "{}", text(&report.stderr));
+        assert!(report.reached.contains(&Limit::Disk));
+        assert_eq!(fs::read_to_string(folder.path().join("old")).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 6);
+    }
+}
+
+#[tokio::test]
+async fn a_file_comes_back_whatever_its_name_and_as_private_as_it_was() {
+    if !is_root() {
+        return;
+    }
+    let folder = worktree();
+    let long = "n".repeat(255);
+    fs::write(folder.path().join("private"), "old").unwrap();
+    fs::set_permissions(folder.path().join("private"), fs::Permissions::from_mode(0o600)).unwrap();
+    let script = format!("echo long > {long}; echo new > private; echo new > old.folkmoot-new; chmod +x old");
+    assert_eq!(said(project(folder.path(), &script)).await, "");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (read(&long), read("private"), read("old.folkmoot-new")),
+        ("long\n".into(), "new\n".into(), "new\n".into())
+    );
+    assert_eq!((mode("private"), mode("old"), mode("tool"), mode(&long)), (0o600, 0o755, 0o755, 0o644));
+}
+
+#[tokio::test]
+async fn a_link_in_place_of_gits_folder_leads_nowhere() {
+    // From the folder, what lies beside it; from the jail's folder, the jail's own `/tmp` or `/etc`.
+    let beside = tempfile::tempdir().unwrap();
+    fs::set_permissions(beside.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["tmp", "etc", "project"] {
+        fs::create_dir(beside.path().join(name)).unwrap();
+    }
+    fs::write(beside.path().join("tmp/canary"), "sing").unwrap();
+    fs::write(beside.path().join("etc/canary"), "sing").unwrap();
+    let folder = beside.path().join("project");
+    if is_root() {
+        chown(&folder, Some(1_888_888_888), Some(1_888_888_888)).unwrap();
+    }
+    for target in ["../tmp", "../etc"] {
+        let link = folder.join(".git");
+        symlink(target, &link).unwrap();
+        assert_eq!(said(project(&folder, "cat /tmp/canary /etc/canary .git/canary; true")).await, "", "{target}");
+        fs::remove_file(link).unwrap();
+    }
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn a_job_dies_with_the_program_that_started_it() {
 }
 
 /// The control groups that a program has made.
-fn groups(pid: u32) -> Vec<PathBuf> {
+pub(super) fn groups(pid: u32) -> Vec<PathBuf> {
     let name = format!("folkmoot-jail-{pid}-");
     let mut found = Vec::new();
     let mut open = vec![(PathBuf::from("/sys/fs/cgroup"), 0)];

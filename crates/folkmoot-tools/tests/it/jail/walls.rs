@@ -149,3 +149,97 @@ async fn a_program_that_is_not_there_is_missing() {
     let Err(JailError::Missing(why)) = missing else { panic!("{missing:?}") };
     assert!(why.contains("no-such-program"), "{why}");
 }
+
+#[tokio::test]
+async fn a_command_starts_with_no_signal_blocked_and_in_a_group_of_its_own() {
+    // A shell that waits for what it has put behind itself waits for this signal.
+    assert_eq!(said(sh("sleep 0.1 & wait; echo waited; grep SigBlk: /proc/self/status")).await, {
+        "waited\nSigBlk:\t0000000000000000\n"
+    });
+    // Whoever ends its whole group must not meet who watches over the jail, which is outside but has the same user.
+    assert_eq!(said(python("import os; print(os.getpgrp() == os.getpid())")).await, "True\n");
+    assert_eq!(run(sh("kill -KILL 0; sleep 1")).await.end, End::Signalled(9));
+}
+
+#[tokio::test]
+async fn the_first_process_keeps_its_limits_and_its_place() {
+    let tries = "
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+class Limit(ctypes.Structure): _fields_ = [('soft', ctypes.c_ulong), ('hard', ctypes.c_ulong)]
+def told(name, result): print(name, result, os.strerror(ctypes.get_errno()))
+for resource in (0, 2, 7, 9):
+    told(resource, libc.prlimit(1, resource, ctypes.byref(Limit(1, 1)), None))
+told('affinity', libc.sched_setaffinity(1, 8, ctypes.byref(ctypes.c_ulong(1))))
+told('scheduler', libc.sched_setscheduler(1, 5, ctypes.byref(ctypes.c_int(0))))
+told('priority', libc.setpriority(0, 1, 19))
+print('own', libc.prlimit(0, 7, ctypes.byref(Limit(20, 20)), None))
+open('/job/kept', 'w').write('kept')
+";
+    let refused = "Operation not permitted";
+    let expected =
+        ["0", "2", "7", "9", "affinity", "scheduler", "priority"].map(|name| format!("{name} -1 {refused}\n"));
+    let mut job = python(tries);
+    job.keep = vec!["kept".to_owned()];
+    let report = run(job).await;
+    assert_eq!(text(&report.stdout), format!("{}own 0\n", expected.concat()), "{}", text(&report.stderr));
+    assert_eq!(report.kept.get("kept").map(Vec::as_slice), Some(b"kept".as_slice()));
+}
+
+#[tokio::test]
+async fn a_crash_is_no_business_of_the_systems_crash_handler() {
+    // A limit of nothing does not hold where cores go to a program; a limit of one byte does, if nobody can lower it.
+    let look = "import resource as r
+print(r.getrlimit(r.RLIMIT_CORE))
+r.setrlimit(r.RLIMIT_CORE, (0, 0))
+print(r.getrlimit(r.RLIMIT_CORE))";
+    assert_eq!(said(python(look)).await, "(1, 1)\n(1, 1)\n");
+    let report = run(sh("ulimit -c 0; kill -ABRT $$")).await;
+    assert_eq!((report.end, text(&report.stderr).as_str()), (End::Signalled(6), ""));
+}
+
+#[tokio::test]
+async fn no_module_of_the_kernel_is_loaded_for_a_strange_socket() {
+    let tries = "
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+pair = (ctypes.c_int * 2)()
+for family in (17, 30, 38, 40, 44):
+    print(libc.socketpair(family, 2, 0, pair), os.strerror(ctypes.get_errno()))
+for family in (socket.AF_INET, socket.AF_INET6):
+    for kind, protocol in ((1, 132), (5, 0), (5, 132), (6, 0), (6, 33), (6 | socket.SOCK_CLOEXEC, 0), (2, 115), (2, 136)):
+        try: socket.socket(family, kind, protocol); print('opened', family, kind, protocol)
+        except OSError as e: print(e.strerror)
+    for kind, protocol in ((1, 0), (2, 0), (1, 6), (2, 17)):
+        socket.socket(family, kind, protocol).close()
+socket.socketpair()
+";
+    let expected = format!(
+        "{}{}",
+        "-1 Address family not supported by protocol\n".repeat(5),
+        "Protocol not supported\n".repeat(16)
+    );
+    assert_eq!(said(python(tries)).await, expected);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn the_calls_of_other_platforms_are_no_way_around_the_list() {
+    // `int 0x80` is how 32-bit programs call; the second set of numbers is that of x32. Both ask who they are.
+    let call = |code: &str| {
+        format!(
+            "
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex('{code}'))
+print(ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(page)))())"
+        )
+    };
+    // mov eax, 20; int 0x80; ret
+    let report = run(python(&call("b814000000cd80c3"))).await;
+    assert_eq!((report.end, text(&report.stdout).as_str()), (End::Limited(Limit::Syscall), ""));
+    // mov eax, 0x40000027; syscall; ret. Not there, by us or by the kernel: -ENOSYS.
+    assert_eq!(said(python(&call("b8270000400f05c3"))).await, "-38\n");
+    // mov eax, 39; syscall; ret, to see that the test can tell.
+    assert_eq!(said(python(&call("b8270000000f05c3"))).await, "2\n");
+}

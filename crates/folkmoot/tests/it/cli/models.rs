@@ -5,7 +5,7 @@ use std::{os::unix::fs::PermissionsExt, process::Stdio};
 use serde_json::{Value, json};
 
 use super::{Desk, Ended, run};
-use crate::server::folkmoot;
+use crate::server::{eventually, folkmoot};
 
 /// Without what the environment of the machine knows of models.
 fn alone(desk: &Desk, arguments: &[&str]) -> Ended {
@@ -14,7 +14,7 @@ fn alone(desk: &Desk, arguments: &[&str]) -> Ended {
 
 fn configured(text: &str) -> Desk {
     let desk = Desk::new();
-    std::fs::write(desk.path().join("folkmoot.toml"), text).unwrap();
+    std::fs::write(desk.path().join("folkmoot.toml"), text).expect("the folder can be written");
     desk
 }
 
@@ -137,4 +137,28 @@ fn bad_questions_are_refused_before_anybody_is_asked() {
         let ended = alone(&desk, arguments);
         assert!(ended.code == code && ended.stderr.contains(expected), "{ended:?}");
     }
+}
+
+#[test]
+fn an_interrupted_question_ends_the_program_that_was_asked() {
+    let desk = configured("[providers.slow]\nkind = 'command'\ncommand = ['sh', '-c', 'echo $$; sleep 60']");
+    let mut asking = folkmoot(desk.path());
+    let child = super::piped(asking.args(["ask-model", "Well?", "--provider", "slow"]).stdin(Stdio::null()));
+    let ours = child.id();
+    let asked = eventually("the program runs", || {
+        let children = std::fs::read_to_string(format!("/proc/{ours}/task/{ours}/children")).ok()?;
+        let all: Vec<String> = std::fs::read_dir(format!("/proc/{ours}/task"))
+            .ok()?
+            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
+            .chain([children])
+            .collect();
+        all.join(" ").split_whitespace().next().map(str::to_owned)
+    });
+    assert!(std::process::Command::new("kill").args(["-INT", &ours.to_string()]).status().unwrap().success());
+    let ended = super::finish(child);
+    assert!(ended.code == 1 && ended.stderr.contains("interrupted"), "{ended:?}");
+    eventually("it has ended too", || {
+        let state = std::fs::read_to_string(format!("/proc/{asked}/stat")).unwrap_or_default();
+        (state.is_empty() || state.contains(") Z ")).then_some(())
+    });
 }

@@ -1,0 +1,143 @@
+//! Formatters, on a piece of code, in the jail. They only ever give back what they were given, in another form, or an error.
+
+use std::time::Duration;
+
+use crate::{
+    jail::{self, End, Jail, JailError, Limits, Profile},
+    project::tools,
+};
+
+/// The longest code that is formatted.
+const CODE_BYTES_MAX: usize = 1 << 20;
+
+folkmoot_core::vocabulary! {
+    /// What code can be written in.
+    pub enum Language {
+        /// Formatted by rustfmt.
+        Rust = "rust",
+        /// Formatted by black or ruff.
+        Python = "python",
+        /// Formatted by prettier.
+        JavaScript = "javascript",
+        /// Formatted by prettier.
+        TypeScript = "typescript",
+        /// Formatted by gofmt.
+        Go = "go",
+        /// Formatted by shfmt.
+        Shell = "shell",
+    }
+}
+
+/// Why code was not formatted. It is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// No formatter is on this machine.
+    #[error("{0}")]
+    Missing(String),
+    /// The formatter does not take it: as a rule it is not valid code.
+    #[error("{formatter} did not take the code: {why}")]
+    Refused {
+        /// Which one.
+        formatter: &'static str,
+        /// What it complained.
+        why: String,
+    },
+    /// Nothing could be executed.
+    #[error(transparent)]
+    Jail(JailError),
+}
+
+/// Formats code.
+///
+/// # Errors
+/// If there is no formatter, or it does not take the code. What it printed then is not given to anybody.
+pub async fn format(jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
+    if code.len() > CODE_BYTES_MAX {
+        return Err(FormatError::Refused {
+            formatter: language.formatters()[0].name,
+            why: "it is longer than 1 MiB".into(),
+        });
+    }
+    if code.trim().is_empty() {
+        return Ok(code.to_owned());
+    }
+    let mut tried = Vec::new();
+    for formatter in language.formatters() {
+        match formatter.apply(jail, language, code).await {
+            Err(FormatError::Missing(why)) => tried.push(why),
+            done => return done,
+        }
+    }
+    Err(FormatError::Missing(format!("no formatter for {language} is here: {}", tried.join("; "))))
+}
+
+/// A program that reads code and prints it.
+struct Formatter {
+    name: &'static str,
+    arguments: &'static [&'static str],
+}
+
+impl Language {
+    fn formatters(self) -> &'static [Formatter] {
+        match self {
+            Self::Rust => {
+                &[Formatter { name: "rustfmt", arguments: &["--edition", "2024", "--emit", "stdout", "--quiet"] }]
+            }
+            Self::Python => &[
+                Formatter { name: "black", arguments: &["-q", "-"] },
+                Formatter { name: "ruff", arguments: &["format", "--no-cache", "-q", "-"] },
+            ],
+            Self::JavaScript => &[Formatter { name: "prettier", arguments: &["--stdin-filepath", "code.js"] }],
+            Self::TypeScript => &[Formatter { name: "prettier", arguments: &["--stdin-filepath", "code.ts"] }],
+            Self::Go => &[Formatter { name: "gofmt", arguments: &[] }],
+            Self::Shell => &[Formatter { name: "shfmt", arguments: &["-"] }],
+        }
+    }
+
+    /// Beside which tool chain its formatter is usually installed.
+    fn tool_chain(self) -> jail::Language {
+        match self {
+            Self::Rust => jail::Language::Rust,
+            Self::Python => jail::Language::Python,
+            Self::JavaScript | Self::TypeScript => jail::Language::JavaScript,
+            Self::Go => jail::Language::Go,
+            Self::Shell => jail::Language::Bash,
+        }
+    }
+}
+
+impl Formatter {
+    async fn apply(&self, jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
+        let needs = [self.name.to_owned()];
+        let argv: Vec<String> =
+            needs.iter().cloned().chain(self.arguments.iter().map(|word| (*word).to_owned())).collect();
+        let mut job = tools::job("", &needs, &argv);
+        match tools::lend(jail, language.tool_chain(), &mut job).await {
+            // A formatter may be there without the tool chain.
+            Ok(()) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
+        job.stdin = code.as_bytes().to_vec();
+        job.limits = Limits {
+            wall: Duration::from_secs(30),
+            memory_bytes: 1 << 30,
+            output_bytes: 4 * CODE_BYTES_MAX,
+            ..Limits::of(Profile::Code)
+        };
+        let report = jail.run(job).await.map_err(FormatError::Jail)?;
+        if tools::missing(&report, &needs).is_some() {
+            return Err(FormatError::Missing(format!("install {}", self.name)));
+        }
+        let refused = |why: &str| FormatError::Refused { formatter: self.name, why: why.chars().take(1000).collect() };
+        let stderr = String::from_utf8_lossy(&report.stderr);
+        if report.end != End::Exited(0) {
+            return Err(refused(&format!("it ended with {:?}: {}", report.end, stderr.trim())));
+        }
+        let formatted = String::from_utf8(report.stdout).map_err(|_| refused("what it printed is not UTF-8"))?;
+        // Nothing in place of something is no form of it.
+        if formatted.trim().is_empty() {
+            return Err(refused("it printed nothing"));
+        }
+        Ok(formatted)
+    }
+}
