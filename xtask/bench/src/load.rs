@@ -19,7 +19,7 @@ mod cycles;
 mod open;
 mod postgres;
 mod questions;
-mod sqlite;
+pub(crate) mod sqlite;
 mod tally;
 mod wake;
 

@@ -23,18 +23,20 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{bare, figures::Figures, report::median};
+use crate::{bare, figures::Figures, load::sqlite, report::median};
 
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Each sort of call is measured in turns of so many, so that all of them meet the same minute.
 const TURNS: u32 = 10;
+/// Calls in a run that write more than SQLite lets its log grow to.
+const WARM_UP: u32 = 500;
 
 /// One measurement, in a process of its own.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Job {
     /// So many calls in this process, with our layers around the model and without.
     Layers { calls: u32 },
-    /// So many calls in a run, and as many plain steps.
+    /// So many calls in a run, as many plain steps, and as many raw commits to the same disk.
     Steps { folder: PathBuf, calls: u32 },
     /// So many calls to the server at this address, which answers at once.
     Wire { address: String, calls: u32 },
@@ -77,12 +79,15 @@ async fn steps(folder: &Path, calls: u32) -> Result<Figures> {
     let settings = Settings { workflows: workflows(), ..Settings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;
     let sorts = [("plain step", "steps@1"), ("model step", "calls@1")];
+    // While a write-ahead log grows, each sync writes its new length as well; so both are grown first.
     for (_, workflow) in sorts {
-        // What the first of all pays for, the others do not.
-        to_the_end(&engine, workflow, 1).await?;
+        to_the_end(&engine, workflow, WARM_UP).await?;
     }
+    let raw = sqlite::open(folder)?;
+    raw.execute("insert into raw (body) values (zeroblob(8 * 1024 * 1024))", [])?;
     let mut times = Times::default();
     for _ in 0..TURNS {
+        times.of("raw commit", calls, async { (0..calls).try_for_each(|_| sqlite::commit(&raw)) }).await?;
         for (name, workflow) in sorts {
             times.of(name, calls, to_the_end(&engine, workflow, calls)).await?;
         }

@@ -58,11 +58,11 @@ impl Measure {
 }
 
 impl Options {
-    /// Cycles, wakes, questions, runs and models are nothing without the limits beside them.
+    /// Cycles, wakes, questions and runs are nothing without the limits beside them.
     pub(crate) fn wants(&self, measure: Measure) -> bool {
         match self.only {
             None => true,
-            Some(Measure::Cycles | Measure::Wake | Measure::Questions | Measure::Runs | Measure::Models)
+            Some(Measure::Cycles | Measure::Wake | Measure::Questions | Measure::Runs)
                 if measure == Measure::Limits =>
             {
                 true

@@ -312,11 +312,7 @@ fn lines(million: bool) -> Vec<Line> {
             "bare model call, µs",
         ),
         beside("model call as a step of a run, µs, to a plain step", "model step, µs", "plain step, µs"),
-        beside(
-            "model call as a step of a run, µs, to one raw commit",
-            "model step, µs",
-            "raw SQLite commits at 1, p50 µs",
-        ),
+        beside("model call as a step of a run, µs, to one raw commit", "model step, µs", "raw commit, µs"),
         beside(
             "OpenAI provider, a call over loopback, µs, to reqwest on new connections",
             "OpenAI provider call, µs",
