@@ -1,6 +1,7 @@
 //! Model calls in durable runs, simulated: crashed wherever they can be, and played again from their journal.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod call;
+mod cancel;
 mod moot;
