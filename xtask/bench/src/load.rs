@@ -23,7 +23,7 @@ mod sqlite;
 mod tally;
 mod wake;
 
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Tally, summarise};
 
 /// What to do, and for how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -25,18 +25,24 @@ pub(crate) enum Measure {
     Questions,
     /// Durable runs.
     Runs,
+    /// Model calls, without the model's own time.
+    Models,
+    /// Jobs in the jail.
+    Jail,
     ColdStart,
     Memory,
 }
 
 impl Measure {
-    const NAMES: [(&'static str, Self); 8] = [
+    const NAMES: [(&'static str, Self); 10] = [
         ("gate-check", Self::GateCheck),
         ("limits", Self::Limits),
         ("cycles", Self::Cycles),
         ("wake", Self::Wake),
         ("questions", Self::Questions),
         ("runs", Self::Runs),
+        ("models", Self::Models),
+        ("jail", Self::Jail),
         ("cold-start", Self::ColdStart),
         ("memory", Self::Memory),
     ];
@@ -52,11 +58,11 @@ impl Measure {
 }
 
 impl Options {
-    /// Cycles, wakes, questions and runs are nothing without the limits beside them.
+    /// Cycles, wakes, questions, runs and models are nothing without the limits beside them.
     pub(crate) fn wants(&self, measure: Measure) -> bool {
         match self.only {
             None => true,
-            Some(Measure::Cycles | Measure::Wake | Measure::Questions | Measure::Runs)
+            Some(Measure::Cycles | Measure::Wake | Measure::Questions | Measure::Runs | Measure::Models)
                 if measure == Measure::Limits =>
             {
                 true

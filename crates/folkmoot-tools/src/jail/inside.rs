@@ -28,6 +28,10 @@ use super::wire::{self, Fault, FaultKind, Message};
 /// Who the job is, inside.
 const INSIDE_ID: u32 = 1000;
 
+/// The whole environment of `init`. An allocator such as mimalloc takes a gigabyte at once, and if it is writable from the start it
+/// counts for the limit of memory, which `init` sets for itself: nothing could be executed any more.
+const ENVIRONMENT_OF_INIT: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
+
 pub(super) fn main() -> ExitCode {
     let stage = std::env::args_os().next_back();
     // The socket is the standard input, so that it needs no number to be handed over.

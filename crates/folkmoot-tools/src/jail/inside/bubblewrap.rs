@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use super::{Doing, INSIDE_ID, arguments_of_init, root};
+use super::{Doing, ENVIRONMENT_OF_INIT, INSIDE_ID, arguments_of_init, root};
 use crate::jail::{
     FOLDER,
     wire::{Fault, Spec},
@@ -33,6 +33,9 @@ pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
         &id,
         "--hostname",
         "jail",
+        "--setenv",
+        ENVIRONMENT_OF_INIT.0,
+        ENVIRONMENT_OF_INIT.1,
     ]);
     for system in root::system().doing("looking for the system's folders")? {
         match system.link {

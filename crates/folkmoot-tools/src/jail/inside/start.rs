@@ -23,7 +23,7 @@ use rustix::{
     thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities},
 };
 
-use super::{Doing, INSIDE_ID, arguments_of_init, bubblewrap, loopback, root};
+use super::{Doing, ENVIRONMENT_OF_INIT, INSIDE_ID, arguments_of_init, bubblewrap, loopback, root};
 use crate::jail::{
     Driver,
     wire::{self, Fault, FaultKind, Spec, User},
@@ -91,6 +91,7 @@ fn namespaces(spec: &Spec) -> Result<Child, Fault> {
     Command::new("/proc/self/exe")
         .args(arguments_of_init())
         .env_clear()
+        .envs([ENVIRONMENT_OF_INIT])
         .spawn()
         .doing("starting the first process of the jail (everybody must be allowed to execute the file of this program)")
 }
