@@ -11,6 +11,8 @@ use seccompiler::{
     apply_filter, sock_filter,
 };
 
+use crate::jail::wire::Watch;
+
 /// The last call that this list knows of: `mseal`. The same number on every platform.
 const LAST_KNOWN: u32 = 462;
 
@@ -119,15 +121,15 @@ const KIND_MASK: u64 = 0xf;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Applies it to this process and all that it will start. It cannot be taken back.
-pub(super) fn apply() -> io::Result<()> {
+pub(super) fn apply(watched: Watch) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
-    for program in programs().map_err(|error| failed(&error))? {
+    for program in programs(watched).map_err(|error| failed(&error))? {
         apply_filter(&program).map_err(|error| failed(&error))?;
     }
     Ok(())
 }
 
-fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+fn programs(watched: Watch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let whole = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<Rules>();
     let mut refused = whole(REFUSED);
     refused.extend(whole(REFUSED_HERE));
@@ -149,7 +151,11 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     }
 
     // Its flags are behind a pointer, where no filter can look. Without it, libraries use clone.
-    let absent = whole(&[libc::SYS_clone3]);
+    let mut absent = whole(&[libc::SYS_clone3]);
+    if watched.memory {
+        // Where no control group counts, nobody can: it is in no process and in no folder.
+        absent.extend(whole(&[libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget]));
+    }
     let strange = Rules::from([(libc::SYS_socket, strange_sockets()?), (libc::SYS_socketpair, strange_sockets()?)]);
     let unheard_of = Rules::from([(libc::SYS_socket, strange_protocols()?)]);
     Ok(vec![
