@@ -88,6 +88,15 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUTS,
 ];
 const CLONE_NEWTIME: u64 = 0x80;
+/// Changes of a file's mode, and where in the arguments the mode is. Whoever executes a file that makes others its owner would be that
+/// outside, where a project's folder is too. At its making a file can be so as well, but not any more once something is in it.
+const CHANGES_OF_MODE: &[(i64, u8)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2)];
+#[cfg(target_arch = "x86_64")]
+const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[(libc::SYS_chmod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[];
+/// The same number on every platform.
+const FCHMODAT2: i64 = 452;
 /// Types into the terminal of somebody else.
 const TERMINAL_CALLS: [u64; 2] = [0x5412, 0x541C];
 /// What is asked of a process by its number, and where in the arguments. The first process is the same user as the command, but
@@ -148,6 +157,10 @@ fn programs(watched: Watch) -> Result<Vec<BpfProgram>, seccompiler::BackendError
     for (call, word) in ABOUT_SOMEBODY {
         let about = vec![is(0, SeccompCmpOp::Eq, word)?, is(1, SeccompCmpOp::Eq, FIRST_PROCESS)?];
         refused.insert(call, vec![rule(about)?]);
+    }
+
+    for (call, argument) in CHANGES_OF_MODE.iter().chain(CHANGES_OF_MODE_HERE) {
+        refused.insert(*call, any_of(*argument, &[u64::from(libc::S_ISUID)])?);
     }
 
     // Its flags are behind a pointer, where no filter can look. Without it, libraries use clone.
