@@ -111,7 +111,7 @@ struct Entry {
     tool: Arc<dyn Tool>,
     description: String,
     arguments: Value,
-    fits: Arc<jsonschema::Validator>,
+    fits: Arc<schema::Compiled>,
 }
 
 /// Why a tool cannot be in a toolbox.
