@@ -14,3 +14,5 @@ mod project;
 mod retrieval;
 #[cfg(target_os = "linux")]
 mod testing;
+#[cfg(target_os = "linux")]
+mod tools;
