@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     jail::{self, End, Jail, JailError, Limits, Profile},
+    program,
     project::tools,
 };
 
@@ -109,12 +110,23 @@ impl Language {
 impl Formatter {
     async fn apply(&self, jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
         let needs = [self.name.to_owned()];
-        let argv: Vec<String> =
-            needs.iter().cloned().chain(self.arguments.iter().map(|word| (*word).to_owned())).collect();
-        let mut job = tools::job("", &needs, &argv);
+        let arguments = self.arguments.iter().map(|word| (*word).to_owned());
+        let mut job = tools::job("", &needs, &needs);
         match tools::lend(jail, language.tool_chain(), &mut job).await {
             // A formatter may be there without the tool chain.
             Ok(()) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
+        match program::lend(jail, self.name, &mut job).await {
+            Ok(command) => {
+                let argv: Vec<String> = command.into_iter().chain(arguments).collect();
+                job.command = tools::job("", &[], &argv).command;
+            }
+            // Beside its tool chain it may be nevertheless.
+            Err(JailError::Missing(_)) => {
+                let argv: Vec<String> = needs.iter().cloned().chain(arguments).collect();
+                job.command = tools::job("", &needs, &argv).command;
+            }
             Err(error) => return Err(FormatError::Jail(error)),
         }
         job.stdin = code.as_bytes().to_vec();
