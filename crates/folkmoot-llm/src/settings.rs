@@ -191,6 +191,12 @@ impl Settings {
     }
 }
 
+/// What people call variables: capitals, digits and `_`.
+fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.chars().all(plain) && name.starts_with(|c: char| !c.is_ascii_digit())
+}
+
 /// A name is written on command lines and before a `/`.
 fn check_name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
@@ -205,6 +211,14 @@ impl Provider {
         if self.key.is_some() {
             return Err("has a `key`; a key does not belong in this file: name the variable that holds it with `key_env`, or a \
                         file of mode 0600 with `key_file`"
+                .to_owned());
+        }
+        // Not repeated: it may be the key itself, which is an easy mistake.
+        if let Some(variable) = &self.key_env
+            && !is_variable(variable)
+        {
+            return Err("has a `key_env` that is no name of a variable; write the name of the variable that holds the key, not \
+                        the key"
                 .to_owned());
         }
         if self.key_env.is_some() && self.key_file.is_some() {

@@ -76,10 +76,16 @@ fn told(fault: &jsonschema::ValidationError<'_>) -> String {
 
 /// Many models write a code fence around JSON, whatever they are told. Anything else around it is not taken off.
 fn unfenced(text: &str) -> &str {
-    let text = text.trim();
+    let text = unthought(text.trim());
     let inner =
         text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|text| text.strip_suffix("```"));
     inner.filter(|inner| inner.starts_with(char::is_whitespace)).map_or(text, str::trim)
+}
+
+/// Some local servers pass on what a model thought before it answered.
+fn unthought(text: &str) -> &str {
+    let thought = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>"));
+    thought.map_or(text, |(_, answer)| answer.trim())
 }
 
 /// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not fit is no error.

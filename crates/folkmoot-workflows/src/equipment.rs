@@ -73,6 +73,9 @@ impl McpServer {
             (None, false) if has_key => {
                 Err("has a key for a program; give it what it needs with `environment`".to_owned())
             }
+            (None, false) if self.folder.as_ref().is_some_and(|folder| !folder.is_dir()) => {
+                Err("has a `folder` that is not there".to_owned())
+            }
             (None, false) => Ok(mcp::Reach::Stdio {
                 command: self.command.clone(),
                 environment: self.environment.clone(),
@@ -98,8 +101,8 @@ impl McpServer {
 pub struct Equipment {
     /// Who can be asked.
     pub models: Models,
-    /// What they are told.
-    pub prompts: Prompts,
+    /// What they are told, or what is wrong with the files that were to say so.
+    pub prompts: Result<Prompts, String>,
     /// MCP servers whose tools agents may call.
     pub mcp: Vec<mcp::Server>,
     helper: Helper,
@@ -113,8 +116,8 @@ impl Equipment {
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
         settings.check()?;
         let prompts = match &settings.prompts {
-            Some(folder) => Prompts::with_overrides(folder).map_err(|error| format!("prompts: {error}"))?,
-            None => Prompts::embedded(),
+            Some(folder) => Prompts::with_overrides(folder).map_err(|error| format!("prompts in {}: {error}", folder.display())),
+            None => Ok(Prompts::embedded()),
         };
         let mcp = settings.mcp.iter().map(|(name, server)| {
             Ok(mcp::Server { name: name.clone(), reach: server.reach()?, limits: mcp::McpLimits::default() })

@@ -156,8 +156,9 @@ async fn in_a_turn_with_tools_it_has_its_code_tested_once_and_says_what_came_of_
 
 #[tokio::test]
 async fn it_is_held_to_the_longest_answer() {
-    let request = Request { max_tokens: 3, ..Request::new("ä".repeat(50)) };
+    let request = Request { max_tokens: 3, ..Request::new("Hello?") };
     let answer = Rehearsal.ask(&request, &mut ()).await.unwrap();
+    assert!(Rehearsal.ask(&Request::new("Hello?"), &mut ()).await.unwrap().text.contains("lru_cache, merge_intervals"));
     assert_eq!((answer.finish, answer.text.len()), (Finish::Length, 12));
 }
 

@@ -56,6 +56,10 @@ fn what_is_wrong_says_what_to_do() {
             "[providers.a]\nkind = 'openai'\nkey_env = 'A'\nkey_file = 'b'",
             "[providers.a] has both `key_env` and `key_file`",
         ),
+        (
+            "[providers.a]\nkind = 'openai'\nkey_env = 'sk-secret'",
+            "[providers.a] has a `key_env` that is no name of a variable",
+        ),
         ("[providers.a]\nkind = 'rehearsal'\nbase_url = 'http://x'", "which means nothing for the kind `rehearsal`"),
         ("[providers.a]\nkind = 'openai'\ncommand = ['x']", "`command`, which means nothing for the kind `openai`"),
         ("[providers.a]\nkind = 'command'", "needs `command`"),

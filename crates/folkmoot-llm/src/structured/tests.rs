@@ -29,9 +29,13 @@ async fn vote(lines: impl IntoIterator<Item = Line>) -> Structured {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_fits_is_taken() {
-    for text in
-        [r#"{"vote":"a"}"#, " {\"vote\": \"a\"}\n", "```json\n{\"vote\":\"a\"}\n```", "```\n{\"vote\":\"a\"}\n```"]
-    {
+    for text in [
+        r#"{"vote":"a"}"#,
+        " {\"vote\": \"a\"}\n",
+        "```json\n{\"vote\":\"a\"}\n```",
+        "```\n{\"vote\":\"a\"}\n```",
+        "<think>b? no</think>\n{\"vote\":\"a\"}",
+    ] {
         let voted = vote([Says(text)]).await;
         assert_eq!((voted.outcome, voted.answers.len()), (Outcome::Parsed(json!({"vote": "a"})), 1), "{text}");
     }
