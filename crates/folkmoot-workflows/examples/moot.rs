@@ -71,7 +71,8 @@ impl Moot {
             .filter_map(|(agent, text)| Some((agent.id.clone(), text?)))
             .collect();
         let ballots = ctx.join("ballot", team.agents().to_vec(), |ctx, agent| {
-            let others: Vec<(Name, String)> = proposals.iter().filter(|(author, _)| *author != agent.id).cloned().collect();
+            let others: Vec<(Name, String)> =
+                proposals.iter().filter(|(author, _)| *author != agent.id).cloned().collect();
             let (spending, moot, topic) = (spending.clone(), self.clone(), topic.clone());
             async move { moot.vote(&ctx, &spending, &agent, &topic, &others).await }
         });
@@ -111,7 +112,13 @@ impl Moot {
     }
 
     /// The text of an answer; nothing where there is none.
-    async fn say(&self, ctx: &Ctx, spending: &Spending, agent: &Agent, request: Request) -> Result<Option<String>, Failure> {
+    async fn say(
+        &self,
+        ctx: &Ctx,
+        spending: &Spending,
+        agent: &Agent,
+        request: Request,
+    ) -> Result<Option<String>, Failure> {
         let (model, price) = (Arc::clone(&self.model), self.price);
         let call = Call { key: "call".to_owned(), agent: agent.id.clone(), model, price, request };
         match spending.call(ctx, call).await?.outcome {
@@ -188,7 +195,8 @@ pub async fn hold(moot: Moot, topic: &str) -> Result<(Verdict, Vec<Value>), Box<
         }
     };
     let output = engine.output(&ended).await?.ok_or("the run has no output")?;
-    let journal = engine.journal(&you, JournalQuery { run, after: None, limit: 1_000, key: None, results: true }).await?;
+    let journal =
+        engine.journal(&you, JournalQuery { run, after: None, limit: 1_000, key: None, results: true }).await?;
     let results = journal.iter().filter_map(|line| serde_json::from_str(line.result.as_deref()?).ok()).collect();
     engine.close().await;
     Ok((serde_json::from_str(&output)?, results))

@@ -1,0 +1,4 @@
+//! What agents are made of, by its behaviour.
+
+mod doctor;
+mod workbench;
