@@ -79,17 +79,17 @@ pub async fn format(jail: &Jail, language: Language, code: &str) -> Result<Strin
 pub async fn find(jail: &Jail, language: Language) -> Result<String, FormatError> {
     let mut why = Vec::new();
     for formatter in language.formatters() {
-        let mut job = tools::job("", &[], &[]);
-        match program::lend(jail, formatter.name, &mut job).await {
-            Ok(command) => return Ok(format!("{}: {}", formatter.name, command.join(" "))),
-            Err(JailError::Missing(reason)) => why.push(reason),
-            Err(error) => return Err(FormatError::Jail(error)),
-        }
         match jail.tool_chain(language.tool_chain()).await {
             Ok(chain) if chain.home().is_some_and(|home| home.join("bin").join(formatter.name).is_file()) => {
                 return Ok(format!("{}, with {}", formatter.name, chain.version));
             }
             Ok(_) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
+        let mut job = tools::job("", &[], &[]);
+        match program::lend(jail, formatter.name, &mut job).await {
+            Ok(command) => return Ok(format!("{}: {}", formatter.name, command.join(" "))),
+            Err(JailError::Missing(reason)) => why.push(reason),
             Err(error) => return Err(FormatError::Jail(error)),
         }
     }

@@ -96,8 +96,10 @@ async fn tools(equipment: &Equipment) -> Vec<Finding> {
         let found = format::find(jail, *language).await.map_err(|error| error.to_string());
         findings.push(Finding::new(Area::Tools, format!("format, {language}"), found));
     }
+    let servers = lsp::Lsp::new(jail.clone());
     for language in lsp::Language::ALL {
-        let server = language.server().map(|command| command.join(" ")).map_err(|error| error.to_string());
+        let server = servers.server(*language).await;
+        let server = server.map(|command| command.join(" ")).map_err(|error| error.to_string());
         findings.push(Finding::new(Area::Tools, format!("lsp, {language}"), server));
     }
     for server in &equipment.mcp {

@@ -1,7 +1,5 @@
 //! What is there and what is missing.
 
-use std::time::Instant;
-
 use folkmoot_workflows::{
     doctor::{Area, examine},
     equipment::Settings,
@@ -11,7 +9,6 @@ use crate::workbench::equipment;
 
 #[tokio::test]
 async fn every_formatter_is_there_or_it_is_said_how_to_get_it() {
-    let begun = Instant::now();
     let findings = examine(&equipment(Settings::default())).await;
     let formatters: Vec<_> = findings.iter().filter(|finding| finding.name.starts_with("format, ")).collect();
     let names: Vec<&str> = formatters.iter().map(|finding| &finding.name["format, ".len()..]).collect();
@@ -24,7 +21,5 @@ async fn every_formatter_is_there_or_it_is_said_how_to_get_it() {
             named && (finding.ok || finding.detail.contains("get ") || finding.detail.contains("install")),
             "{finding:?}"
         );
-        println!("{} {} {}", finding.name, finding.ok, finding.detail);
     }
-    println!("{:?}", begun.elapsed());
 }
