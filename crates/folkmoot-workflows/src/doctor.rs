@@ -2,7 +2,7 @@
 
 use folkmoot_core::vocabulary;
 use folkmoot_llm::models::Origin;
-use folkmoot_tools::{Mcp, git, lsp};
+use folkmoot_tools::{Mcp, format, git, lsp};
 use serde::Serialize;
 
 use crate::Equipment;
@@ -90,8 +90,16 @@ async fn jail(equipment: &Equipment) -> Vec<Finding> {
 async fn tools(equipment: &Equipment) -> Vec<Finding> {
     let git = git::find().await.map(|path| path.display().to_string()).map_err(|error| error.to_string());
     let mut findings = vec![Finding::new(Area::Tools, "git", git)];
+    let jail = equipment.jail().await;
+    for language in format::Language::ALL {
+        // Where nothing is executed, a formatter is not either; that is told once, with the jail.
+        let found = format::find(jail, *language).await.map_err(|error| error.to_string());
+        findings.push(Finding::new(Area::Tools, format!("format, {language}"), found));
+    }
+    let servers = lsp::Lsp::new(jail.clone());
     for language in lsp::Language::ALL {
-        let server = language.server().map(|command| command.join(" ")).map_err(|error| error.to_string());
+        let server = servers.server(*language).await;
+        let server = server.map(|command| command.join(" ")).map_err(|error| error.to_string());
         findings.push(Finding::new(Area::Tools, format!("lsp, {language}"), server));
     }
     for server in &equipment.mcp {

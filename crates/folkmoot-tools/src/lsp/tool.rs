@@ -48,7 +48,7 @@ impl DiagnosticsTool {
             Some(text) => text,
             None => self.read(path).await?,
         };
-        let server = language.server().map_err(told)?;
+        let server = self.lsp.server(language).await.map_err(told)?;
         let question = Question { server: &server, root: &self.root, file: path, language, text: &text };
         let diagnosis = self.lsp.diagnostics(&question).await.map_err(told)?;
         serde_json::to_value(diagnosis).map_err(|error| ToolError::failed(error.to_string()))
