@@ -18,6 +18,9 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
+/// No clock shows what is later than some time from now, and nobody waits for so long.
+const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// How much is put up with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -93,7 +96,7 @@ impl Model for Guarded {
     fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             let patience = &self.guard.patience;
-            let until = Instant::now() + patience.total;
+            let until = Instant::now() + patience.total.min(TOTAL_MAX);
             let mut waits = ExponentialBuilder::default()
                 .with_min_delay(patience.backoff)
                 .with_max_delay(patience.backoff_max)

@@ -108,6 +108,9 @@ impl<'de> Deserialize<'de> for Present {
     }
 }
 
+/// The longest that anything may take: a day.
+const TIME_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
 fn concurrency() -> usize {
     Patience::default().concurrency
 }
@@ -246,6 +249,10 @@ impl Provider {
             self.base_url.as_deref().filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
         {
             return Err(format!("has base_url = {url:?}, which begins with neither http:// nor https://"));
+        }
+        let times = [("timeout_ms", self.timeout_ms), ("silence_ms", self.silence_ms)];
+        if let Some((field, ms)) = times.iter().find(|(_, ms)| *ms > TIME_MS_MAX) {
+            return Err(format!("has {field} = {ms}; at most {TIME_MS_MAX}, a day"));
         }
         let zero = [
             ("concurrency", self.concurrency == 0),

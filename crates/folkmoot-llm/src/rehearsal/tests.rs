@@ -193,3 +193,12 @@ proptest! {
         prop_assert_eq!(structured::Shape::new(&schema).unwrap().check(&value), Ok(()));
     }
 }
+
+#[test]
+fn a_schema_that_contains_itself_often_is_filled_so_far() {
+    let names: Vec<String> = (0..50).map(|number| format!("p{number}")).collect();
+    let parts: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "$ref": "#" }))).collect();
+    let schema = json!({ "type": "object", "properties": parts, "required": names });
+    let value = fill::fill(&schema, &Map::new()).to_string();
+    assert!(value.len() < 1_000_000, "{}", value.len());
+}

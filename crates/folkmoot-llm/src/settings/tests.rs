@@ -78,3 +78,22 @@ fn what_is_wrong_says_what_to_do() {
         assert!(!error.contains("sk-secret"), "{error}");
     }
 }
+
+#[tokio::test]
+async fn no_time_is_so_long_that_no_clock_shows_it() {
+    let of = |field: &str| read(&format!("[providers.p]\nkind = \"rehearsal\"\n{field} = {}", i64::MAX));
+    for field in ["timeout_ms", "silence_ms"] {
+        let why = of(field).unwrap_err();
+        assert!(why.contains(&format!("has {field} = {}; at most 86400000, a day", i64::MAX)), "{why}");
+    }
+    // And who makes one without the configuration waits for as long as there are clocks.
+    let patience = crate::guard::Patience { total: Duration::MAX, ..Default::default() };
+    let guard = crate::guard::Guard::new("p", patience);
+    let model = crate::guard::Guarded {
+        model: std::sync::Arc::new(crate::Rehearsal),
+        name: "p".to_owned(),
+        guard,
+        price: None,
+    };
+    assert!(crate::Model::ask(&model, &crate::Request::new("?"), &mut ()).await.is_ok());
+}

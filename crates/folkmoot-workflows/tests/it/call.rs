@@ -225,3 +225,33 @@ fn a_budget_that_is_spent_again_is_asked_about_again() {
         asked_as_often_as_it_must(world, report, CALLS, place);
     });
 }
+
+/// Hears everything and never answers.
+#[derive(Debug)]
+struct Silent;
+
+impl Model for Silent {
+    fn ask<'a>(&'a self, _: &'a Request, _: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn a_model_that_never_answers_is_recorded_and_ends_no_run() {
+    let scenario = || {
+        let workflow = |ctx: Ctx, (): ()| async move {
+            let spending = Spending::new(Purse::new(Budget::default()), OnExceeded::Fail);
+            let agent = "speaker".parse().unwrap();
+            let request = Request::new("Is anybody there?");
+            let call = Call { key: "call".to_owned(), agent, model: Arc::new(Silent), price: None, request };
+            match spending.call(&ctx, call).await?.outcome {
+                Outcome::Answered(answer) => Ok(answer.text),
+                Outcome::Failed(failure) => Ok(failure.kind.to_string()),
+            }
+        };
+        Scenario::new(Workflows::new().with("silence@1", workflow), "silence@1", ())
+    };
+    assert_eq!(sim::simulate(&scenario(), Crash::Never).outcome, Ok(json!("timed_out")));
+    sim::crash_everywhere(scenario);
+    sim::untold_everywhere(scenario);
+}
