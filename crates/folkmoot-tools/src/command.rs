@@ -56,6 +56,24 @@ impl Default for CommandLimits {
     }
 }
 
+impl Command {
+    /// Why it cannot be started, as far as can be told without starting it.
+    ///
+    /// # Errors
+    /// If its program is not there or no program, or a variable that it is to get is not set.
+    pub fn check(&self) -> Result<(), String> {
+        let program = self.command.first().map(String::as_str).unwrap_or_default();
+        let found = child::find(program, &BTreeMap::new());
+        let found = found.ok_or_else(|| format!("`{program}` is not installed, or not on PATH"))?;
+        nix::unistd::access(&found, nix::unistd::AccessFlags::X_OK)
+            .map_err(|_| format!("{} is no program: it cannot be executed", found.display()))?;
+        match self.environment.iter().find(|name| env::var_os(name).is_none()) {
+            Some(unset) => Err(format!("it is to get {unset}, which is not set")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// How long we read on when a program has ended but something outside of its group holds its output open.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
