@@ -119,7 +119,7 @@ const VENDORS: [Vendor; 3] = [
 
 impl Vendor {
     /// The provider that the environment makes of it, if its key is there.
-    fn from_environment(&self, variables: &BTreeMap<String, String>) -> Option<Provider> {
+    fn found_in(&self, variables: &BTreeMap<String, String>) -> Option<Provider> {
         let base_url = variables.get(self.base_url).cloned();
         // What another server calls its models nobody knows; it is asked.
         let model = (self.kind != Kind::OpenAi || base_url.is_none()).then(|| self.model.to_owned());
@@ -388,7 +388,7 @@ fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Or
     let mut usual = BTreeMap::new();
     let mut add = |name: &str, provider: Provider, origin| usual.insert(name.to_owned(), (provider, origin));
     for vendor in &VENDORS {
-        if let Some(provider) = vendor.from_environment(variables) {
+        if let Some(provider) = vendor.found_in(variables) {
             add(vendor.name, provider, Origin::Environment);
         }
     }

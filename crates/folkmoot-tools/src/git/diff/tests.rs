@@ -4,7 +4,7 @@ use super::*;
 fn every_kind_of_change_is_read() {
     let answer = ":100644 100644 1 2 M\0a\0:100644 100644 1 2 R087\0old name\0:new\0:100644 000000 1 0 D\0gone\0\
                   :100644 120000 1 2 T\0link\0:000000 100644 0 1 A\0caf\u{e9}\0\
-                  1\t2\ta\0003\t0\t\0old name\0:new\0000\t9\tgone\0001\t1\tlink\0-\t-\tcaf\u{e9}\0";
+                  1\t2\ta\x00003\t0\t\0old name\0:new\x00000\t9\tgone\x00001\t1\tlink\0-\t-\tcaf\u{e9}\0";
     let file = |path: &str, was: Option<&str>, change, lines| ChangedFile {
         path: path.into(),
         was: was.map(Into::into),
@@ -26,7 +26,7 @@ fn every_kind_of_change_is_read() {
 
 #[test]
 fn what_makes_no_sense_is_not_read_as_nothing() {
-    for answer in ["x", ":100644 100644 1 2 M\0a\0", ":100644 100644 1 2 ?\0a\0001\t1\ta\0", ":\0"] {
+    for answer in ["x", ":100644 100644 1 2 M\0a\0", ":100644 100644 1 2 ?\0a\x00001\t1\ta\0", ":\0"] {
         assert_eq!(files_of(answer.as_bytes()), None, "{answer:?}");
     }
 }
