@@ -11,6 +11,7 @@ use super::{
     frames::{Frame, Frames, Framing},
     http::{Http, unreadable},
     patience::Patience,
+    secret::Watch,
 };
 use crate::{Answer, FailureKind, Finish, Hear, Request, Usage};
 
@@ -31,6 +32,8 @@ pub(super) trait Dialect: Send {
 pub(super) struct Told<'a> {
     hear: &'a mut dyn Hear,
     key: Option<&'a Secret>,
+    /// Holds back what may be the beginning of the key.
+    watch: Watch,
     bytes_max: usize,
     text: String,
     refusal: String,
@@ -76,6 +79,7 @@ impl Http {
         self.hear_out(post, dialect, &mut told, &patience).await?;
         let latency_ms = patience.elapsed_ms();
         told.must_be_an_answer()?;
+        told.end();
         Ok(Answer {
             usage: told.usage(asked.request),
             finish: told.finish.expect("an answer has an end"),
@@ -143,6 +147,7 @@ impl<'a> Told<'a> {
         Self {
             hear,
             key,
+            watch: key.map(Secret::keys).unwrap_or_default().watch(),
             bytes_max,
             text: String::new(),
             refusal: String::new(),
@@ -165,12 +170,24 @@ impl<'a> Told<'a> {
             return Err(Fault::new(FailureKind::TooLarge, detail));
         }
         self.text.push_str(piece);
-        // Looked for before anybody hears the piece that completes it.
-        if self.key.is_some_and(|key| key.is_told_by(&self.text, piece.len())) {
-            return Err(Fault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it"));
-        }
-        self.hear.piece(piece);
+        let heard = self
+            .watch
+            .hear(piece)
+            .map_err(|_| Fault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it"))?;
+        self.heard(&heard);
         Ok(())
+    }
+
+    /// Nothing more comes: what was held back is heard too.
+    fn end(&mut self) {
+        let held = self.watch.end();
+        self.heard(&held);
+    }
+
+    fn heard(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.hear.piece(piece);
+        }
     }
 
     /// The model's reason not to answer, or the vendor's.

@@ -429,7 +429,34 @@ async fn an_answer_that_repeats_the_key_is_shown_to_nobody() {
             vendor.piece("Your key is ") + &vendor.piece(left) + &vendor.piece(right) + &vendor.end(vendor.stop());
         let (result, pieces) = heard(vendor, vec![send(stream)]).await;
         assert_eq!(kind(result), Some(FailureKind::Withheld), "{vendor:?}");
-        assert_eq!(pieces, ["Your key is ", left], "{vendor:?}");
+        assert_eq!(pieces.concat(), "Your key is ", "{vendor:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_key_that_comes_in_pieces_nobody_hears_a_character() {
+    for vendor in ALL {
+        let (most, last) = KEY.split_at(KEY.len() - 1);
+        let stream = vendor.piece(&format!("It is {most}")) + &vendor.piece(last) + &vendor.end(vendor.stop());
+        let (result, pieces) = heard(vendor, vec![send(stream)]).await;
+        assert_eq!(kind(result), Some(FailureKind::Withheld), "{vendor:?}");
+        assert_eq!(pieces, ["It is "], "{vendor:?}");
+        let single: String = KEY.chars().map(|c| vendor.piece(&c.to_string())).collect();
+        let (result, pieces) = heard(vendor, vec![send(single + &vendor.end(vendor.stop()))]).await;
+        assert_eq!((kind(result), pieces), (Some(FailureKind::Withheld), Vec::new()), "{vendor:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_only_begins_like_the_key_is_heard_as_soon_as_it_goes_on_otherwise() {
+    for vendor in ALL {
+        let begins = &KEY[..8];
+        let stream = vendor.piece(&format!("is {begins}")) + &vendor.piece("ly, yes") + &vendor.end(vendor.stop());
+        let (result, pieces) = heard(vendor, vec![send(stream)]).await;
+        let text = format!("is {begins}ly, yes");
+        // The last letter of all could begin another.
+        assert_eq!((result.unwrap().text, pieces.concat()), (text.clone(), text), "{vendor:?}");
+        assert_eq!(pieces[..2], ["is ".to_owned(), format!("{begins}ly, ye")], "{vendor:?}");
     }
 }
 
