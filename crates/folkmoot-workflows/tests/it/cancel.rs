@@ -15,6 +15,7 @@ use tokio::{io::AsyncReadExt, net::TcpListener, time::timeout};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::disallowed_methods, reason = "a real vendor, in real time")]
 async fn stop_always_works_on_a_model_call_in_flight() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
