@@ -176,7 +176,7 @@ fn all_answers() -> serde_json::Value {
 #[test]
 fn every_call_is_asked_once_and_counted_once_wherever_it_crashes() {
     let make = || world(TOKENS * 100, OnExceeded::Fail, Choice::Approve);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         assert_eq!(report.outcome.as_ref(), Ok(&all_answers()), "{place}");
         assert_eq!(world.people.asked(), 0, "{place}");
         asked_as_often_as_it_must(world, report, CALLS, place);
@@ -197,7 +197,7 @@ fn a_budget_that_is_spent_once_is_asked_about_once_wherever_it_crashes() {
 #[test]
 fn a_budget_that_people_do_not_extend_ends_the_run() {
     let make = || world(TOKENS * 7, OnExceeded::Ask, Choice::Reject);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         let failure = report.outcome.as_ref().unwrap_err();
         assert_eq!(failure.code, "budget_exceeded", "{failure:?} {place}");
         assert_eq!(world.people.asked(), 1, "{place}");
@@ -208,7 +208,7 @@ fn a_budget_that_people_do_not_extend_ends_the_run() {
 #[test]
 fn a_budget_that_nobody_is_asked_about_ends_the_run() {
     let make = || world(TOKENS * 7, OnExceeded::Fail, Choice::Approve);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         let failure = report.outcome.as_ref().unwrap_err();
         assert_eq!(failure.code, "budget_exceeded", "{failure:?} {place}");
         assert_eq!(world.people.asked(), 0, "{place}");
@@ -219,7 +219,7 @@ fn a_budget_that_nobody_is_asked_about_ends_the_run() {
 #[test]
 fn a_budget_that_is_spent_again_is_asked_about_again() {
     let make = || world(TOKENS * 4, OnExceeded::Ask, Choice::Approve);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         assert_eq!(report.outcome.as_ref(), Ok(&all_answers()), "{place}");
         assert_eq!(world.people.asked(), 2, "{place}");
         asked_as_often_as_it_must(world, report, CALLS, place);
