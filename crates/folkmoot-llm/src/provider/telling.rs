@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Secret,
+    count::Count,
     fault::{Fault, tame},
     frames::{Frame, Frames, Framing},
     http::{Http, unreadable},
@@ -40,9 +41,9 @@ pub(super) struct Told<'a> {
     /// Why it ended, once it has: the text is complete then, whatever becomes of the connection.
     pub(super) finish: Option<Finish>,
     /// What the vendor counted.
-    pub(super) input_tokens: Option<u64>,
-    pub(super) cached_tokens: Option<u64>,
-    pub(super) output_tokens: Option<u64>,
+    pub(super) input_tokens: Count,
+    pub(super) cached_tokens: Count,
+    pub(super) output_tokens: Count,
     /// The model that says it answers.
     pub(super) version: Option<String>,
     /// Nothing comes after this.
@@ -152,9 +153,9 @@ impl<'a> Told<'a> {
             text: String::new(),
             refusal: String::new(),
             finish: None,
-            input_tokens: None,
-            cached_tokens: None,
-            output_tokens: None,
+            input_tokens: Count::Unsaid,
+            cached_tokens: Count::Unsaid,
+            output_tokens: Count::Unsaid,
             version: None,
             over: false,
         }
@@ -220,25 +221,19 @@ impl<'a> Told<'a> {
     }
 
     fn usage(&self, request: &Request) -> Usage {
+        let (input, output) = (self.input_tokens.tokens(), self.output_tokens.tokens());
         // A count of nothing at all for an answer with words is none.
-        let counted = self.input_tokens.zip(self.output_tokens).filter(|counts| *counts != (0, 0));
-        match counted {
-            Some((input_tokens, output_tokens)) => {
-                Usage { input_tokens, cached_tokens: self.cached_tokens.unwrap_or(0), output_tokens, estimated: false }
-            }
-            None => {
-                let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
-                let input = said + request.system.as_ref().map_or(0, String::len);
-                Usage {
-                    input_tokens: self.input_tokens.filter(|tokens| *tokens > 0).unwrap_or_else(|| tokens(input)),
-                    cached_tokens: self.cached_tokens.unwrap_or(0),
-                    output_tokens: self
-                        .output_tokens
-                        .filter(|tokens| *tokens > 0)
-                        .unwrap_or_else(|| tokens(self.text.len())),
-                    estimated: true,
-                }
-            }
+        let is_counted = input.zip(output).is_some_and(|counts| counts != (0, 0));
+        let counted = |count: Option<u64>| count.filter(|tokens| is_counted || *tokens > 0);
+        let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
+        let asked = said + request.system.as_ref().map_or(0, String::len);
+        let input_tokens = counted(input).unwrap_or_else(|| tokens(asked));
+        Usage {
+            input_tokens,
+            // Part of what was read, so no more than that.
+            cached_tokens: self.cached_tokens.tokens().unwrap_or(0).min(input_tokens),
+            output_tokens: counted(output).unwrap_or_else(|| tokens(self.text.len())),
+            estimated: !is_counted || self.cached_tokens == Count::Odd,
         }
     }
 }
