@@ -1,6 +1,9 @@
 //! Budgets: tokens and money that are reserved before a call and settled after it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -239,6 +242,10 @@ impl Hear for Listening<'_> {
 
     fn again(&mut self) {
         self.hear.again();
+    }
+
+    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+        self.hear.waiting(failure, wait);
     }
 }
 

@@ -18,6 +18,9 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
+/// No clock shows what is later than some time from now, and nobody waits for so long.
+const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// How much is put up with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -93,7 +96,7 @@ impl Model for Guarded {
     fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             let patience = &self.guard.patience;
-            let until = Instant::now() + patience.total;
+            let until = Instant::now() + patience.total.min(TOTAL_MAX);
             let mut waits = ExponentialBuilder::default()
                 .with_min_delay(patience.backoff)
                 .with_max_delay(patience.backoff_max)
@@ -112,12 +115,13 @@ impl Model for Guarded {
                     Err(failed) => failed,
                 };
                 let again = waits.next().and_then(|wait| self.again_after(&failure, wait, until));
-                let Some(wait) = again else { return Err(failure) };
+                let Some(wait) = again else { return Err(self.given_up(failure, failed.len() + 1)) };
                 tracing::debug!(provider = failure.provider, kind = %failure.kind, ?wait, "a model call is tried again");
-                failed.push(Attempt { model: self.name.clone(), failure });
                 if heard {
                     hear.again();
                 }
+                hear.waiting(&failure, wait);
+                failed.push(Attempt { model: self.name.clone(), failure });
                 sleep(wait).await;
             }
         })
@@ -151,6 +155,17 @@ impl Guarded {
         count(&guard.provider, &answer);
         let heard = noticing.heard;
         answer.map_err(|failure| (failure, heard))
+    }
+
+    /// A failure that says how much was put up with.
+    fn given_up(&self, failure: Failure, attempts: usize) -> Failure {
+        let wanted = failure.retry_after_ms.map(Duration::from_millis);
+        let detail = match wanted.filter(|wanted| *wanted > self.guard.patience.backoff_max) {
+            Some(wanted) => format!("{}; it wants to be left alone for {} s", failure.detail, wanted.as_secs()),
+            None if attempts > 1 => format!("{} (tried {attempts} times)", failure.detail),
+            None => failure.detail,
+        };
+        Failure { detail, ..failure }
     }
 
     /// How long to wait before another attempt, where one is worth it.
@@ -202,5 +217,9 @@ impl Hear for Noticing<'_> {
     fn again(&mut self) {
         self.heard = false;
         self.hear.again();
+    }
+
+    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+        self.hear.waiting(failure, wait);
     }
 }

@@ -1,6 +1,6 @@
 //! What can be asked, and how its answer is heard.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, time::Duration};
 
 use futures_util::future::BoxFuture;
 
@@ -19,6 +19,9 @@ pub trait Hear: Send {
 
     /// What was heard until now counts no more: the answer begins again, from another attempt or another provider.
     fn again(&mut self) {}
+
+    /// An attempt has failed, and the next is made after a while.
+    fn waiting(&mut self, _failure: &Failure, _wait: Duration) {}
 }
 
 /// Nobody listens; the answer is read when it is complete.

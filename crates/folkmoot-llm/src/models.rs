@@ -82,6 +82,9 @@ pub struct Listed {
 /// How long a server on this machine may take to say that it is there.
 const LOCAL_PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long a connection to a provider may take that is only listed.
+const REACH_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Somebody who can be asked with nothing but a key in the environment.
 struct Vendor {
     name: &'static str,
@@ -196,7 +199,10 @@ impl Models {
         self.providers.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
             let shown: String = name.chars().take(64).collect();
-            let detail = format!("there is no provider {shown:?}; there are {}", known.join(", "));
+            let detail = match VENDORS.iter().find(|vendor| vendor.name == name) {
+                Some(vendor) => format!("set {} to its key, or name another: {}", vendor.key, known.join(", ")),
+                None => format!("there is no provider {shown:?}; there are {}", known.join(", ")),
+            };
             Failure::new(shown, FailureKind::Misconfigured, detail)
         })
     }
@@ -213,6 +219,19 @@ impl Models {
         if let Some((name, why)) = told.iter().find_map(|(name, why)| name.map(|name| (name, why))) {
             self.known(split(name).0)?;
             return chosen(name, why);
+        }
+        let configured: Vec<&str> = self.settings.providers.keys().map(String::as_str).collect();
+        match configured[..] {
+            [] => {}
+            [only] => return chosen(only, "it is the only one in the configuration"),
+            _ => {
+                let detail = format!(
+                    "several are configured and none is chosen: name one with --provider, FOLKMOOT_PROVIDER or `provider = …` \
+                     in folkmoot.toml ({})",
+                    configured.join(", ")
+                );
+                return Err(Failure::new("models", FailureKind::Misconfigured, detail));
+            }
         }
         for Vendor { name, .. } in &VENDORS {
             if self.providers.get(*name).is_some_and(|known| known.origin == Origin::Environment) {
@@ -233,6 +252,12 @@ impl Models {
     /// A model of a provider, with its fall-backs: behind its guard, with its price.
     pub fn model(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
         let (provider, inline) = split(provider);
+        if let (Some(inline), Some(model)) = (inline, model)
+            && inline != model
+        {
+            let detail = format!("two models are named, {inline} and {model}; name one");
+            return Err(Failure::new(provider, FailureKind::Misconfigured, detail));
+        }
         let first = self.link(provider, model.or(inline))?;
         let fallbacks = &self.known(provider)?.provider.fallback;
         if fallbacks.is_empty() {
@@ -253,6 +278,20 @@ impl Models {
         let all = std::iter::once(own).chain(known.provider.fallback.iter().map(|fallback| split(fallback)));
         let prices: Option<Vec<Price>> = all.map(|(provider, model)| self.price_of(provider, model)).collect();
         prices?.into_iter().reduce(Price::dearer)
+    }
+
+    /// Those among a model and its fall-backs that have no price.
+    pub fn unpriced(&self, provider: &str, model: Option<&str>) -> Vec<String> {
+        let (provider, inline) = split(provider);
+        let fallbacks =
+            self.providers.get(provider).map(|known| known.provider.fallback.as_slice()).unwrap_or_default();
+        let all = std::iter::once((provider, model.or(inline))).chain(fallbacks.iter().map(|fallback| split(fallback)));
+        let unpriced = all.filter(|(provider, model)| self.price_of(provider, *model).is_none());
+        let name = |(provider, model): (&str, Option<&str>)| {
+            let usual = || self.providers.get(provider).and_then(|known| known.provider.model.as_deref());
+            model.or_else(usual).map_or_else(|| format!("the model of {provider}"), str::to_owned)
+        };
+        unpriced.map(name).collect()
     }
 
     fn price_of(&self, provider: &str, model: Option<&str>) -> Option<Price> {
@@ -281,6 +320,12 @@ impl Models {
 
     fn link(&self, name: &str, model: Option<&str>) -> Result<Link, Failure> {
         let known = self.known(name)?;
+        let has_models = !matches!(known.provider.kind, Kind::Command | Kind::Replay | Kind::Rehearsal);
+        if let Some(model) = model.filter(|_| !has_models) {
+            let detail =
+                format!("the kind `{}` has no models to choose from; leave {model:?} out", known.provider.kind);
+            return Err(Failure::new(name, FailureKind::Misconfigured, detail));
+        }
         let model = model.or(known.provider.model.as_deref());
         let shown = model.map_or_else(|| name.to_owned(), |model| format!("{name}/{model}"));
         let made = self.make(name, &known.provider, model)?;
@@ -341,9 +386,9 @@ impl Models {
                 Err(failure) => Some(failure.detail),
                 Ok(_) if known.origin == Origin::Local && !answers(&known.provider).await => {
                     let place = base_url(&known.provider).unwrap_or_default();
-                    Some(format!("nobody answers at {place}; docs/models.md says how to start one"))
+                    Some(format!("nobody answers at {place}; docs/real-model.md says how to start one"))
                 }
-                Ok(_) => None,
+                Ok(_) => unreachable_at(&known.provider).await,
             };
             listed.push(Listed {
                 name: name.clone(),
@@ -378,7 +423,7 @@ impl std::fmt::Debug for Models {
 /// `provider/model`, or only a provider.
 fn split(name: &str) -> (&str, Option<&str>) {
     match name.split_once('/') {
-        Some((provider, model)) => (provider, Some(model)),
+        Some((provider, model)) => (provider, Some(model).filter(|model| !model.is_empty())),
         None => (name, None),
     }
 }
@@ -392,15 +437,22 @@ fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Or
             add(vendor.name, provider, Origin::Environment);
         }
     }
-    let host = variables.get("OLLAMA_HOST").map(|host| match host.contains("://") {
-        true => host.clone(),
-        false => format!("http://{host}"),
-    });
+    let host = variables.get("OLLAMA_HOST").map(|host| ollama_url(host));
     add("ollama", Provider { base_url: host, ..Provider::of(Kind::Ollama) }, Origin::Local);
     let llama = Provider { base_url: Some("http://127.0.0.1:8080/v1".to_owned()), ..Provider::of(Kind::OpenAi) };
     add("llamacpp", llama, Origin::Local);
     add(crate::rehearsal::NAME, Provider::of(Kind::Rehearsal), Origin::BuiltIn);
     usual
+}
+
+/// As Ollama reads its own variable: a host, a port or both; where it listens on all addresses, this machine's own.
+fn ollama_url(host: &str) -> String {
+    if host.contains("://") {
+        return host.to_owned();
+    }
+    let (name, port) = host.rsplit_once(':').filter(|(name, _)| !name.ends_with(':')).unwrap_or((host, "11434"));
+    let name = if matches!(name, "" | "0.0.0.0") { "127.0.0.1" } else { name };
+    format!("http://{name}:{port}")
 }
 
 fn base_url(provider: &Provider) -> Option<String> {
@@ -412,6 +464,18 @@ fn base_url(provider: &Provider) -> Option<String> {
         Kind::Command | Kind::Replay | Kind::Rehearsal => return None,
     };
     Some(provider.base_url.clone().unwrap_or_else(|| usual.to_owned()))
+}
+
+/// Why nobody takes a connection where a provider is, if nobody does. Its key and its models cost something to try.
+async fn unreachable_at(provider: &Provider) -> Option<String> {
+    let place = base_url(provider)?;
+    let url = reqwest::Url::parse(&place).ok()?;
+    let address = (url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?);
+    match tokio::time::timeout(REACH_PATIENCE, tokio::net::TcpStream::connect(address)).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(format!("{place} cannot be reached: {error}")),
+        Err(_) => Some(format!("{place} cannot be reached within {} s", REACH_PATIENCE.as_secs())),
+    }
 }
 
 /// Whether a server on this machine has a model to ask.

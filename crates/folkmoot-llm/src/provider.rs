@@ -5,11 +5,13 @@
 //! followed, because a key must not travel, and a key is in no failure, log or record.
 
 mod anthropic;
+mod count;
 mod embedding;
 mod fault;
 mod frames;
 mod gemini;
 mod http;
+pub mod loopback;
 mod ollama;
 mod openai;
 mod patience;

@@ -70,12 +70,19 @@ pub struct JsonLines(Mutex<File>);
 
 impl JsonLines {
     /// Adds to the file, and makes it where it is not there. Only its owner can read it: prompts are nobody else's business.
+    /// One that is there and that others can read is refused.
     pub fn append(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map(|file| Self(Mutex::new(file)))
+        let file = options.open(path)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
+            let why = format!("others can read it: run `chmod 600 {}`, or name another file", path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self(Mutex::new(file)))
     }
 }
 

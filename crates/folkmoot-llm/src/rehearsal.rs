@@ -2,13 +2,15 @@
 //!
 //! It knows a few [exercises](Exercise), with solutions from bad to right and tests that tell them apart, so that what is said
 //! about them is true: code fails, is reflected on, attacked, mended, and passes. About anything else it says little, and
-//! always the same. The [`Cue`] tells it what a contribution is for; from its words alone it understands nothing.
+//! always the same. The [`Cue`] tells it what a contribution is for; from its words alone it understands nothing. Where it has
+//! written code and can have it tested, it does, once, and says what came of it.
 
 mod exercise;
 mod fill;
 mod material;
 #[cfg(test)]
 mod tests;
+mod tool;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -33,7 +35,10 @@ impl Model for Rehearsal {
             let begun = Instant::now();
             let material = material::for_request(request);
             let text = match &request.schema {
-                Some(schema) if schema.name == TOOL_TURN => in_a_tool_turn(&schema.schema, &material).to_string(),
+                Some(schema) if schema.name == TOOL_TURN => match tool::call(request, &schema.schema, &material) {
+                    Some(call) => call.to_string(),
+                    None => in_a_tool_turn(&schema.schema, &tool::with_result(request, material)).to_string(),
+                },
                 Some(schema) => fill::fill(&schema.schema, &material).to_string(),
                 None => prose(&material),
             };
@@ -59,7 +64,7 @@ impl Model for Rehearsal {
     }
 }
 
-/// It calls no tools; it answers at once, in the form that a turn with tools has.
+/// The answer, in the form that a turn with tools has.
 fn in_a_tool_turn(schema: &Value, material: &Map<String, Value>) -> Value {
     match schema.pointer("/properties/answer") {
         Some(answer) if answer.get("type").is_some_and(|word| word != "string") => {

@@ -68,6 +68,17 @@ impl Replay {
         Self::new(recordings)
     }
 
+    /// Without the failures of calls that were answered at another time: for whoever wants an answer, and not the same course.
+    #[must_use]
+    pub fn answers(self) -> Self {
+        for outcomes in self.calls().values_mut() {
+            if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Answered(_))) {
+                outcomes.retain(|outcome| matches!(outcome, Outcome::Answered(_)));
+            }
+        }
+        self
+    }
+
     /// How many calls are left.
     pub fn left(&self) -> usize {
         self.calls().values().map(VecDeque::len).sum()

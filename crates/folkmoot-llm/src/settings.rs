@@ -108,6 +108,9 @@ impl<'de> Deserialize<'de> for Present {
     }
 }
 
+/// The longest that anything may take: a day.
+const TIME_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
 fn concurrency() -> usize {
     Patience::default().concurrency
 }
@@ -191,6 +194,12 @@ impl Settings {
     }
 }
 
+/// What people call variables: capitals, digits and `_`.
+fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.chars().all(plain) && name.starts_with(|c: char| !c.is_ascii_digit())
+}
+
 /// A name is written on command lines and before a `/`.
 fn check_name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
@@ -205,6 +214,14 @@ impl Provider {
         if self.key.is_some() {
             return Err("has a `key`; a key does not belong in this file: name the variable that holds it with `key_env`, or a \
                         file of mode 0600 with `key_file`"
+                .to_owned());
+        }
+        // Not repeated: it may be the key itself, which is an easy mistake.
+        if let Some(variable) = &self.key_env
+            && !is_variable(variable)
+        {
+            return Err("has a `key_env` that is no name of a variable; write the name of the variable that holds the key, not \
+                        the key"
                 .to_owned());
         }
         if self.key_env.is_some() && self.key_file.is_some() {
@@ -232,6 +249,10 @@ impl Provider {
             self.base_url.as_deref().filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
         {
             return Err(format!("has base_url = {url:?}, which begins with neither http:// nor https://"));
+        }
+        let times = [("timeout_ms", self.timeout_ms), ("silence_ms", self.silence_ms)];
+        if let Some((field, ms)) = times.iter().find(|(_, ms)| *ms > TIME_MS_MAX) {
+            return Err(format!("has {field} = {ms}; at most {TIME_MS_MAX}, a day"));
         }
         let zero = [
             ("concurrency", self.concurrency == 0),

@@ -6,10 +6,12 @@ use serde_json::Value;
 
 use crate::{Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker};
 
+mod bounds;
 mod strict;
 #[cfg(test)]
 mod tests;
 
+pub use bounds::Bounds;
 pub use strict::parse;
 
 /// What came of asking for a shape.
@@ -33,7 +35,10 @@ pub enum Outcome {
 
 /// Checks values against one schema.
 #[derive(Debug)]
-pub struct Shape(jsonschema::Validator);
+pub struct Shape {
+    fits: jsonschema::Validator,
+    bounds: Bounds,
+}
 
 /// How many of a value's faults are told.
 const FAULTS_TOLD: usize = 5;
@@ -41,14 +46,18 @@ const FAULTS_TOLD: usize = 5;
 const FAULT_CHARS: usize = 300;
 
 impl Shape {
-    /// Compiles a schema. References to other documents are refused; nothing is fetched.
+    /// Compiles a schema. References to other documents are refused, and nothing is fetched; so is what nobody could finish checking.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        jsonschema::validator_for(schema).map(Self).map_err(|error| error.to_string())
+        let bounds = Bounds::of(schema)?;
+        let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(100_000).size_limit(1 << 20);
+        let built = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
+        built.map(|fits| Self { fits, bounds }).map_err(|error| error.to_string())
     }
 
     /// What is wrong with a value, if anything.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        let faults: Vec<String> = self.0.iter_errors(value).take(FAULTS_TOLD).map(|fault| told(&fault)).collect();
+        self.bounds.check(value)?;
+        let faults: Vec<String> = self.fits.iter_errors(value).take(FAULTS_TOLD).map(|fault| told(&fault)).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }
 
@@ -67,10 +76,16 @@ fn told(fault: &jsonschema::ValidationError<'_>) -> String {
 
 /// Many models write a code fence around JSON, whatever they are told. Anything else around it is not taken off.
 fn unfenced(text: &str) -> &str {
-    let text = text.trim();
+    let text = unthought(text.trim());
     let inner =
         text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|text| text.strip_suffix("```"));
     inner.filter(|inner| inner.starts_with(char::is_whitespace)).map_or(text, str::trim)
+}
+
+/// Some local servers pass on what a model thought before it answered.
+fn unthought(text: &str) -> &str {
+    let thought = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>"));
+    thought.map_or(text, |(_, answer)| answer.trim())
 }
 
 /// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not fit is no error.

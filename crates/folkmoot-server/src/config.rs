@@ -187,6 +187,7 @@ impl Config {
             budget: file.budget,
         };
         self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
+        self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))

@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_llm::{Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, Usage};
+use folkmoot_llm::{
+    Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, Usage,
+    provider::secret::{Keys, Watch},
+};
 use futures_util::future::BoxFuture;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -56,6 +59,24 @@ impl Default for CommandLimits {
     }
 }
 
+impl Command {
+    /// Why it cannot be started, as far as can be told without starting it.
+    ///
+    /// # Errors
+    /// If its program is not there or no program, or a variable that it is to get is not set.
+    pub fn check(&self) -> Result<(), String> {
+        let program = self.command.first().map(String::as_str).unwrap_or_default();
+        let found = child::find(program, &BTreeMap::new());
+        let found = found.ok_or_else(|| format!("`{program}` is not installed, or not on PATH"))?;
+        nix::unistd::access(&found, nix::unistd::AccessFlags::X_OK)
+            .map_err(|_| format!("{} is no program: it cannot be executed", found.display()))?;
+        match self.environment.iter().find(|name| env::var_os(name).is_none()) {
+            Some(unset) => Err(format!("it is to get {unset}, which is not set")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// How long we read on when a program has ended but something outside of its group holds its output open.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
@@ -79,7 +100,9 @@ impl Command {
             self.environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?))).collect();
         let start = Start { command: &self.command, environment: &environment, folder: folder.path() };
         let child = child::start(&start).map_err(|why| self.failure(FailureKind::Misconfigured, why))?;
-        let text = self.converse(child, &environment, prompt.as_bytes(), hear).await?;
+        // What it was given must not come back in its answer, nor in what it complains: records would keep it.
+        let keys = Keys::new(&environment);
+        let text = self.converse(child, &keys, prompt.as_bytes(), hear).await?;
         if text.trim().is_empty() {
             return Err(self.failure(FailureKind::Empty, "the command ended well, but printed nothing"));
         }
@@ -101,7 +124,7 @@ impl Command {
     async fn converse(
         &self,
         mut child: Child,
-        environment: &BTreeMap<String, String>,
+        keys: &Keys,
         prompt: &[u8],
         hear: &mut dyn Hear,
     ) -> Result<String, Failure> {
@@ -110,7 +133,7 @@ impl Command {
         };
         let mut written = std::pin::pin!(write(stdin, prompt));
         let mut is_written = false;
-        let mut said = Said { text: String::new(), part: Vec::new(), bytes_max: self.limits.answer_bytes };
+        let mut said = Said::new(self.limits.answer_bytes, keys);
         let mut is_silent = false;
         let last = tokio::time::Instant::now() + self.limits.total;
         let mut patience = tokio::time::Instant::now() + self.limits.idle;
@@ -136,10 +159,10 @@ impl Command {
             self.aftermath(&mut stdout, &mut said, hear).await?;
         }
         if !status.success() {
-            let complaint = masked(&child.complaint().await, environment);
+            let complaint = keys.erase_end(&child.complaint().await);
             return Err(self.failure(FailureKind::Unavailable, ended_badly(status, &complaint)));
         }
-        said.end().map_err(|(kind, why)| self.failure(kind, why))
+        said.end(hear).map_err(|(kind, why)| self.failure(kind, why))
     }
 
     /// What was printed before the end is in the pipe by now. Somebody outside of the group may hold it open for ever.
@@ -175,9 +198,15 @@ struct Said {
     text: String,
     part: Vec<u8>,
     bytes_max: usize,
+    /// Holds back what may be the beginning of a key.
+    watch: Watch,
 }
 
 impl Said {
+    fn new(bytes_max: usize, keys: &Keys) -> Self {
+        Self { text: String::new(), part: Vec::new(), bytes_max, watch: keys.watch() }
+    }
+
     fn hear(&mut self, piece: &[u8], hear: &mut dyn Hear) -> Result<(), (FailureKind, String)> {
         self.part.extend_from_slice(piece);
         if self.text.len() + self.part.len() > self.bytes_max {
@@ -193,20 +222,27 @@ impl Said {
         if whole.contains('\0') {
             return Err((FailureKind::Malformed, "what the command printed is no text: it contains U+0000".to_owned()));
         }
-        if !whole.is_empty() {
-            hear.piece(whole);
-            self.text.push_str(whole);
+        let shown = self.watch.hear(whole).map_err(|told| {
+            (FailureKind::Withheld, format!("the answer repeats {}, so nobody is shown it", told.name))
+        })?;
+        if !shown.is_empty() {
+            hear.piece(&shown);
         }
+        self.text.push_str(whole);
         let heard = whole.len();
         self.part.drain(..heard);
         Ok(())
     }
 
-    fn end(self) -> Result<String, (FailureKind, String)> {
-        if self.part.is_empty() {
-            return Ok(self.text);
+    fn end(mut self, hear: &mut dyn Hear) -> Result<String, (FailureKind, String)> {
+        if !self.part.is_empty() {
+            return Err((FailureKind::Malformed, "what the command printed ends within a character".to_owned()));
         }
-        Err((FailureKind::Malformed, "what the command printed ends within a character".to_owned()))
+        let held = self.watch.end();
+        if !held.is_empty() {
+            hear.piece(&held);
+        }
+        Ok(self.text)
     }
 }
 
@@ -215,12 +251,6 @@ fn ended_badly(status: ExitStatus, complaint: &str) -> String {
     let complaint = foreign::line(complaint, COMPLAINT_BYTES_MAX);
     let why = if complaint.is_empty() { "it did not say why" } else { &complaint };
     format!("the command failed ({status}): {why}")
-}
-
-/// A complaint without the values that we handed on: a key must not get into a record by way of somebody's error message.
-fn masked(complaint: &str, environment: &BTreeMap<String, String>) -> String {
-    let values = environment.values().filter(|value| value.len() >= 6);
-    values.fold(complaint.to_owned(), |text, value| text.replace(value.as_str(), "***"))
 }
 
 /// The request as one text. One message needs no names; of more, each begins with a mark that none of them contains, so that no

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     jail::{self, End, Jail, JailError, Limits, Profile},
+    program,
     project::tools,
 };
 
@@ -71,6 +72,30 @@ pub async fn format(jail: &Jail, language: Language, code: &str) -> Result<Strin
     Err(FormatError::Missing(format!("no formatter for {language} is here: {}", tried.join("; "))))
 }
 
+/// Where the formatter of a language is, without starting it.
+///
+/// # Errors
+/// [`FormatError::Missing`] if there is none that the jail can use, which says how to get one.
+pub async fn find(jail: &Jail, language: Language) -> Result<String, FormatError> {
+    let mut why = Vec::new();
+    for formatter in language.formatters() {
+        match jail.tool_chain(language.tool_chain()).await {
+            Ok(chain) if chain.home().is_some_and(|home| home.join("bin").join(formatter.name).is_file()) => {
+                return Ok(format!("{}, with {}", formatter.name, chain.version));
+            }
+            Ok(_) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
+        let mut job = tools::job("", &[], &[]);
+        match program::lend(jail, formatter.name, &mut job).await {
+            Ok(command) => return Ok(format!("{}: {}", formatter.name, command.join(" "))),
+            Err(JailError::Missing(reason)) => why.push(reason),
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
+    }
+    Err(FormatError::Missing(format!("{}; {}", why.join("; "), language.how_to_get())))
+}
+
 /// A program that reads code and prints it.
 struct Formatter {
     name: &'static str,
@@ -94,6 +119,16 @@ impl Language {
         }
     }
 
+    fn how_to_get(self) -> &'static str {
+        match self {
+            Self::Rust => "get rustfmt with `rustup component add rustfmt`",
+            Self::Python => "get black or ruff as a package of the system, or by pip in a virtual environment on PATH",
+            Self::JavaScript | Self::TypeScript => "get prettier with `npm install --global prettier`",
+            Self::Go => "gofmt comes with Go: install the package golang, or from https://go.dev/dl",
+            Self::Shell => "get shfmt as a package of the system, or from https://github.com/mvdan/sh",
+        }
+    }
+
     /// Beside which tool chain its formatter is usually installed.
     fn tool_chain(self) -> jail::Language {
         match self {
@@ -109,12 +144,23 @@ impl Language {
 impl Formatter {
     async fn apply(&self, jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
         let needs = [self.name.to_owned()];
-        let argv: Vec<String> =
-            needs.iter().cloned().chain(self.arguments.iter().map(|word| (*word).to_owned())).collect();
-        let mut job = tools::job("", &needs, &argv);
+        let arguments = self.arguments.iter().map(|word| (*word).to_owned());
+        let mut job = tools::job("", &needs, &needs);
         match tools::lend(jail, language.tool_chain(), &mut job).await {
             // A formatter may be there without the tool chain.
             Ok(()) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(FormatError::Jail(error)),
+        }
+        match program::lend(jail, self.name, &mut job).await {
+            Ok(command) => {
+                let argv: Vec<String> = command.into_iter().chain(arguments).collect();
+                job.command = tools::job("", &[], &argv).command;
+            }
+            // Beside its tool chain it may be nevertheless.
+            Err(JailError::Missing(_)) => {
+                let argv: Vec<String> = needs.iter().cloned().chain(arguments).collect();
+                job.command = tools::job("", &needs, &argv).command;
+            }
             Err(error) => return Err(FormatError::Jail(error)),
         }
         job.stdin = code.as_bytes().to_vec();

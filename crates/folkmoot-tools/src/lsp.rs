@@ -189,6 +189,25 @@ fn said(complaint: &str) -> String {
 }
 
 impl Lsp {
+    /// The first server of a language that is installed and can be started where servers run. Nothing is started to find out.
+    ///
+    /// # Errors
+    /// If there is none, which says why.
+    pub async fn server(&self, language: Language) -> Result<Vec<String>, LspError> {
+        let mut why = Vec::new();
+        for command in language.installed()? {
+            match &self.place {
+                Place::OutsideTheJail => return Ok(command),
+                Place::Jail(jail) => match server::lend(jail, &command, language).await {
+                    Ok(_) => return Ok(command),
+                    Err(LspError::Missing(reason)) => why.push(reason),
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+        Err(LspError::Missing(why.join("; ")))
+    }
+
     /// What a server says about a file.
     pub async fn diagnostics(&self, question: &Question<'_>) -> Result<Diagnosis, LspError> {
         let root = question.root.canonicalize().map_err(|error| {

@@ -5,7 +5,8 @@
 //! a call ─▶ connected? else once more, a few times a minute ─▶ still the tool that was offered? ─▶ call ─▶ JSON
 //! ```
 //!
-//! Nothing that a server says is trusted: names, descriptions and schemas are checked, cleaned and cut, results are data, and a
+//! What a server was given to keep to itself, its key and its variables, is erased from all that it says. Nothing of that is trusted:
+//! names, descriptions and schemas are checked, cleaned and cut, results are data, and a
 //! tool that changed since it was offered is not called any more.
 
 mod bounded;
@@ -21,6 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use folkmoot_llm::provider::secret::Keys;
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
     ServiceError,
@@ -165,7 +167,7 @@ impl Mcp {
             return Err(fault("a server's name has 1 to 32 lower-case letters, digits, `-` and `_`"));
         }
         let connection = connection::open(&server).await?;
-        let (offers, warnings) = offer::admit(&server, connection.listed());
+        let (offers, warnings) = offer::admit(&server, connection.listed(), connection.keys());
         let client = Arc::new(Client {
             server,
             state: Mutex::new(State { connection: Some(Arc::new(connection)), ..State::default() }),
@@ -296,7 +298,7 @@ impl RemoteTool {
         let limit = self.client.server.limits.call;
         let params = CallToolRequestParams::new(self.offer.remote.clone()).with_arguments(arguments);
         match timeout(limit, connection.call(params)).await {
-            Ok(Ok(result)) => flatten(result),
+            Ok(Ok(result)) => flatten(result, connection.keys()),
             Ok(Err(error)) => Err(self.failed(connection, error)),
             Err(_) => Err(self.late("answer", limit)),
         }
@@ -310,17 +312,17 @@ impl RemoteTool {
     }
 
     fn failed(&self, connection: &Connection, error: ServiceError) -> ToolError {
-        let name = &self.offer.name;
+        let (name, keys) = (&self.offer.name, connection.keys());
         if let Some((kind, detail)) = connection.fault() {
             let code = if kind == McpErrorKind::TooLarge { ToolErrorCode::TooLarge } else { ToolErrorCode::Failed };
             return ToolError::new(code, format!("the server of `{name}` was given up: {detail}"));
         }
         let detail = match error {
             ServiceError::McpError(error) => {
-                format!("the server refused `{name}`: {}", foreign::line(&error.message, 1000))
+                format!("the server refused `{name}`: {}", foreign::line(&keys.erase(&error.message), 1000))
             }
             ServiceError::TransportSend(error) if matches!(self.client.server.reach, Reach::Http { .. }) => {
-                let (_, why) = http::fault(&*error.error);
+                let (_, why) = http::fault(&*error.error, keys);
                 format!("calling `{name}` failed: {why}")
             }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
@@ -329,7 +331,7 @@ impl RemoteTool {
             ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
                 format!("the server of `{name}` wants something that an agent's call cannot give")
             }
-            error => format!("calling `{name}` failed: {}", foreign::line(&error.to_string(), 500)),
+            error => format!("calling `{name}` failed: {}", foreign::line(&keys.erase(&error.to_string()), 500)),
         };
         ToolError::failed(detail)
     }
@@ -351,23 +353,23 @@ fn unconnected(error: McpError) -> ToolError {
 
 /// A result as one JSON value: what is structured as it is, a text as a text, anything else as a list. Images and sounds are
 /// named and not passed on: an agent reads text.
-fn flatten(result: CallToolResult) -> Result<Value, ToolError> {
-    let mut parts: Vec<Value> = result.content.into_iter().map(part).collect();
+fn flatten(result: CallToolResult, keys: &Keys) -> Result<Value, ToolError> {
+    let mut parts: Vec<Value> = result.content.into_iter().map(|block| keys.erase_value(part(block))).collect();
     if result.is_error == Some(true) {
         let said =
             parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect::<Vec<_>>();
-        let said = foreign::text(&said.join("\n"), 4000);
+        let said = keys.erase(&foreign::text(&said.join("\n"), 4000));
         return Err(ToolError::failed(if said.is_empty() { "it failed without saying why".to_owned() } else { said }));
     }
     if let Some(structured) = result.structured_content {
-        return Ok(structured);
+        return Ok(keys.erase_value(structured));
     }
     match parts.len() {
         0 => Ok(Value::Null),
         1 => Ok(parts.remove(0)),
         _ if parts.iter().all(Value::is_string) => {
             let texts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-            Ok(Value::String(texts.join("\n")))
+            Ok(Value::String(keys.erase(&texts.join("\n"))))
         }
         _ => Ok(Value::Array(parts)),
     }

@@ -12,7 +12,7 @@ mod program;
 use std::{collections::BTreeSet, time::Duration};
 
 use folkmoot_core::{Digest, vocabulary};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -208,7 +208,10 @@ pub async fn run_tests(jail: &Jail, solution: &Solution, suite: &Suite, limits: 
     must_be_short("solution", &solution.code)?;
     // Asked for first, so that a missing tool chain is told also where there is no test.
     jail.tool_chain(solution.language).await?;
-    let tested = stream::iter(&suite.tests).map(|test| run_test(jail, solution, test, limits)).buffered(AT_ONCE);
+    // Boxed, so that the whole can be boxed as well: the compiler loses track of closures over borrowed tests.
+    let tests: Vec<BoxFuture<'_, _>> =
+        suite.tests.iter().map(|test| run_test(jail, solution, test, limits).boxed()).collect();
+    let tested = stream::iter(tests).buffered(AT_ONCE);
     Ok(TestRun { solution: solution.id.clone(), author: suite.author.clone(), tested: tested.try_collect().await? })
 }
 

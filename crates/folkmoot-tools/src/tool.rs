@@ -6,7 +6,15 @@
 //!
 //! Whatever goes wrong on the way is the [`ToolError`] of that call, a panic of the tool too. Dropping the future ends the call.
 
+mod execute;
+mod format;
+mod git;
+mod kind;
+mod printed;
+mod project_command;
+mod run_tests;
 pub mod schema;
+mod search;
 pub mod turn;
 
 use std::{
@@ -22,8 +30,17 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::foreign;
-pub use turn::{Outcome, Turn, TurnLimits, turn};
+pub use self::{
+    execute::ExecuteTool,
+    format::FormatTool,
+    git::{GitTool, View},
+    kind::{serving, serving_all},
+    project_command::ProjectCommandTool,
+    run_tests::RunTestsTool,
+    search::SearchTool,
+    turn::{Outcome, Turn, TurnLimits, turn},
+};
+use crate::{foreign, jail::JailError};
 
 /// Something that an agent can call.
 pub trait Tool: Debug + Send + Sync {
@@ -81,6 +98,31 @@ impl ToolError {
     }
 }
 
+impl From<JailError> for ToolError {
+    fn from(error: JailError) -> Self {
+        let code = match error {
+            JailError::NoJail(_) | JailError::Missing(_) => ToolErrorCode::Missing,
+            JailError::Invalid(_) => ToolErrorCode::InvalidArguments,
+            JailError::Failed(_) => ToolErrorCode::Failed,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// Arguments as a tool reads them. They fit its schema already, which can say less than a type.
+pub(crate) fn parsed<T: serde::de::DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    serde_json::from_value(arguments)
+        .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))
+}
+
+/// An object without the fields that say nothing: a model need not read them.
+fn without_nulls(mut value: Value) -> Value {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
 /// One call, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +153,7 @@ struct Entry {
     tool: Arc<dyn Tool>,
     description: String,
     arguments: Value,
-    fits: Arc<jsonschema::Validator>,
+    fits: Arc<schema::Compiled>,
 }
 
 /// Why a tool cannot be in a toolbox.

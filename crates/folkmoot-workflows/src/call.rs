@@ -22,6 +22,9 @@ use futures_util::{
 };
 use serde::{Deserialize, Serialize};
 
+/// What the engine says of a step that took longer than it may.
+const OUT_OF_TIME: &str = "timeout";
+
 /// What one run may spend on models, and what happens when that is not enough.
 #[derive(Clone, Debug)]
 pub struct Spending {
@@ -127,7 +130,14 @@ impl Spending {
                 }
             }
         };
-        let told = ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await?;
+        let told = match ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await {
+            // As it is recorded, so that a replay comes to the same.
+            Err(failure) if failure.code == OUT_OF_TIME => {
+                let silent = folkmoot_llm::Failure::new("step", FailureKind::TimedOut, failure.message);
+                Told::Asked(Box::new(Recording::new(request, &Err(silent))))
+            }
+            told => told?,
+        };
         if let Told::Asked(recording) = &told
             && !asked.load(Ordering::Relaxed)
         {

@@ -1,8 +1,13 @@
 //! What agents have to work with: models to ask, prompts, the jail, tools.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use folkmoot_llm::{Failure, Model, Models, Prompts, settings};
+use folkmoot_llm::{Failure, FailureKind, Model, Models, Prompts, settings};
 use folkmoot_tools::{
     Jail,
     command::{Command, CommandLimits},
@@ -55,6 +60,16 @@ pub struct JailSettings {
 }
 
 impl Settings {
+    /// Has paths that are relative start at the folder of the file that names them, not wherever somebody happens to be.
+    pub fn found_from(&mut self, folder: &Path) {
+        let providers = self.models.providers.values_mut();
+        let provided = providers.flat_map(|provider| [&mut provider.key_file, &mut provider.file]);
+        let served = self.mcp.values_mut().flat_map(|server| [&mut server.key_file, &mut server.folder]);
+        for path in provided.chain(served).chain([&mut self.prompts]).flatten() {
+            *path = folder.join(&path);
+        }
+    }
+
     /// What is wrong with it, if anything.
     pub fn check(&self) -> Result<(), String> {
         self.models.check()?;
@@ -72,6 +87,9 @@ impl McpServer {
             (Some(_), false) => Err("has both `command` and `url`; keep one".to_owned()),
             (None, false) if has_key => {
                 Err("has a key for a program; give it what it needs with `environment`".to_owned())
+            }
+            (None, false) if self.folder.as_ref().is_some_and(|folder| !folder.is_dir()) => {
+                Err("has a `folder` that is not there".to_owned())
             }
             (None, false) => Ok(mcp::Reach::Stdio {
                 command: self.command.clone(),
@@ -98,8 +116,10 @@ impl McpServer {
 pub struct Equipment {
     /// Who can be asked.
     pub models: Models,
-    /// What they are told.
-    pub prompts: Prompts,
+    /// What they are told, or what is wrong with the files that were to say so.
+    pub prompts: Result<Prompts, String>,
+    /// Whether some of them are the user's own.
+    pub prompts_overridden: bool,
     /// MCP servers whose tools agents may call.
     pub mcp: Vec<mcp::Server>,
     helper: Helper,
@@ -113,8 +133,10 @@ impl Equipment {
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
         settings.check()?;
         let prompts = match &settings.prompts {
-            Some(folder) => Prompts::with_overrides(folder).map_err(|error| format!("prompts: {error}"))?,
-            None => Prompts::embedded(),
+            Some(folder) => {
+                Prompts::with_overrides(folder).map_err(|error| format!("prompts in {}: {error}", folder.display()))
+            }
+            None => Ok(Prompts::embedded()),
         };
         let mcp = settings.mcp.iter().map(|(name, server)| {
             Ok(mcp::Server { name: name.clone(), reach: server.reach()?, limits: mcp::McpLimits::default() })
@@ -122,6 +144,7 @@ impl Equipment {
         Ok(Self {
             models: Models::new(settings.models, variable, command)?,
             prompts,
+            prompts_overridden: settings.prompts.is_some(),
             mcp: mcp.collect::<Result<_, String>>()?,
             helper,
             network: settings.jail.network,
@@ -143,7 +166,7 @@ impl Equipment {
 /// A provider that is a program on this machine.
 fn command(name: &str, provider: &settings::Provider) -> Result<Arc<dyn Model>, Failure> {
     let program = provider.command.first().cloned().unwrap_or_default();
-    Ok(Arc::new(Command {
+    let command = Command {
         provider: name.to_owned(),
         model: provider.model.clone().unwrap_or(program),
         command: provider.command.clone(),
@@ -153,5 +176,7 @@ fn command(name: &str, provider: &settings::Provider) -> Result<Arc<dyn Model>, 
             idle: Duration::from_millis(provider.silence_ms),
             answer_bytes: provider.answer_bytes,
         },
-    }))
+    };
+    command.check().map_err(|why| Failure::new(name, FailureKind::Misconfigured, why))?;
+    Ok(Arc::new(command))
 }

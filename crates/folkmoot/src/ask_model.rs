@@ -5,15 +5,19 @@ use std::{
     io::{self, IsTerminal, Read, Write},
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use folkmoot_server::workflows::llm::{
-    Answer, Finish, Hear, Model, Prompts, Recorded, Replay, Request, Schema,
-    budget::{Budgeted, Purse, dollars},
-    record::JsonLines,
-    rehearsal,
-    structured::{self, Outcome},
+use folkmoot_server::workflows::{
+    Equipment,
+    llm::{
+        Answer, Failure, Finish, Hear, Model, Recorded, Replay, Request, Schema,
+        budget::{Budgeted, Purse, dollars},
+        record::JsonLines,
+        rehearsal,
+        structured::{self, Outcome, Shape, Structured},
+    },
 };
 use serde_json::{Value, json};
 
@@ -23,10 +27,13 @@ use crate::{
     doctor,
     exit::Exit,
     find, journal,
-    screen::printable,
+    screen::{Screen, one_line, printable},
     signal,
     style::{self, paint},
 };
+
+/// More than any model reads.
+const QUESTION_BYTES_MAX: u64 = 16 << 20;
 
 /// Ask a model, and hear its answer as it comes
 #[derive(Debug, clap::Args)]
@@ -61,34 +68,68 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let request = request(&args)?;
-    let (model, prompts) = model(&args, ctx).await?;
+    let equipment = doctor::equipment(args.config.clone(), ctx)?;
+    let model = model(&args, ctx, &equipment).await?;
     let mut out = Out::new(ctx);
-    let asking = async {
-        if request.schema.is_some() {
-            let structured = structured::ask(&*model, &prompts, &request, &mut out).await?;
-            out.end()?;
-            structured_end(ctx, structured)
-        } else {
-            let answer = model.ask(&request, &mut out).await?;
-            out.end()?;
-            end(ctx, &answer)
-        }
-    };
     // Ended here, the call is given up, and a program that was started for it ends with it.
     let interrupted = signal::shutdown()?;
-    tokio::select! {
-        asked = asking => asked,
-        () = interrupted.cancelled() => bail!("interrupted; what was heard until then is no answer"),
+    let asked = tokio::select! {
+        asked = ask(&*model, &equipment, &request, &mut out) => Some(asked),
+        () = interrupted.cancelled() => None,
+    };
+    out.end(matches!(asked, Some(Ok(_))))?;
+    match asked {
+        Some(asked) => told(ctx, asked?, args.replay.is_some()),
+        None => {
+            ctx.screen.note("Interrupted: what was heard until then is no answer.");
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+/// What came of it, in whatever shape.
+enum Asked {
+    Plain(Answer),
+    Structured(Structured),
+}
+
+async fn ask(model: &dyn Model, equipment: &Equipment, request: &Request, out: &mut Out) -> Result<Asked> {
+    if request.schema.is_none() {
+        return Ok(Asked::Plain(model.ask(request, out).await?));
+    }
+    let prompts = equipment.prompts.as_ref().map_err(|why| anyhow!("{why}"))?;
+    Ok(Asked::Structured(structured::ask(model, prompts, request, out).await?))
+}
+
+fn told(ctx: &Context, asked: Asked, is_replayed: bool) -> Result<Exit> {
+    match asked {
+        Asked::Plain(answer) => {
+            if ctx.screen.json {
+                ctx.screen.json(&answer)?;
+            } else if !ctx.screen.terminal {
+                ctx.screen.raw(&format!("{}\n", answer.text))?;
+            }
+            note(ctx, std::slice::from_ref(&answer), is_replayed);
+            Ok(Exit::Done)
+        }
+        Asked::Structured(structured) => structured_told(ctx, structured, is_replayed),
     }
 }
 
 fn request(args: &Args) -> Result<Request> {
     let question = match args.question.as_str() {
-        "-" => io::read_to_string(io::stdin()).context("standard input is no text")?,
+        "-" => {
+            let mut text = String::new();
+            io::stdin().take(QUESTION_BYTES_MAX + 1).read_to_string(&mut text).context("standard input is no text")?;
+            text
+        }
         question => question.to_owned(),
     };
     if question.trim().is_empty() {
         bail!("there is no question; write it behind `ask-model`, or to standard input with `-`");
+    }
+    if question.len() as u64 > QUESTION_BYTES_MAX {
+        bail!("the question is longer than {} MiB, more than any model reads", QUESTION_BYTES_MAX >> 20);
     }
     let schema = args.schema.as_ref().map(|path| {
         let mut text = String::new();
@@ -96,6 +137,7 @@ fn request(args: &Args) -> Result<Request> {
             .and_then(|mut file| file.read_to_string(&mut text))
             .with_context(|| format!("{} cannot be read", path.display()))?;
         let schema = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
+        Shape::new(&schema).map_err(|why| anyhow!("{} is no schema that can be used: {why}", path.display()))?;
         Ok::<_, anyhow::Error>(Schema { name: "answer".to_owned(), schema })
     });
     Ok(Request {
@@ -106,10 +148,9 @@ fn request(args: &Args) -> Result<Request> {
     })
 }
 
-async fn model(args: &Args, ctx: &Context) -> Result<(Arc<dyn Model>, Prompts)> {
-    let equipment = doctor::equipment(args.config.clone(), ctx)?;
+async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<Arc<dyn Model>> {
     if let Some(recordings) = &args.replay {
-        return Ok((Arc::new(replay(recordings, ctx).await?), equipment.prompts));
+        return Ok(Arc::new(replay(recordings, ctx).await?.answers()));
     }
     let models = &equipment.models;
     let choice = models.choose(args.provider.as_deref()).await?;
@@ -124,15 +165,21 @@ async fn model(args: &Args, ctx: &Context) -> Result<(Arc<dyn Model>, Prompts)> 
     }
     let (provider, named) = (choice.provider.as_str(), args.model.as_deref());
     let model = models.model(provider, named)?;
+    let unpriced = models.unpriced(provider, named);
+    if models.budget().usd_micros.is_some() && !unpriced.is_empty() {
+        bail!(
+            "there is a budget in money, and no price for {}: add it under [models] in folkmoot.toml",
+            unpriced.join(", ")
+        );
+    }
     let model = Arc::new(Budgeted { model, purse: Purse::new(models.budget()), price: models.price(provider, named) });
-    let model: Arc<dyn Model> = match &args.record {
+    Ok(match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;
             Arc::new(Recorded { model, recorder: Arc::new(recorder) })
         }
         None => model,
-    };
-    Ok((model, equipment.prompts))
+    })
 }
 
 /// From a file where there is one of this name, else from a run's journal.
@@ -153,22 +200,16 @@ async fn replay(recordings: &str, ctx: &Context) -> Result<Replay> {
             let entries = entries.with_context(|| format!("{recordings} is neither a file nor a run"))?;
             let results: Vec<Value> =
                 entries.iter().filter_map(|entry| serde_json::from_str(entry.result.as_deref()?.get()).ok()).collect();
-            Ok(Replay::from_journal(&results))
+            let replay = Replay::from_journal(&results);
+            if replay.left() == 0 {
+                bail!("the run {recordings} has recorded no model calls");
+            }
+            Ok(replay)
         }
     }
 }
 
-fn end(ctx: &Context, answer: &Answer) -> Result<Exit> {
-    if ctx.screen.json {
-        ctx.screen.json(answer)?;
-    } else if !ctx.screen.terminal {
-        ctx.screen.say(&answer.text)?;
-    }
-    note(ctx, std::slice::from_ref(answer));
-    Ok(Exit::Done)
-}
-
-fn structured_end(ctx: &Context, structured: structured::Structured) -> Result<Exit> {
+fn structured_told(ctx: &Context, structured: Structured, is_replayed: bool) -> Result<Exit> {
     let (value, why) = match structured.outcome {
         Outcome::Parsed(value) => (Some(value), None),
         Outcome::Unparsed(why) => (None, Some(why)),
@@ -178,7 +219,7 @@ fn structured_end(ctx: &Context, structured: structured::Structured) -> Result<E
     } else if let (Some(value), false) = (&value, ctx.screen.terminal) {
         ctx.screen.say(value.to_string())?;
     }
-    note(ctx, &structured.answers);
+    note(ctx, &structured.answers, is_replayed);
     match why {
         Some(why) if !ctx.screen.json => bail!("no answer fits the schema: {}", printable(&why)),
         Some(_) => Ok(Exit::Problems),
@@ -187,7 +228,7 @@ fn structured_end(ctx: &Context, structured: structured::Structured) -> Result<E
 }
 
 /// Who answered and what it took, in one faint line.
-fn note(ctx: &Context, answers: &[Answer]) {
+fn note(ctx: &Context, answers: &[Answer], is_replayed: bool) {
     let Some(last) = answers.last() else { return };
     let sum = |of: fn(&Answer) -> u64| answers.iter().map(of).sum::<u64>();
     let about = if last.usage.estimated { "about " } else { "" };
@@ -198,9 +239,12 @@ fn note(ctx: &Context, answers: &[Answer]) {
     ];
     parts.extend(last.cost_usd_micros.map(|_| dollars(sum(|a| a.cost_usd_micros.unwrap_or_default()))));
     parts.push(format!("{} ms", sum(|a| a.latency_ms)));
-    let failed = sum(|a| a.failed.len() as u64);
-    if failed > 0 {
-        parts.push(format!("{failed} attempts failed before"));
+    if is_replayed {
+        parts.insert(0, "replayed".to_owned());
+    }
+    for attempt in answers.iter().flat_map(|answer| &answer.failed) {
+        let failed = format!("{} failed: {}", attempt.model, attempt.failure.detail);
+        ctx.screen.note(paint(style::FAINT, one_line(&failed)));
     }
     if last.finish == Finish::Length {
         parts.push("cut off: raise --max-tokens".to_owned());
@@ -210,6 +254,7 @@ fn note(ctx: &Context, answers: &[Answer]) {
 
 /// A terminal sees the answer as it comes. A pipe gets it when it is whole: what is taken back cannot be taken out of a pipe.
 struct Out {
+    screen: Screen,
     live: bool,
     said: bool,
     failed: Option<io::Error>,
@@ -217,7 +262,7 @@ struct Out {
 
 impl Out {
     fn new(ctx: &Context) -> Self {
-        Self { live: !ctx.screen.json && io::stdout().is_terminal(), said: false, failed: None }
+        Self { screen: ctx.screen, live: !ctx.screen.json && io::stdout().is_terminal(), said: false, failed: None }
     }
 
     fn print(&mut self, text: &str) {
@@ -227,9 +272,12 @@ impl Out {
         }
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        if self.live && self.said {
-            self.print("\n");
+    /// Ends the line, and says so where what was shown is no answer.
+    fn end(&mut self, answered: bool) -> io::Result<()> {
+        match answered {
+            true if self.live && self.said => self.print("\n"),
+            true => {}
+            false => self.again(),
         }
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -246,7 +294,12 @@ impl Hear for Out {
     fn again(&mut self) {
         if self.live && self.said {
             self.said = false;
-            self.print(&format!("\n{}\n", paint(style::WARN, "(that was no answer; another attempt)")));
+            self.print(&format!("\n{}\n", paint(style::WARN, "(that was no answer)")));
         }
+    }
+
+    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+        let told = format!("{failure}; again in {:.1} s", wait.as_secs_f64());
+        self.screen.note(paint(style::FAINT, one_line(&told)));
     }
 }

@@ -11,7 +11,7 @@ use folkmoot_server::{
         tools::jail::Helper,
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     context::Context,
@@ -30,10 +30,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let equipment = equipment(args.config, ctx)?;
-    let choice = equipment.models.choose(None).await?;
+    let choice = equipment.models.choose(None).await;
     let findings = doctor::examine(&equipment).await;
     if ctx.screen.json {
-        let asked = json!({ "provider": choice.provider, "why": choice.why });
+        let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
         ctx.screen.json(&json!({ "findings": findings, "asked": asked }))?;
         return Ok(Exit::Done);
     }
@@ -43,10 +43,11 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
             ctx.screen.say(line(finding))?;
         }
         if *area == Area::Models {
-            ctx.screen.say(paint(
-                style::FAINT,
-                format!("  asked unless you say otherwise: {}, because {}", choice.provider, choice.why),
-            ))?;
+            let asked = match &choice {
+                Ok(choice) => format!("  asked unless you say otherwise: {}, because {}", choice.provider, choice.why),
+                Err(failure) => format!("  {}", failure.detail),
+            };
+            ctx.screen.say(paint(style::FAINT, asked))?;
         }
         ctx.screen.say("")?;
     }
@@ -58,7 +59,8 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
 pub(crate) fn equipment(config: Option<PathBuf>, ctx: &Context) -> Result<Equipment> {
     let mut read = Config::new(ctx.data.clone());
     read.read_file(config)?;
-    Equipment::new(read.equipment, |name| std::env::var(name).ok(), Helper::this_program()).map_err(|why| anyhow!(why))
+    Equipment::new(read.equipment, |name| std::env::var(name).ok(), Helper::this_program())
+        .map_err(|why| anyhow!("in the configuration: {why}"))
 }
 
 fn heading(area: Area) -> &'static str {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Endpoint,
+    count::{self, Count},
     fault::Fault,
     frames::Framing,
     http::{Http, Key},
@@ -105,7 +106,7 @@ enum Event {
     },
     MessageDelta {
         delta: Ending,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "count::group")]
         usage: Option<Counts>,
     },
     MessageStop,
@@ -143,7 +144,7 @@ struct Message {
     content: Vec<Block>,
     #[serde(default)]
     stop_reason: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count::group")]
     usage: Option<Counts>,
 }
 
@@ -164,13 +165,13 @@ enum Block {
 #[derive(Deserialize)]
 struct Counts {
     #[serde(default)]
-    input_tokens: Option<u64>,
+    input_tokens: Count,
     #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Count,
     #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
+    cache_read_input_tokens: Count,
     #[serde(default)]
-    output_tokens: Option<u64>,
+    output_tokens: Count,
 }
 
 impl Dialect for Events {
@@ -178,7 +179,12 @@ impl Dialect for Events {
 
     fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
         match parse(message)? {
-            Event::MessageStart { message } => self.message(message, told),
+            Event::MessageStart { message } => {
+                self.message(message, told)?;
+                // What was written is counted from the first word on, and known at the end.
+                told.output_tokens = Count::Unsaid;
+                Ok(())
+            }
             Event::ContentBlockDelta { delta: Delta::Text { text } } if !self.is_structured => told.say(&text),
             Event::ContentBlockDelta { delta: Delta::InputJson { partial_json } } if self.is_structured => {
                 told.say(&partial_json)
@@ -227,11 +233,10 @@ impl Events {
 
 fn count(counts: Option<Counts>, told: &mut Told<'_>) {
     let Some(counts) = counts else { return };
-    if let Some(fresh) = counts.input_tokens {
-        let cached = counts.cache_read_input_tokens.unwrap_or(0);
-        let written = counts.cache_creation_input_tokens.unwrap_or(0);
-        told.input_tokens = Some(fresh.saturating_add(cached).saturating_add(written));
-        told.cached_tokens = Some(cached);
+    if counts.input_tokens != Count::Unsaid {
+        let cached = counts.cache_read_input_tokens;
+        told.input_tokens = counts.input_tokens.plus(cached).plus(counts.cache_creation_input_tokens);
+        told.cached_tokens = cached;
     }
     told.output_tokens = counts.output_tokens.or(told.output_tokens);
 }

@@ -81,7 +81,7 @@ impl Fault {
 pub(super) fn tame(text: &str, key: Option<&Secret>) -> String {
     let line: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_unseen(*c)).collect();
-    let erased = key.map_or(line.clone(), |key| key.erase(&line));
+    let erased = key.map_or(line.clone(), |key| key.keys().erase(&line));
     match erased.char_indices().nth(DETAIL_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &erased[..at]),
         None => erased,

@@ -6,6 +6,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Endpoint,
+    count::{self, Count},
     embedding::{Embedding, Vectors, embed},
     fault::Fault,
     frames::Framing,
@@ -125,7 +126,7 @@ struct Response {
     candidates: Option<Vec<Candidate>>,
     #[serde(default)]
     prompt_feedback: Option<Feedback>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count::group")]
     usage_metadata: Option<Counts>,
     #[serde(default)]
     model_version: Option<String>,
@@ -170,13 +171,13 @@ struct Feedback {
 #[serde(rename_all = "camelCase")]
 struct Counts {
     #[serde(default)]
-    prompt_token_count: Option<u64>,
+    prompt_token_count: Count,
     #[serde(default)]
-    cached_content_token_count: Option<u64>,
+    cached_content_token_count: Count,
     #[serde(default)]
-    candidates_token_count: Option<u64>,
+    candidates_token_count: Count,
     #[serde(default)]
-    thoughts_token_count: Option<u64>,
+    thoughts_token_count: Count,
 }
 
 impl Dialect for Responses {
@@ -213,10 +214,9 @@ fn take(response: Response, told: &mut Told<'_>) -> Result<(), Fault> {
     }
     told.version = response.model_version.or(told.version.take());
     if let Some(counts) = response.usage_metadata {
-        let written =
-            counts.candidates_token_count.map(|said| said.saturating_add(counts.thoughts_token_count.unwrap_or(0)));
+        let written = counts.candidates_token_count.plus(counts.thoughts_token_count);
         told.input_tokens = counts.prompt_token_count.or(told.input_tokens);
-        told.output_tokens = written.or(counts.thoughts_token_count).or(told.output_tokens);
+        told.output_tokens = written.or(told.output_tokens);
         told.cached_tokens = counts.cached_content_token_count.or(told.cached_tokens);
     }
     for candidate in response.candidates.into_iter().flatten().filter(|candidate| candidate.index.unwrap_or(0) == 0) {

@@ -9,7 +9,7 @@ use reqwest::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Endpoint, fault::Fault, patience::Patience, retry_after::retry_after, tls};
+use super::{Endpoint, fault::Fault, loopback, patience::Patience, retry_after::retry_after, tls};
 use crate::{Failure, FailureKind};
 
 /// An endpoint with the client that speaks to it.
@@ -53,7 +53,7 @@ impl Http {
         }
         let base = parsed.as_str().trim_end_matches('/');
         let base = base.strip_suffix(version).unwrap_or(base).to_owned();
-        let client = Client::builder()
+        let client = loopback::client(&parsed)
             .tls_backend_preconfigured(tls::config(&base))
             .connect_timeout(CONNECT_PATIENCE)
             .redirect(redirect::Policy::none())

@@ -7,6 +7,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     Endpoint,
+    count::Count,
     embedding::{Embedding, Vectors, embed},
     fault::Fault,
     frames::Framing,
@@ -144,9 +145,9 @@ struct Reply {
     #[serde(default)]
     done_reason: Option<String>,
     #[serde(default)]
-    prompt_eval_count: Option<u64>,
+    prompt_eval_count: Count,
     #[serde(default)]
-    eval_count: Option<u64>,
+    eval_count: Count,
 }
 
 #[derive(Deserialize)]

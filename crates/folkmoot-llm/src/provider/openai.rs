@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     Endpoint,
+    count::{self, Count},
     embedding::{Embedding, Vectors, embed},
     fault::Fault,
     frames::Framing,
@@ -189,7 +190,7 @@ struct Completion {
     model: Option<String>,
     #[serde(default)]
     choices: Option<Vec<Choice>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count::group")]
     usage: Option<Counts>,
 }
 
@@ -232,17 +233,17 @@ struct Part {
 #[derive(Deserialize)]
 struct Counts {
     #[serde(default)]
-    prompt_tokens: Option<u64>,
+    prompt_tokens: Count,
     #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
+    completion_tokens: Count,
+    #[serde(default, deserialize_with = "count::group")]
     prompt_tokens_details: Option<Cached>,
 }
 
 #[derive(Deserialize)]
 struct Cached {
     #[serde(default)]
-    cached_tokens: Option<u64>,
+    cached_tokens: Count,
 }
 
 impl Dialect for Chunks {
@@ -276,7 +277,7 @@ fn take(completion: Completion, told: &mut Told<'_>) -> Result<(), Fault> {
         told.input_tokens = counts.prompt_tokens.or(told.input_tokens);
         told.output_tokens = counts.completion_tokens.or(told.output_tokens);
         told.cached_tokens =
-            counts.prompt_tokens_details.and_then(|cached| cached.cached_tokens).or(told.cached_tokens);
+            counts.prompt_tokens_details.map_or(Count::Unsaid, |cached| cached.cached_tokens).or(told.cached_tokens);
     }
     for choice in completion.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
         for said in choice.delta.into_iter().chain(choice.message) {

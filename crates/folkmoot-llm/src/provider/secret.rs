@@ -1,11 +1,15 @@
 //! A key, which is shown to nobody but its vendor.
 
+mod keys;
+
 use std::{
     fmt,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
+
+pub use keys::{Keys, Told, Watch};
 
 /// A key. It cannot be printed, compared or serialised; it knows where it came from, so that people can be told where to
 /// change it.
@@ -47,10 +51,6 @@ pub enum Error {
 
 /// No vendor's key is nearly as long.
 const KEY_BYTES_MAX: usize = 8 * 1024;
-/// Below this, what looks like the key in a vendor's error is a word of its language.
-const ERASED_BYTES_MIN: usize = 6;
-/// Below this, what looks like the key in an answer is one: local servers take `none`, `ollama` and the like for a key.
-const RECOGNISED_BYTES_MIN: usize = 20;
 
 impl Secret {
     /// The key `text`, which came from `origin`: a variable's name, a file.
@@ -100,18 +100,9 @@ impl Secret {
         &self.text
     }
 
-    /// `text` without the key.
-    pub(super) fn erase(&self, text: &str) -> String {
-        if self.text.len() < ERASED_BYTES_MIN { text.to_owned() } else { text.replace(&self.text, "…") }
-    }
-
-    /// Whether `text` gives the key away, seen from its last `new_bytes` bytes.
-    pub(super) fn is_told_by(&self, text: &str, new_bytes: usize) -> bool {
-        if self.text.len() < RECOGNISED_BYTES_MIN {
-            return false;
-        }
-        let from = text.len().saturating_sub(new_bytes + self.text.len());
-        text.as_bytes()[from..].windows(self.text.len()).any(|window| window == self.text.as_bytes())
+    /// As the only key that must not be shown.
+    pub fn keys(&self) -> Keys {
+        Keys::new([(&self.origin, &self.text)])
     }
 }
 

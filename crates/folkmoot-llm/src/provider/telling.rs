@@ -7,10 +7,12 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Secret,
+    count::Count,
     fault::{Fault, tame},
     frames::{Frame, Frames, Framing},
     http::{Http, unreadable},
     patience::Patience,
+    secret::Watch,
 };
 use crate::{Answer, FailureKind, Finish, Hear, Request, Usage};
 
@@ -31,15 +33,17 @@ pub(super) trait Dialect: Send {
 pub(super) struct Told<'a> {
     hear: &'a mut dyn Hear,
     key: Option<&'a Secret>,
+    /// Holds back what may be the beginning of the key.
+    watch: Watch,
     bytes_max: usize,
     text: String,
     refusal: String,
     /// Why it ended, once it has: the text is complete then, whatever becomes of the connection.
     pub(super) finish: Option<Finish>,
     /// What the vendor counted.
-    pub(super) input_tokens: Option<u64>,
-    pub(super) cached_tokens: Option<u64>,
-    pub(super) output_tokens: Option<u64>,
+    pub(super) input_tokens: Count,
+    pub(super) cached_tokens: Count,
+    pub(super) output_tokens: Count,
     /// The model that says it answers.
     pub(super) version: Option<String>,
     /// Nothing comes after this.
@@ -76,6 +80,7 @@ impl Http {
         self.hear_out(post, dialect, &mut told, &patience).await?;
         let latency_ms = patience.elapsed_ms();
         told.must_be_an_answer()?;
+        told.end();
         Ok(Answer {
             usage: told.usage(asked.request),
             finish: told.finish.expect("an answer has an end"),
@@ -143,13 +148,14 @@ impl<'a> Told<'a> {
         Self {
             hear,
             key,
+            watch: key.map(Secret::keys).unwrap_or_default().watch(),
             bytes_max,
             text: String::new(),
             refusal: String::new(),
             finish: None,
-            input_tokens: None,
-            cached_tokens: None,
-            output_tokens: None,
+            input_tokens: Count::Unsaid,
+            cached_tokens: Count::Unsaid,
+            output_tokens: Count::Unsaid,
             version: None,
             over: false,
         }
@@ -165,12 +171,24 @@ impl<'a> Told<'a> {
             return Err(Fault::new(FailureKind::TooLarge, detail));
         }
         self.text.push_str(piece);
-        // Looked for before anybody hears the piece that completes it.
-        if self.key.is_some_and(|key| key.is_told_by(&self.text, piece.len())) {
-            return Err(Fault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it"));
-        }
-        self.hear.piece(piece);
+        let heard = self
+            .watch
+            .hear(piece)
+            .map_err(|_| Fault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it"))?;
+        self.heard(&heard);
         Ok(())
+    }
+
+    /// Nothing more comes: what was held back is heard too.
+    fn end(&mut self) {
+        let held = self.watch.end();
+        self.heard(&held);
+    }
+
+    fn heard(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.hear.piece(piece);
+        }
     }
 
     /// The model's reason not to answer, or the vendor's.
@@ -203,25 +221,19 @@ impl<'a> Told<'a> {
     }
 
     fn usage(&self, request: &Request) -> Usage {
+        let (input, output) = (self.input_tokens.tokens(), self.output_tokens.tokens());
         // A count of nothing at all for an answer with words is none.
-        let counted = self.input_tokens.zip(self.output_tokens).filter(|counts| *counts != (0, 0));
-        match counted {
-            Some((input_tokens, output_tokens)) => {
-                Usage { input_tokens, cached_tokens: self.cached_tokens.unwrap_or(0), output_tokens, estimated: false }
-            }
-            None => {
-                let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
-                let input = said + request.system.as_ref().map_or(0, String::len);
-                Usage {
-                    input_tokens: self.input_tokens.filter(|tokens| *tokens > 0).unwrap_or_else(|| tokens(input)),
-                    cached_tokens: self.cached_tokens.unwrap_or(0),
-                    output_tokens: self
-                        .output_tokens
-                        .filter(|tokens| *tokens > 0)
-                        .unwrap_or_else(|| tokens(self.text.len())),
-                    estimated: true,
-                }
-            }
+        let is_counted = input.zip(output).is_some_and(|counts| counts != (0, 0));
+        let counted = |count: Option<u64>| count.filter(|tokens| is_counted || *tokens > 0);
+        let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
+        let asked = said + request.system.as_ref().map_or(0, String::len);
+        let input_tokens = counted(input).unwrap_or_else(|| tokens(asked));
+        Usage {
+            input_tokens,
+            // Part of what was read, so no more than that.
+            cached_tokens: self.cached_tokens.tokens().unwrap_or(0).min(input_tokens),
+            output_tokens: counted(output).unwrap_or_else(|| tokens(self.text.len())),
+            estimated: !is_counted || self.cached_tokens == Count::Odd,
         }
     }
 }

@@ -33,6 +33,8 @@ fn recordings_are_their_owners_alone() {
     let path = folder.path().join("calls.jsonl");
     JsonLines::append(&path).unwrap();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(JsonLines::append(&path).unwrap_err().to_string().contains("chmod 600"));
 }
 
 #[derive(Debug)]

@@ -1,30 +1,36 @@
 //! A value for a schema: from what there is to say where it fits, else the plainest value that the schema takes.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value, json};
 
 use crate::structured::Shape;
 
 /// How deep a schema is followed; it may contain itself.
 const DEPTH_MAX: usize = 12;
+/// And how much of it is filled: it may contain itself often.
+const VALUES_MAX: usize = 10_000;
 
 /// A value for `schema`.
 pub(super) fn fill(schema: &Value, material: &Map<String, Value>) -> Value {
-    Filling { root: schema, material }.value(schema, 0)
+    Filling { root: schema, material, values: Cell::new(0) }.value(schema, 0)
 }
 
 /// A value for `part` of `schema`, as if it were the whole.
 pub(super) fn part(schema: &Value, part: &Value, material: &Map<String, Value>) -> Value {
-    Filling { root: schema, material }.value(part, 0)
+    Filling { root: schema, material, values: Cell::new(0) }.value(part, 0)
 }
 
 struct Filling<'a> {
     root: &'a Value,
     material: &'a Map<String, Value>,
+    values: Cell<usize>,
 }
 
 impl Filling<'_> {
     fn value(&self, schema: &Value, depth: usize) -> Value {
-        if depth > DEPTH_MAX {
+        self.values.update(|values| values + 1);
+        if depth > DEPTH_MAX || self.values.get() > VALUES_MAX {
             return Value::Null;
         }
         if let Some(target) =

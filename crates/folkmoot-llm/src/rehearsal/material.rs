@@ -3,7 +3,7 @@
 use folkmoot_core::Digest;
 use serde_json::{Map, Value, json};
 
-use super::{Exercise, Solution, Test};
+use super::{Exercise, Solution, Test, exercises};
 use crate::{Cue, Request};
 
 /// Everything it could say at this point. A schema takes what it has a field for.
@@ -12,6 +12,7 @@ pub(super) fn for_request(request: &Request) -> Map<String, Value> {
     let cue = request.cue.clone().unwrap_or_else(|| Cue { topic: asked.to_owned(), ..Cue::default() });
     let mut material = match Exercise::about(&cue.topic) {
         Some(exercise) => of_exercise(exercise, &cue),
+        None if request.cue.is_none() => of_nothing(),
         None => of_topic(&cue),
     };
     material.insert("ranking".to_owned(), json!(ranking(&cue)));
@@ -85,6 +86,17 @@ fn test(test: &Test) -> Value {
         "name": test.name, "category": test.category, "difficulty": test.difficulty, "language": "python",
         "code": test.code.trim_start(),
     })
+}
+
+/// What it says to somebody who asked it as if it were a model.
+fn of_nothing() -> Map<String, Value> {
+    let known: Vec<&str> = exercises().iter().map(|exercise| exercise.name.as_str()).collect();
+    let summary = format!(
+        "The rehearsal understands nothing, and plays only what it knows: {}. Ask for one of these, or ask a real model: \
+         `folkmoot doctor` says which ones there are and how to get one.",
+        known.join(", ")
+    );
+    object(json!({ "summary": summary, "answer": summary, "content": summary }))
 }
 
 /// What it says about a topic that is no exercise. Three positions, so that there is something to vote on.

@@ -118,9 +118,47 @@ async fn a_ballot_follows_the_tests_and_never_names_its_own() {
 }
 
 #[tokio::test]
+async fn in_a_turn_with_tools_it_has_its_code_tested_once_and_says_what_came_of_it() {
+    let turn = |tools: &[&str]| {
+        let schema = json!({ "type": "object", "properties": {
+            "tool": { "type": "string", "enum": tools }, "arguments": { "type": "object" }, "answer": { "type": "string" } } });
+        Request {
+            schema: Some(Schema { name: TOOL_TURN.to_owned(), schema }),
+            ..request("proposal", "generator-1", &exercises()[0].task, 0, Value::Null)
+        }
+    };
+    let say = async |request: &Request| {
+        let text = Rehearsal.ask(request, &mut ()).await.unwrap().text;
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let mut request = turn(&["execute", "run_tests", "search"]);
+    let call = say(&request).await;
+    assert_eq!((&call["tool"], &call["arguments"]["language"]), (&json!("run_tests"), &json!("python")));
+    assert_eq!(call["arguments"]["tests"].as_array().unwrap().len(), exercises()[0].tests.len());
+    assert!(exercises()[0].which(call["arguments"]["solution"].as_str().unwrap()).is_some());
+
+    let result = json!({ "verdict": "some_failed", "passed": 2, "of": 5, "tests": [] });
+    request.messages.push(crate::Message { speaker: crate::Speaker::Assistant, text: call.to_string() });
+    request.messages.push(crate::Message {
+        speaker: crate::Speaker::User,
+        text: format!("This was your call:\n\n{call}\n\nThis came of it:\n\n{result}\n"),
+    });
+    assert!(say(&request).await["answer"].as_str().unwrap().contains("run_tests: 2 of 5 tests passed."));
+    request.messages.last_mut().unwrap().text = "it failed (missing): no jail".to_owned();
+    assert!(say(&request).await["answer"].as_str().unwrap().contains("It was not tested"));
+
+    assert_eq!(say(&turn(&["execute"])).await["tool"], "execute");
+    assert!(say(&turn(&["search"])).await["answer"].is_string(), "it has no reason to search");
+    let mut critique = turn(&["run_tests"]);
+    critique.cue.as_mut().unwrap().part = "critique".to_owned();
+    assert!(say(&critique).await["answer"].is_string());
+}
+
+#[tokio::test]
 async fn it_is_held_to_the_longest_answer() {
-    let request = Request { max_tokens: 3, ..Request::new("ä".repeat(50)) };
+    let request = Request { max_tokens: 3, ..Request::new("Hello?") };
     let answer = Rehearsal.ask(&request, &mut ()).await.unwrap();
+    assert!(Rehearsal.ask(&Request::new("Hello?"), &mut ()).await.unwrap().text.contains("lru_cache, merge_intervals"));
     assert_eq!((answer.finish, answer.text.len()), (Finish::Length, 12));
 }
 
@@ -154,4 +192,13 @@ proptest! {
         let value = fill::fill(&schema, &material);
         prop_assert_eq!(structured::Shape::new(&schema).unwrap().check(&value), Ok(()));
     }
+}
+
+#[test]
+fn a_schema_that_contains_itself_often_is_filled_so_far() {
+    let names: Vec<String> = (0..50).map(|number| format!("p{number}")).collect();
+    let parts: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "$ref": "#" }))).collect();
+    let schema = json!({ "type": "object", "properties": parts, "required": names });
+    let value = fill::fill(&schema, &Map::new()).to_string();
+    assert!(value.len() < 1_000_000, "{}", value.len());
 }

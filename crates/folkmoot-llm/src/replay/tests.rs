@@ -34,3 +34,13 @@ fn a_file_that_is_none_says_which_line() {
     assert!(error.starts_with("line 3 is no recording: EOF"), "{error}");
     assert!(Replay::from_json_lines(&b"\xff\xfe\n"[..]).unwrap_err().starts_with("line 1 is no recording"));
 }
+
+#[tokio::test]
+async fn whoever_wants_an_answer_gets_one_that_was_given() {
+    let request = Request::new("a");
+    let failed = Recording::new(&request, &Err(Failure::new("p", FailureKind::Truncated, "cut")));
+    let answered = Recording::new(&request, &Ok(answer("one")));
+    let recordings = [failed, answered];
+    assert!(Replay::new(recordings.clone()).ask(&request, &mut ()).await.is_err());
+    assert_eq!(Replay::new(recordings).answers().ask(&request, &mut ()).await.unwrap().text, "one");
+}

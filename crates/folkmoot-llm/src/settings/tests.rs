@@ -56,6 +56,10 @@ fn what_is_wrong_says_what_to_do() {
             "[providers.a]\nkind = 'openai'\nkey_env = 'A'\nkey_file = 'b'",
             "[providers.a] has both `key_env` and `key_file`",
         ),
+        (
+            "[providers.a]\nkind = 'openai'\nkey_env = 'sk-secret'",
+            "[providers.a] has a `key_env` that is no name of a variable",
+        ),
         ("[providers.a]\nkind = 'rehearsal'\nbase_url = 'http://x'", "which means nothing for the kind `rehearsal`"),
         ("[providers.a]\nkind = 'openai'\ncommand = ['x']", "`command`, which means nothing for the kind `openai`"),
         ("[providers.a]\nkind = 'command'", "needs `command`"),
@@ -73,4 +77,23 @@ fn what_is_wrong_says_what_to_do() {
         assert!(error.contains(expected), "{error}");
         assert!(!error.contains("sk-secret"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn no_time_is_so_long_that_no_clock_shows_it() {
+    let of = |field: &str| read(&format!("[providers.p]\nkind = \"rehearsal\"\n{field} = {}", i64::MAX));
+    for field in ["timeout_ms", "silence_ms"] {
+        let why = of(field).unwrap_err();
+        assert!(why.contains(&format!("has {field} = {}; at most 86400000, a day", i64::MAX)), "{why}");
+    }
+    // And who makes one without the configuration waits for as long as there are clocks.
+    let patience = crate::guard::Patience { total: Duration::MAX, ..Default::default() };
+    let guard = crate::guard::Guard::new("p", patience);
+    let model = crate::guard::Guarded {
+        model: std::sync::Arc::new(crate::Rehearsal),
+        name: "p".to_owned(),
+        guard,
+        price: None,
+    };
+    assert!(crate::Model::ask(&model, &crate::Request::new("?"), &mut ()).await.is_ok());
 }

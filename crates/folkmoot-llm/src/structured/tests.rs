@@ -29,9 +29,13 @@ async fn vote(lines: impl IntoIterator<Item = Line>) -> Structured {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_fits_is_taken() {
-    for text in
-        [r#"{"vote":"a"}"#, " {\"vote\": \"a\"}\n", "```json\n{\"vote\":\"a\"}\n```", "```\n{\"vote\":\"a\"}\n```"]
-    {
+    for text in [
+        r#"{"vote":"a"}"#,
+        " {\"vote\": \"a\"}\n",
+        "```json\n{\"vote\":\"a\"}\n```",
+        "```\n{\"vote\":\"a\"}\n```",
+        "<think>b? no</think>\n{\"vote\":\"a\"}",
+    ] {
         let voted = vote([Says(text)]).await;
         assert_eq!((voted.outcome, voted.answers.len()), (Outcome::Parsed(json!({"vote": "a"})), 1), "{text}");
     }
@@ -114,4 +118,52 @@ proptest! {
 fn depth_has_an_end() {
     let deep = "[".repeat(100_000);
     assert!(parse(&deep).is_err());
+}
+
+fn doubled(levels: usize, either: &str) -> Value {
+    let mut parts: serde_json::Map<String, Value> = (0..levels)
+        .map(|level| {
+            let next = json!({ "$ref": format!("#/$defs/p{}", level + 1) });
+            (format!("p{level}"), json!({ either: [next, next] }))
+        })
+        .collect();
+    parts.insert(format!("p{levels}"), json!({ "type": "string" }));
+    json!({ "$ref": "#/$defs/p0", "$defs": parts })
+}
+
+#[test]
+fn a_schema_that_nobody_finishes_checking_is_refused() {
+    for either in ["allOf", "anyOf", "oneOf"] {
+        assert!(Shape::new(&doubled(3, either)).is_ok());
+        let why = Shape::new(&doubled(40, either)).unwrap_err();
+        assert_eq!(why, "with its references followed, it has more than 100000 parts");
+    }
+    let chain = (0..5_000).map(|part| (format!("p{part}"), json!({ "$ref": format!("#/$defs/p{}", part + 1) })));
+    let parts: serde_json::Map<String, Value> = chain.chain([("p5000".to_owned(), json!(true))]).collect();
+    let why = Shape::new(&json!({ "$ref": "#/$defs/p0", "$defs": parts })).unwrap_err();
+    assert_eq!(why, "with its references followed, it is more than 128 deep");
+    let named = json!({ "allOf": [{ "$ref": "#a" }, { "$ref": "#a" }], "$defs": { "a": { "$anchor": "a", "type": "string" } } });
+    assert!(Shape::new(&named).unwrap().check(&json!(1)).is_err());
+    let why = Shape::new(&json!({ "$ref": "http://127.0.0.1:9/else" })).unwrap_err();
+    assert_eq!(why, "it refers to \"http://127.0.0.1:9/else\", which is not in it");
+}
+
+#[test]
+fn a_schema_that_contains_itself_is_fine_and_a_value_that_makes_it_explode_is_not() {
+    let deep = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
+    // One way to each place, however many places there are.
+    let tree = json!({ "type": "object", "properties": { "a": { "$ref": "#" }, "b": { "$ref": "#" } } });
+    assert_eq!(Shape::new(&tree).unwrap().check(&deep(100)), Ok(()));
+    // Two ways to the same.
+    let again = json!({ "properties": { "a": { "$ref": "#" } } });
+    let twice = json!({ "allOf": [again, again] });
+    let shape = Shape::new(&twice).unwrap();
+    assert_eq!(shape.check(&deep(10)), Ok(()));
+    let why = shape.check(&deep(60)).unwrap_err();
+    assert_eq!(why, "it is nested too deep for a schema that contains itself in 2 ways");
+    let overlapping = json!({ "properties": { "a": { "$ref": "#" } }, "patternProperties": { "^a": { "$ref": "#" } } });
+    assert!(Shape::new(&overlapping).unwrap().check(&deep(60)).is_err());
+    for endless in [json!({ "$ref": "#" }), json!({ "allOf": [{ "$ref": "#" }, { "$ref": "#" }] })] {
+        assert_eq!(Shape::new(&endless).unwrap().check(&json!(1)), Ok(()));
+    }
 }

@@ -33,10 +33,11 @@ fn characters_are_heard_whole_wherever_the_pieces_end() {
     let text = "a€😀é";
     for at in 0..=text.len() {
         let mut heard = Vec::new();
-        let mut said = Said { text: String::new(), part: Vec::new(), bytes_max: 100 };
+        let mut said = Said::new(100, &Keys::default());
         for piece in [&text.as_bytes()[..at], &text.as_bytes()[at..]] {
             said.hear(piece, &mut |piece: &str| heard.push(piece.to_owned())).unwrap();
         }
-        assert_eq!((said.end().unwrap(), heard.concat()), (text.to_owned(), text.to_owned()));
+        let text_said = said.end(&mut |piece: &str| heard.push(piece.to_owned())).unwrap();
+        assert_eq!((text_said, heard.concat()), (text.to_owned(), text.to_owned()));
     }
 }

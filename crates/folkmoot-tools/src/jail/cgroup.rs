@@ -175,10 +175,20 @@ pub(super) struct Taken {
 impl Group {
     pub(super) fn make(groups: &Groups, limits: &Limits) -> Result<Self, Failed> {
         static JOBS: AtomicU64 = AtomicU64::new(0);
-        let name = format!("{PREFIX}{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+        loop {
+            let name = format!("{PREFIX}{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+            match Self::named(&name, groups, limits) {
+                // A program that had our number has left it.
+                Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
+    }
+
+    fn named(name: &str, groups: &Groups, limits: &Limits) -> Result<Self, Failed> {
         let mut group = Self { memory: None, processes: None, cpu: None, made: Vec::new() };
         for place in [&groups.memory, &groups.processes, &groups.cpu].into_iter().flatten() {
-            let path = place.above.join(&name);
+            let path = place.above.join(name);
             if group.made.contains(&path) {
                 continue;
             }
@@ -188,7 +198,7 @@ impl Group {
             fs::create_dir(&path).map_err(|error| Failed { path: path.clone(), error })?;
             group.made.push(path);
         }
-        let at = |place: &Place| place.above.join(&name);
+        let at = |place: &Place| place.above.join(name);
         group.memory = groups.memory.as_ref().map(|place| (place.version, at(place)));
         group.processes = groups.processes.as_ref().map(at);
         group.cpu = groups.cpu.as_ref().map(|place| (place.version, at(place)));
@@ -376,6 +386,19 @@ mod tests {
         };
         assert_eq!(group.taken(), taken);
         fs::remove_dir_all(path).unwrap();
+    }
+
+    /// In a container the same program often has the same number again, and then who looks for what the dead have left takes it for
+    /// the living.
+    #[test]
+    fn what_a_program_of_the_same_number_left_behind_is_in_nobodys_way() {
+        let fake = tempfile::tempdir().unwrap();
+        let place = Some(Place { version: Version::One, above: fake.path().to_owned() });
+        for number in 0..100 {
+            fs::create_dir(fake.path().join(format!("{PREFIX}{}-{number}", std::process::id()))).unwrap();
+        }
+        let group = Group::make(&Groups { cpu: place, ..Groups::default() }, &Limits::of(crate::jail::Profile::Code));
+        assert_eq!(group.unwrap().made.len(), 1);
     }
 
     #[test]

@@ -54,16 +54,23 @@ impl Language {
         }
     }
 
-    /// The first of its servers that is installed.
-    pub fn server(self) -> Result<Vec<String>, LspError> {
+    /// Those of its servers that are installed, the best first.
+    ///
+    /// # Errors
+    /// If there is none, which says what to install.
+    pub fn installed(self) -> Result<Vec<Vec<String>>, LspError> {
         let is_there = |program: &str| child::find(program, &BTreeMap::new()).is_some();
         let is_installed =
             |known: &&Known| is_there(known.command[0]) && known.needs.iter().all(|program| is_there(program));
-        let installed = self.servers().iter().find(is_installed);
-        installed.map(|known| known.command.iter().map(|part| (*part).to_owned()).collect()).ok_or_else(|| {
+        let installed = self.servers().iter().filter(is_installed);
+        let installed: Vec<Vec<String>> =
+            installed.map(|known| known.command.iter().map(|part| (*part).to_owned()).collect()).collect();
+        if installed.is_empty() {
             let names: Vec<String> = self.servers().iter().map(Known::names).collect();
-            LspError::Missing(format!("there is no language server for {self}: install {}", names.join(", or ")))
-        })
+            let names = names.join(", or ");
+            return Err(LspError::Missing(format!("there is no language server for {self}: install {names}")));
+        }
+        Ok(installed)
     }
 }
 

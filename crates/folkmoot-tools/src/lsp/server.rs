@@ -37,7 +37,9 @@ impl Server {
     ) -> Result<Self, LspError> {
         match &lsp.place {
             Place::Jail(jail) => {
-                let job = job(jail, command, language, root, lsp.total + WALL_MARGIN).await?;
+                let mut job = lend(jail, command, language).await?;
+                job.folder = Some(root.to_owned());
+                job.limits.wall = lsp.total + WALL_MARGIN;
                 Ok(Self::Inside(jail.start(job).await?))
             }
             Place::OutsideTheJail => {
@@ -90,13 +92,8 @@ impl Server {
     }
 }
 
-async fn job(
-    jail: &Jail,
-    command: &[String],
-    language: Language,
-    root: &Path,
-    wall: Duration,
-) -> Result<Job, LspError> {
+/// The job that is the server, with all that it needs lent to it, but for the project.
+pub(super) async fn lend(jail: &Jail, command: &[String], language: Language) -> Result<Job, LspError> {
     let Some((server, arguments)) = command.split_first() else {
         return Err(LspError::Missing("the command is empty: name a program".to_owned()));
     };
@@ -123,9 +120,8 @@ async fn job(
     job.environment.extend(environment());
     // The project is only to be read.
     job.environment.insert("CARGO_TARGET_DIR".to_owned(), "/tmp/target".to_owned());
-    job.folder = Some(root.to_owned());
     job.folder_is_read_only = true;
-    job.limits = Limits { wall, output_bytes: LOG_BYTES_MAX, ..Limits::of(Profile::Project) };
+    job.limits = Limits { output_bytes: LOG_BYTES_MAX, ..Limits::of(Profile::Project) };
     Ok(job)
 }
 

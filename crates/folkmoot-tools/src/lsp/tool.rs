@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Language, Lsp, LspError, Question, within};
-use crate::tool::{Tool, ToolError, ToolErrorCode};
+use crate::tool::{Tool, ToolError, ToolErrorCode, parsed};
 
 /// Asks the language server about a file of a project.
 #[derive(Clone, Debug)]
@@ -26,14 +26,16 @@ struct Arguments {
 }
 
 impl DiagnosticsTool {
+    /// What it is called.
+    pub const NAME: &str = "lsp_diagnostics";
+
     /// For the project in a folder.
     pub fn new(root: impl Into<PathBuf>, lsp: Lsp) -> Self {
         Self { root: root.into(), lsp }
     }
 
     async fn run(&self, arguments: Value) -> Result<Value, ToolError> {
-        let Arguments { path, text } = serde_json::from_value(arguments)
-            .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))?;
+        let Arguments { path, text } = parsed(arguments)?;
         let path = Path::new(&path);
         let language = Language::of(path).ok_or_else(|| {
             let known = Language::WORDS.join(", ");
@@ -46,7 +48,7 @@ impl DiagnosticsTool {
             Some(text) => text,
             None => self.read(path).await?,
         };
-        let server = language.server().map_err(told)?;
+        let server = self.lsp.server(language).await.map_err(told)?;
         let question = Question { server: &server, root: &self.root, file: path, language, text: &text };
         let diagnosis = self.lsp.diagnostics(&question).await.map_err(told)?;
         serde_json::to_value(diagnosis).map_err(|error| ToolError::failed(error.to_string()))
@@ -86,7 +88,7 @@ fn told(error: LspError) -> ToolError {
 
 impl Tool for DiagnosticsTool {
     fn name(&self) -> &str {
-        "lsp_diagnostics"
+        Self::NAME
     }
 
     fn description(&self) -> &str {

@@ -1,6 +1,7 @@
 //! One connection to a server: from the handshake to its end.
 
 use std::{
+    collections::HashSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -8,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use folkmoot_llm::provider::secret::Keys;
 use rmcp::{
     ClientHandler, RoleClient, ServiceError,
     model::{
@@ -35,6 +37,8 @@ pub(super) struct Connection {
     is_suspect: AtomicBool,
     listed: Vec<Tool>,
     limits: McpLimits,
+    /// What it was given to keep to itself, and may repeat.
+    keys: Keys,
 }
 
 /// How long a suspect may take to say that it is there.
@@ -79,19 +83,19 @@ async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection
     let meter = Meter::new(server.limits.message_bytes, server.limits.flood_bytes);
     let has_changed = Arc::new(AtomicBool::new(false));
     let listener = Listener { has_changed: Arc::clone(&has_changed) };
-    let (service, mut child) = match &server.reach {
+    let (service, mut child, keys) = match &server.reach {
         Reach::Stdio { command, environment, folder } => {
             let (child, transport) = stdio::start(command, environment, folder, &meter).map_err(failed)?;
-            (serve_client_with_lifecycle(listener, transport, way).await, Some(child))
+            (serve_client_with_lifecycle(listener, transport, way).await, Some(child), Keys::new(environment))
         }
         Reach::Http { url, key } => {
-            let transport = http::transport(url, key.as_ref(), &server.limits, &meter).map_err(failed)?;
-            (serve_client_with_lifecycle(listener, transport, way).await, None)
+            let (transport, keys) = http::transport(url, key.as_ref(), &server.limits, &meter).map_err(failed)?;
+            (serve_client_with_lifecycle(listener, transport, way).await, None, keys)
         }
     };
     let service = match service {
         Ok(service) => service,
-        Err(error) => return Err(unopened(error, &meter, child.as_mut()).await),
+        Err(error) => return Err(unopened(error, &meter, child.as_mut(), &keys).await),
     };
     let mut connection = Connection {
         service,
@@ -101,28 +105,29 @@ async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection
         is_suspect: AtomicBool::new(false),
         listed: Vec::new(),
         limits: server.limits,
+        keys,
     };
     match connection.list().await {
         Ok(listed) => connection.listed = listed,
         Err(error) => {
-            let (kind, why) = connection.fault().unwrap_or_else(|| unlisted(&error));
+            let (kind, why) = connection.fault().unwrap_or_else(|| unlisted(&error, &connection.keys));
             return Err(Attempt::Failed(kind, why));
         }
     }
     Ok(connection)
 }
 
-async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mut Child>) -> Attempt {
+async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mut Child>, keys: &Keys) -> Attempt {
     if let Some((kind, why)) = meter.fault() {
         return Attempt::Failed(kind, why);
     }
     match error {
         ClientInitializeError::JsonRpcError(error) => {
-            Attempt::Refused(format!("it refuses to begin: {}", foreign::line(&error.message, 500)))
+            Attempt::Refused(format!("it refuses to begin: {}", foreign::line(&keys.erase(&error.message), 500)))
         }
         ClientInitializeError::ConnectionClosed(_) => {
             let complaint = match child {
-                Some(child) => foreign::line(&child.complaint().await, 1000),
+                Some(child) => foreign::line(&keys.erase_end(&child.complaint().await), 1000),
                 None => String::new(),
             };
             let why =
@@ -130,22 +135,22 @@ async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mu
             Attempt::Failed(McpErrorKind::Ended, format!("it ended before it was ready, {why}"))
         }
         ClientInitializeError::TransportError { error, .. } => {
-            let (kind, why) = http::fault(&*error.error);
+            let (kind, why) = http::fault(&*error.error, keys);
             Attempt::Failed(kind, why)
         }
         error => Attempt::Failed(
             McpErrorKind::Malformed,
-            format!("it does not speak MCP: {}", foreign::line(&error.to_string(), 500)),
+            format!("it does not speak MCP: {}", foreign::line(&keys.erase(&error.to_string()), 500)),
         ),
     }
 }
 
-fn unlisted(error: &ServiceError) -> (McpErrorKind, String) {
+fn unlisted(error: &ServiceError, keys: &Keys) -> (McpErrorKind, String) {
     let kind = match error {
         ServiceError::TransportClosed | ServiceError::TransportSend(_) => McpErrorKind::Ended,
         _ => McpErrorKind::Malformed,
     };
-    (kind, format!("it does not list its tools: {}", foreign::line(&error.to_string(), 500)))
+    (kind, format!("it does not list its tools: {}", foreign::line(&keys.erase(&error.to_string()), 500)))
 }
 
 impl Connection {
@@ -169,6 +174,11 @@ impl Connection {
     /// Why we gave it up, if we did.
     pub(super) fn fault(&self) -> Option<(McpErrorKind, String)> {
         self.meter.fault()
+    }
+
+    /// What must not be shown of what it says.
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     /// The tools that it listed at its beginning.
@@ -205,13 +215,15 @@ impl Connection {
     /// All pages, but no more tools than are admitted, and one to notice that there are more.
     async fn list(&self) -> Result<Vec<Tool>, ServiceError> {
         let mut tools: Vec<Tool> = Vec::new();
-        let mut cursor = None;
-        // An empty page with a cursor could follow on itself for ever.
+        let (mut cursor, mut cursors) = (None, HashSet::new());
+        // An empty page with a cursor could be followed by others for ever.
         for _ in 0..=self.limits.tools_max {
             let page = self.service.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
             tools.extend(page.tools);
             cursor = page.next_cursor;
-            if cursor.is_none() || tools.len() > self.limits.tools_max {
+            // A page that follows on itself has been read.
+            let is_new = cursor.clone().is_some_and(|cursor| cursors.insert(cursor));
+            if !is_new || tools.len() > self.limits.tools_max {
                 break;
             }
         }

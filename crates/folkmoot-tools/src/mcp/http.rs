@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, error::Error, sync::Arc, time::Duration};
 
-use folkmoot_llm::provider::{Secret, tls};
+use folkmoot_llm::provider::{Secret, loopback, secret::Keys, tls};
 use futures_util::{StreamExt, stream::BoxStream};
 use reqwest::{
     Response, StatusCode,
@@ -31,16 +31,16 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 type Fault = StreamableHttpError<reqwest::Error>;
 
-/// A transport to a server, or what is wrong with its configuration.
+/// A transport to a server and the keys that it is given, or what is wrong with its configuration.
 pub(super) fn transport(
     url: &str,
     key: Option<&Key>,
     limits: &McpLimits,
     meter: &Arc<Meter>,
-) -> Result<StreamableHttpClientTransport<Bounded>, (McpErrorKind, String)> {
+) -> Result<(StreamableHttpClientTransport<Bounded>, Keys), (McpErrorKind, String)> {
     let misconfigured = |why: String| (McpErrorKind::Misconfigured, why);
     let parsed = reqwest::Url::parse(url).map_err(|error| misconfigured(format!("its URL cannot be read: {error}")))?;
-    let is_local = matches!(parsed.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let is_local = loopback::is_loopback(&parsed);
     match parsed.scheme() {
         "https" => {}
         "http" if key.is_none() || is_local => {}
@@ -48,7 +48,8 @@ pub(super) fn transport(
         _ => return Err(misconfigured("its URL begins with neither http nor https".to_owned())),
     }
     let key = key.map(read).transpose().map_err(misconfigured)?;
-    let client = reqwest::Client::builder()
+    let keys = key.as_ref().map(Secret::keys).unwrap_or_default();
+    let client = loopback::client(&parsed)
         .tls_backend_preconfigured(tls::config(url))
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_PATIENCE)
@@ -59,8 +60,14 @@ pub(super) fn transport(
     config.auth_header = key.map(|key| key.reveal().to_owned());
     config.retry_config = Arc::new(ThreeTimes);
     let meter = Arc::clone(meter);
-    let client = Bounded { client, meter, message_bytes: limits.message_bytes, flood_bytes: limits.flood_bytes };
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    let client = Bounded {
+        client,
+        meter,
+        keys: keys.clone(),
+        message_bytes: limits.message_bytes,
+        flood_bytes: limits.flood_bytes,
+    };
+    Ok((StreamableHttpClientTransport::with_client(client, config), keys))
 }
 
 fn read(key: &Key) -> Result<Secret, String> {
@@ -72,9 +79,9 @@ fn read(key: &Key) -> Result<Secret, String> {
 }
 
 /// What went wrong on the way, in our words where the protocol library only has types.
-pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static)) -> (McpErrorKind, String) {
+pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static), keys: &Keys) -> (McpErrorKind, String) {
     let unauthorised = || (McpErrorKind::Unauthorised, "it does not take the key; check its `key`".to_owned());
-    let said = || foreign::line(&error.to_string(), 500);
+    let said = || foreign::line(&keys.erase(&error.to_string()), 500);
     match error.downcast_ref::<Fault>() {
         Some(Fault::Client(error)) if error.is_connect() => {
             (McpErrorKind::Unreachable, "nobody answers there; check its address".to_owned())
@@ -82,7 +89,7 @@ pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static)) -> (McpErrorKin
         Some(Fault::Client(error)) => {
             let cause = std::iter::successors(error.source(), |error: &&dyn Error| (*error).source()).last();
             let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
-            (McpErrorKind::Ended, format!("the connection broke: {}", foreign::line(&cause, 300)))
+            (McpErrorKind::Ended, format!("the connection broke: {}", foreign::line(&keys.erase(&cause), 300)))
         }
         Some(Fault::AuthRequired(_) | Fault::InsufficientScope(_)) => unauthorised(),
         Some(Fault::UnexpectedServerResponse(why)) if why.starts_with("HTTP 401") || why.starts_with("HTTP 403") => {
@@ -109,6 +116,7 @@ pub(super) struct Bounded {
     client: reqwest::Client,
     /// Where it is told why nothing more is read: the library does not pass that on.
     meter: Arc<Meter>,
+    keys: Keys,
     message_bytes: usize,
     flood_bytes: usize,
 }
@@ -160,7 +168,9 @@ impl StreamableHttpClient for Bounded {
             }
             _ if status.is_success() && !wants_reply => Ok(StreamableHttpPostResponse::Accepted),
             _ => {
-                let said = foreign::line(foreign::cut(&String::from_utf8_lossy(&body), 300), 300);
+                // Cut only when no key is in it: half of one would not be found any more.
+                let (said, kind) = (self.keys.erase(&String::from_utf8_lossy(&body)), self.keys.erase(&kind));
+                let said = foreign::line(foreign::cut(&said, 300), 300);
                 Err(Fault::UnexpectedServerResponse(Cow::Owned(format!("HTTP {status}, {kind}: {said}"))))
             }
         }

@@ -20,6 +20,11 @@ pub(super) fn start(
     folder: &Path,
     meter: &Arc<Meter>,
 ) -> Result<(Child, Transport), (McpErrorKind, String)> {
+    // Otherwise it would be the program that seems to be missing.
+    if !folder.is_dir() {
+        let why = format!("its folder {} does not exist: make it, or change `folder`", folder.display());
+        return Err((McpErrorKind::Misconfigured, why));
+    }
     let mut child =
         child::start(&Start { command, environment, folder }).map_err(|why| (McpErrorKind::Unreachable, why))?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

@@ -67,7 +67,11 @@ pub(crate) async fn lend_all(jail: &Jail, job: &mut Job) -> Result<(), JailError
 
 fn share(job: &mut Job, host: Option<PathBuf>, inside: &str) {
     if let Some(host) = host.filter(|host| host.is_dir()) {
-        job.readable.push(Readable { host, inside: inside.into() });
+        let readable = Readable { host, inside: inside.into() };
+        // Lent for the program and for the project, it is there once.
+        if !job.readable.contains(&readable) {
+            job.readable.push(readable);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use folkmoot_llm::structured::Bounds;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
@@ -12,8 +13,15 @@ const DEPTH_MAX: usize = 64;
 /// How many faults are told at once.
 const FAULTS_MAX: usize = 5;
 
+/// A schema that is ready to be checked against.
+#[derive(Debug)]
+pub struct Compiled {
+    fits: Validator,
+    bounds: Bounds,
+}
+
 /// Compiles a schema, or says what is wrong with it.
-pub fn compile(schema: &Value) -> Result<Validator, String> {
+pub fn compile(schema: &Value) -> Result<Compiled, String> {
     if !schema.is_object() {
         return Err("it is no object".to_owned());
     }
@@ -24,17 +32,21 @@ pub fn compile(schema: &Value) -> Result<Validator, String> {
     if depth(schema) > DEPTH_MAX {
         return Err(format!("it is nested more than {DEPTH_MAX} deep"));
     }
+    let bounds = Bounds::of(schema).map_err(|why| crate::foreign::line(&why, 500))?;
     let patterns = PatternOptions::fancy_regex().backtrack_limit(100_000).size_limit(1 << 20).dfa_size_limit(1 << 20);
     jsonschema::options()
         .offline()
         .with_pattern_options(patterns)
         .build(schema)
+        .map(|fits| Compiled { fits, bounds })
         .map_err(|error| crate::foreign::line(&error.to_string(), 500))
 }
 
 /// Checks a value, and says what does not fit and where.
-pub fn check(validator: &Validator, value: &Value) -> Result<(), String> {
-    let faults: Vec<String> = validator
+pub fn check(schema: &Compiled, value: &Value) -> Result<(), String> {
+    schema.bounds.check(value)?;
+    let faults: Vec<String> = schema
+        .fits
         .iter_errors(value)
         .take(FAULTS_MAX)
         .map(|error| {

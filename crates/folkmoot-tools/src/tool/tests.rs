@@ -180,3 +180,20 @@ fn tools_are_described_in_the_order_of_their_names_one_to_a_line() {
     assert_eq!(tools.only(["a", "z"]).unwrap_err().detail, "no tool `z`; there are a, b, c");
     assert!(tools.only([]).unwrap().is_empty());
 }
+
+#[test]
+fn a_schema_that_nobody_finishes_checking_is_no_tools() {
+    let parts: serde_json::Map<String, Value> = (0..40)
+        .map(|part| {
+            let next = json!({ "$ref": format!("#/$defs/p{}", part + 1) });
+            (format!("p{part}"), json!({ "anyOf": [next, next] }))
+        })
+        .chain([("p40".to_owned(), json!({ "type": "string" }))])
+        .collect();
+    let why = schema::compile(&json!({ "$ref": "#/$defs/p0", "$defs": parts })).unwrap_err();
+    assert_eq!(why, "with its references followed, it has more than 100000 parts");
+    let again = json!({ "properties": { "a": { "$ref": "#" } } });
+    let twice = schema::compile(&json!({ "anyOf": [again, again] })).unwrap();
+    let deep = (0..60).fold(json!({}), |inner, _| json!({ "a": inner }));
+    assert!(schema::check(&twice, &deep).unwrap_err().contains("nested too deep"));
+}

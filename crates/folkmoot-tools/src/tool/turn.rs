@@ -154,10 +154,13 @@ struct Protocol<'a> {
 impl<'a> Protocol<'a> {
     fn new(prompts: &'a Prompts, asked: Option<&Schema>, tools: &'a Toolbox) -> Result<Self, Failure> {
         let form = asked.map_or_else(|| json!({ "type": "string" }), |asked| asked.schema.clone());
-        let schema = schema(&form);
+        let mut schema = schema(&form);
         let compiled =
-            |schema| Shape::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")));
-        Ok(Self { prompts, tools, answer: compiled(&form)?, message: compiled(&schema)?, form, schema })
+            |schema: &Value| Shape::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")));
+        let message = compiled(&schema)?;
+        // Who asks for another tool all the same is told which there are, and need not say the whole again.
+        schema["properties"]["tool"]["enum"] = json!(tools.names().collect::<Vec<_>>());
+        Ok(Self { prompts, tools, answer: compiled(&form)?, message, form, schema })
     }
 
     /// The request, with the tools and how they are called in its instructions.

@@ -183,5 +183,40 @@ async fn what_it_was_given_does_not_come_back_in_a_failure() {
         ..bash("echo \"bad key $CARGO_PKG_NAME\" >&2; exit 1")
     };
     let failure = ask(&leak, "?").await.unwrap_err();
-    assert!(failure.detail.contains("bad key ***") && !failure.detail.contains(&secret), "{failure}");
+    assert!(failure.detail.contains("bad key …") && !failure.detail.contains(&secret), "{failure}");
+}
+
+#[tokio::test]
+async fn an_answer_that_repeats_what_it_was_given_is_shown_to_nobody() {
+    let given = "CARGO_PKG_DESCRIPTION";
+    let secret = std::env::var(given).unwrap();
+    assert!(secret.len() >= 20);
+    let at_once = r#"printf 'It is %s' "$CARGO_PKG_DESCRIPTION""#;
+    let slowly = r#"printf 'It is %s' "${CARGO_PKG_DESCRIPTION%?}"; sleep 0.2; echo "${CARGO_PKG_DESCRIPTION: -1}""#;
+    for script in [at_once, slowly] {
+        let leak = Command { environment: vec![given.to_owned()], ..bash(script) };
+        let mut heard = String::new();
+        let failure = leak.ask(&Request::new("?"), &mut |piece: &str| heard.push_str(piece)).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Withheld, "{failure}");
+        assert_eq!(failure.detail, "the answer repeats CARGO_PKG_DESCRIPTION, so nobody is shown it");
+        assert!("It is ".starts_with(&heard), "{heard}");
+    }
+    // What only begins like it is heard, all of it.
+    let harmless = r#"printf '%s' "${CARGO_PKG_DESCRIPTION%?}""#;
+    let harmless = Command { environment: vec![given.to_owned()], ..bash(harmless) };
+    let mut heard = String::new();
+    let answer = harmless.ask(&Request::new("?"), &mut |piece: &str| heard.push_str(piece)).await.unwrap();
+    assert_eq!((answer.text.as_str(), heard.as_str()), (&secret[..secret.len() - 1], &secret[..secret.len() - 1]));
+}
+
+#[tokio::test]
+async fn nor_in_one_so_long_that_its_beginning_is_lost() {
+    let secret = std::env::var("CARGO_PKG_DESCRIPTION").unwrap();
+    let leak = Command {
+        environment: vec!["CARGO_PKG_DESCRIPTION".to_owned()],
+        ..bash(r#"for i in {1..99}; do printf '%s' "$CARGO_PKG_DESCRIPTION"; done >&2; exit 1"#)
+    };
+    let failure = ask(&leak, "?").await.unwrap_err();
+    assert!(failure.detail.contains("): ………"), "{failure}");
+    assert!(!failure.detail.contains(&secret[secret.len() - 10..]), "{failure}");
 }

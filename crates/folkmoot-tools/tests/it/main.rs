@@ -16,3 +16,5 @@ mod project;
 mod retrieval;
 #[cfg(target_os = "linux")]
 mod testing;
+#[cfg(target_os = "linux")]
+mod tools;

@@ -285,3 +285,85 @@ async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
     assert_eq!(connect(at("gopher://example.com/", None)).await.0, Misconfigured);
     assert_eq!(connect(at("not a url", None)).await.0, Misconfigured);
 }
+
+const KEY: &str = "tok/4f1c9d2e7b6a5830-do-not-print-me";
+
+/// Each server tells everybody what it was given: in each way that one can.
+async fn tells_nobody(refusals: Vec<Server>, told: Server) {
+    let clean = |shown: &str| assert!(!shown.contains("4f1c9d2e") && !shown.contains("print-me"), "{shown}");
+    for server in refusals {
+        let error = Mcp::connect(server).await.unwrap_err();
+        assert!(error.detail.contains('…'), "{error}");
+        clean(&format!("{error} {error:?}"));
+    }
+    let mcp = Mcp::connect(told).await.unwrap();
+    clean(&format!("{:?}", mcp.warnings()));
+    assert_eq!(mcp.warnings().len(), 3, "{:?}", mcp.warnings());
+    let mut tools = Toolbox::default();
+    for tool in mcp.tools() {
+        assert_eq!(tool.description(), "Logged in with ….");
+        assert_eq!(tool.arguments()["description"], "with …");
+        clean(&tool.arguments().to_string());
+        tools.add(Arc::clone(tool)).unwrap();
+    }
+    let link = json!({ "type": "resource_link", "uri": "x:…", "name": "…" });
+    assert_eq!(call(&tools, "tell", json!({})).await, Ok(json!(["it is …", link])));
+    assert_eq!(call(&tools, "structure", json!({})).await, Ok(json!({ "…": ["<…>", 1] })));
+    for tool in ["complain", "refuse"] {
+        let (code, detail) = call(&tools, tool, json!({})).await.unwrap_err();
+        assert!(code == ToolErrorCode::Failed && detail.contains('…'), "{detail}");
+        clean(&detail);
+    }
+}
+
+#[tokio::test]
+async fn what_a_process_was_given_is_erased_from_all_that_it_says() {
+    let given = |habit: &[&str]| {
+        let mut server = stdio(habit);
+        let Reach::Stdio { environment, .. } = &mut server.reach else { unreachable!() };
+        environment.insert("TOKEN".to_owned(), KEY.to_owned());
+        server
+    };
+    tells_nobody(vec![given(&["confess"]), given(&["refuse"]), given(&["unlisted"])], given(&[])).await;
+}
+
+#[tokio::test]
+async fn the_key_of_a_server_over_http_is_erased_from_all_that_it_says() {
+    let http = Http::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    std::fs::write(&file, KEY).unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    let at = |path: &str| http.at(path, Some(Key::File(file.clone())));
+    tells_nobody(vec![at("/refuse"), at("/500"), at("/500-json"), at("/unlisted")], at("/told")).await;
+}
+
+#[tokio::test]
+async fn a_list_that_follows_on_itself_ends_and_its_warnings_are_few_and_short() {
+    let mcp = Mcp::connect(stdio(&["circle"])).await.unwrap();
+    assert_eq!(mcp.tools().len(), 20);
+    let warnings = mcp.warnings();
+    assert!(warnings.len() <= 10 && warnings.iter().all(|warning| warning.len() <= 210), "{warnings:?}");
+    assert!(warnings.last().unwrap().starts_with("and "), "{warnings:?}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_what_is_said_to_be_missing() {
+    let mut server = stdio(&[]);
+    let Reach::Stdio { folder, .. } = &mut server.reach else { unreachable!() };
+    *folder = PathBuf::from("/no/such/folder");
+    let error = Mcp::connect(server).await.unwrap_err();
+    assert_eq!(error.detail, "its folder /no/such/folder does not exist: make it, or change `folder`");
+}
+
+#[tokio::test]
+async fn no_proxy_stands_between_us_and_a_server_on_this_machine() {
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "mcp::a_server_over_http_answers_with_json_or_events"]);
+    for proxy in ["http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
+        again.env(proxy, "http://127.0.0.1:1");
+    }
+    let ended = again.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+}

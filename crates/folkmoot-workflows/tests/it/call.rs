@@ -176,7 +176,7 @@ fn all_answers() -> serde_json::Value {
 #[test]
 fn every_call_is_asked_once_and_counted_once_wherever_it_crashes() {
     let make = || world(TOKENS * 100, OnExceeded::Fail, Choice::Approve);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         assert_eq!(report.outcome.as_ref(), Ok(&all_answers()), "{place}");
         assert_eq!(world.people.asked(), 0, "{place}");
         asked_as_often_as_it_must(world, report, CALLS, place);
@@ -197,7 +197,7 @@ fn a_budget_that_is_spent_once_is_asked_about_once_wherever_it_crashes() {
 #[test]
 fn a_budget_that_people_do_not_extend_ends_the_run() {
     let make = || world(TOKENS * 7, OnExceeded::Ask, Choice::Reject);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         let failure = report.outcome.as_ref().unwrap_err();
         assert_eq!(failure.code, "budget_exceeded", "{failure:?} {place}");
         assert_eq!(world.people.asked(), 1, "{place}");
@@ -208,7 +208,7 @@ fn a_budget_that_people_do_not_extend_ends_the_run() {
 #[test]
 fn a_budget_that_nobody_is_asked_about_ends_the_run() {
     let make = || world(TOKENS * 7, OnExceeded::Fail, Choice::Approve);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         let failure = report.outcome.as_ref().unwrap_err();
         assert_eq!(failure.code, "budget_exceeded", "{failure:?} {place}");
         assert_eq!(world.people.asked(), 0, "{place}");
@@ -219,9 +219,39 @@ fn a_budget_that_nobody_is_asked_about_ends_the_run() {
 #[test]
 fn a_budget_that_is_spent_again_is_asked_about_again() {
     let make = || world(TOKENS * 4, OnExceeded::Ask, Choice::Approve);
-    storms(5, make, |world, report, place| {
+    storms(9, make, |world, report, place| {
         assert_eq!(report.outcome.as_ref(), Ok(&all_answers()), "{place}");
         assert_eq!(world.people.asked(), 2, "{place}");
         asked_as_often_as_it_must(world, report, CALLS, place);
     });
+}
+
+/// Hears everything and never answers.
+#[derive(Debug)]
+struct Silent;
+
+impl Model for Silent {
+    fn ask<'a>(&'a self, _: &'a Request, _: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn a_model_that_never_answers_is_recorded_and_ends_no_run() {
+    let scenario = || {
+        let workflow = |ctx: Ctx, (): ()| async move {
+            let spending = Spending::new(Purse::new(Budget::default()), OnExceeded::Fail);
+            let agent = "speaker".parse().unwrap();
+            let request = Request::new("Is anybody there?");
+            let call = Call { key: "call".to_owned(), agent, model: Arc::new(Silent), price: None, request };
+            match spending.call(&ctx, call).await?.outcome {
+                Outcome::Answered(answer) => Ok(answer.text),
+                Outcome::Failed(failure) => Ok(failure.kind.to_string()),
+            }
+        };
+        Scenario::new(Workflows::new().with("silence@1", workflow), "silence@1", ())
+    };
+    assert_eq!(sim::simulate(&scenario(), Crash::Never).outcome, Ok(json!("timed_out")));
+    sim::crash_everywhere(scenario);
+    sim::untold_everywhere(scenario);
 }

@@ -1,6 +1,9 @@
-//! Model calls in durable runs, simulated: crashed wherever they can be, and played again from their journal.
+//! What agents are made of, by its behaviour; and model calls in durable runs, crashed wherever they can be.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod call;
+mod cancel;
+mod doctor;
 mod moot;
+mod workbench;

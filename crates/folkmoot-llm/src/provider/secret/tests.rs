@@ -66,18 +66,3 @@ fn a_file_without_a_key_says_what_is_wrong() {
     );
     assert!(matches!(Secret::from_file(folder.path().join("none")), Err(Error::Unreadable { .. })));
 }
-
-#[test]
-fn a_key_is_found_where_two_pieces_meet() {
-    let secret = Secret::new(KEY, "KEY").unwrap();
-    let text = format!("Grüße {KEY}");
-    assert!(secret.is_told_by(&text, 1));
-    assert!(secret.is_told_by(&text, text.len()));
-    assert!(!secret.is_told_by(&text[..text.len() - 1], text.len() - 1));
-    // It was found, and refused, when it was complete.
-    assert!(!secret.is_told_by(&format!("{text}{}", " ".repeat(100)), 10));
-    // What local servers take for a key is a word.
-    assert!(!Secret::new("none", "KEY").unwrap().is_told_by("none", 4));
-    assert_eq!(Secret::new("none", "KEY").unwrap().erase("there is none"), "there is none");
-    assert_eq!(secret.erase(&format!("no such key: {KEY}.")), "no such key: ….");
-}

@@ -249,3 +249,15 @@ async fn a_request_that_cannot_be_made_is_misconfigured() {
     assert_eq!(model.ask(&request, &mut ()).await.unwrap_err().kind, FailureKind::Misconfigured);
     assert_eq!(server.received_requests().await.unwrap().len(), 0);
 }
+
+#[test]
+fn no_proxy_stands_between_us_and_a_server_on_this_machine() {
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "wire::streams::every_vendor_is_heard_piece_by_piece"]);
+    for proxy in ["http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
+        again.env(proxy, "http://127.0.0.1:1");
+    }
+    let ended = again.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+}

@@ -429,7 +429,34 @@ async fn an_answer_that_repeats_the_key_is_shown_to_nobody() {
             vendor.piece("Your key is ") + &vendor.piece(left) + &vendor.piece(right) + &vendor.end(vendor.stop());
         let (result, pieces) = heard(vendor, vec![send(stream)]).await;
         assert_eq!(kind(result), Some(FailureKind::Withheld), "{vendor:?}");
-        assert_eq!(pieces, ["Your key is ", left], "{vendor:?}");
+        assert_eq!(pieces.concat(), "Your key is ", "{vendor:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_key_that_comes_in_pieces_nobody_hears_a_character() {
+    for vendor in ALL {
+        let (most, last) = KEY.split_at(KEY.len() - 1);
+        let stream = vendor.piece(&format!("It is {most}")) + &vendor.piece(last) + &vendor.end(vendor.stop());
+        let (result, pieces) = heard(vendor, vec![send(stream)]).await;
+        assert_eq!(kind(result), Some(FailureKind::Withheld), "{vendor:?}");
+        assert_eq!(pieces, ["It is "], "{vendor:?}");
+        let single: String = KEY.chars().map(|c| vendor.piece(&c.to_string())).collect();
+        let (result, pieces) = heard(vendor, vec![send(single + &vendor.end(vendor.stop()))]).await;
+        assert_eq!((kind(result), pieces), (Some(FailureKind::Withheld), Vec::new()), "{vendor:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_only_begins_like_the_key_is_heard_as_soon_as_it_goes_on_otherwise() {
+    for vendor in ALL {
+        let begins = &KEY[..8];
+        let stream = vendor.piece(&format!("is {begins}")) + &vendor.piece("ly, yes") + &vendor.end(vendor.stop());
+        let (result, pieces) = heard(vendor, vec![send(stream)]).await;
+        let text = format!("is {begins}ly, yes");
+        // The last letter of all could begin another.
+        assert_eq!((result.unwrap().text, pieces.concat()), (text.clone(), text), "{vendor:?}");
+        assert_eq!(pieces[..2], ["is ".to_owned(), format!("{begins}ly, ye")], "{vendor:?}");
     }
 }
 
@@ -502,4 +529,60 @@ fn any_bytes_as_an_answer_end_in_time_and_in_no_panic() {
             Ok(())
         })
         .unwrap();
+}
+
+/// Some count in fractions, some in words, some not at all.
+#[tokio::test]
+async fn an_odd_count_spoils_no_answer() {
+    let odd = ["10.0", "-3", r#""12""#, "null", "1000000001", "1e30", "99999999999999999999999", "[1]", "{}", "true"];
+    join_all(ALL.map(|vendor| async move {
+        let counts = match vendor {
+            Vendor::OpenAi => [r#""prompt_tokens":12"#, r#""completion_tokens":5"#],
+            Vendor::Anthropic => [r#""input_tokens":6"#, r#""output_tokens":5"#],
+            Vendor::Gemini => [r#""promptTokenCount":12"#, r#""candidatesTokenCount":3"#],
+            Vendor::Ollama => [r#""prompt_eval_count":12"#, r#""eval_count":5"#],
+        };
+        let good = vendor.events().concat();
+        for (odd, count) in odd.iter().flat_map(|odd| counts.map(|count| (odd, count))) {
+            assert!(good.contains(count));
+            // What was thought is counted apart; without what was said it is all there is.
+            let thought = r#","thoughtsTokenCount":2"#;
+            let field = count.split(':').next().unwrap();
+            let stream = good.replace(count, &format!("{field}:{odd}")).replace(thought, "");
+            let (result, pieces) = heard(vendor, vec![send(stream)]).await;
+            let answer = result.unwrap_or_else(|failure| panic!("{vendor:?} {field} {odd}: {failure}"));
+            assert_eq!((answer.text.as_str(), pieces.concat().as_str()), (TEXT, TEXT));
+            assert!(answer.usage.estimated, "{vendor:?} {field} {odd}: {:?}", answer.usage);
+            assert!((2..100).contains(&answer.usage.total()), "{vendor:?} {field} {odd}: {:?}", answer.usage);
+        }
+        let odd_whole = match vendor {
+            Vendor::OpenAi => vendor.framed(r#"{"choices":[],"usage":"many"}"#),
+            Vendor::Anthropic => vendor.framed(r#"{"type":"message_start","message":{"usage":[1,2]}}"#),
+            Vendor::Gemini => vendor.framed(r#"{"usageMetadata":7}"#),
+            Vendor::Ollama => vendor.framed(r#"{"done":false,"eval_count":{"n":1}}"#),
+        };
+        let stream = odd_whole + &vendor.piece(TEXT) + &vendor.end(vendor.stop());
+        let answer = heard(vendor, vec![send(stream)]).await.0.unwrap();
+        assert!(answer.text == TEXT && answer.usage.estimated, "{vendor:?}: {:?}", answer.usage);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn an_odd_part_of_a_count_makes_the_whole_an_estimate() {
+    let odd = |vendor: Vendor, from: &str, to: &str| {
+        let stream = vendor.events().concat();
+        assert!(stream.contains(from));
+        heard(vendor, vec![send(stream.replace(from, to))])
+    };
+    let usage = odd(Vendor::Anthropic, r#""cache_creation_input_tokens":2"#, r#""cache_creation_input_tokens":-2"#);
+    let usage = usage.await.0.unwrap().usage;
+    assert!(usage.estimated && usage.input_tokens == 3, "{usage:?}");
+    let usage = odd(Vendor::Anthropic, r#""cache_creation_input_tokens":2"#, r#""cache_creation_input_tokens":null"#);
+    let usage = usage.await.0.unwrap().usage;
+    assert_eq!(usage, Usage { input_tokens: 10, cached_tokens: 4, output_tokens: 5, estimated: false });
+    let usage = odd(Vendor::OpenAi, r#""cached_tokens":4"#, r#""cached_tokens":-4"#).await.0.unwrap().usage;
+    assert_eq!(usage, Usage { input_tokens: 12, cached_tokens: 0, output_tokens: 5, estimated: true });
+    let usage = odd(Vendor::OpenAi, r#"{"cached_tokens":4}"#, r#""none""#).await.0.unwrap().usage;
+    assert_eq!(usage, Usage { input_tokens: 12, cached_tokens: 0, output_tokens: 5, estimated: false });
 }

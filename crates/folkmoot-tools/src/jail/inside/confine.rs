@@ -31,7 +31,7 @@ pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, Fault> {
     capabilities().doing("dropping capabilities")?;
     prctl::set_no_new_privs().doing("forbidding new privileges")?;
     let landlock = landlock().map_err(io::Error::other).doing("Landlock")?;
-    seccomp::apply().doing("filtering system calls")?;
+    seccomp::apply(spec.watch).doing("filtering system calls")?;
     Ok(Facts { landlock: landlock.to_owned(), seccomp: true, proc })
 }
 

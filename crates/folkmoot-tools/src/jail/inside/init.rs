@@ -28,7 +28,7 @@ use nix::{
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{MemfdFlags, memfd_create},
+    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
 };
 
 use super::{Doing, confine, root, watch};
@@ -78,9 +78,10 @@ fn input(control: &mut UnixStream, bytes: u64) -> io::Result<File> {
     if bytes == 0 {
         return File::open("/dev/null");
     }
-    let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
+    let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
     copy(control, &mut file, bytes)?;
     file.rewind()?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
     Ok(file)
 }
 
@@ -138,12 +139,13 @@ fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
 
     let mut reached = BTreeSet::new();
     let mut stopped = None;
+    let mut watcher = watch::Watcher::default();
     let status = loop {
         if let Some(status) = bury(payload).doing("waiting for the command")? {
             break Some(status);
         }
         if spec.watch.anything() {
-            stopped = watch::look(spec, &mut reached);
+            stopped = watcher.look(spec, &mut reached);
             if stopped.is_some() {
                 break None;
             }

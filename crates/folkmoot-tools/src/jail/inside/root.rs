@@ -3,7 +3,10 @@
 use std::{
     fs::{self, File},
     io,
-    os::{fd::AsRawFd, unix::fs::symlink},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{MetadataExt, symlink},
+    },
     path::{Path, PathBuf},
 };
 
@@ -92,6 +95,15 @@ pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
         );
     }
     let mounted = spec.mounted.as_deref().map(|folder| Part::open(folder, Path::new(FOLDER))).transpose()?;
+    // Who owns a folder can put another in its place after it was looked at, and we may be root.
+    if let (Some(mounted), Some(owner)) = (&mounted, owner)
+        && mounted.source.metadata().doing("looking at the folder")?.uid() != owner.uid
+    {
+        return Err(Fault {
+            kind: FaultKind::Invalid,
+            detail: "the folder became somebody else's meanwhile".to_owned(),
+        });
+    }
     let git = spec
         .mounted
         .as_ref()

@@ -11,6 +11,8 @@ use seccompiler::{
     apply_filter, sock_filter,
 };
 
+use crate::jail::wire::Watch;
+
 /// The last call that this list knows of: `mseal`. The same number on every platform.
 const LAST_KNOWN: u32 = 462;
 
@@ -86,6 +88,15 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUTS,
 ];
 const CLONE_NEWTIME: u64 = 0x80;
+/// Changes of a file's mode, and where in the arguments the mode is. Whoever executes a file that makes others its owner would be that
+/// outside, where a project's folder is too. At its making a file can be so as well, but not any more once something is in it.
+const CHANGES_OF_MODE: &[(i64, u8)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2)];
+#[cfg(target_arch = "x86_64")]
+const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[(libc::SYS_chmod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[];
+/// The same number on every platform.
+const FCHMODAT2: i64 = 452;
 /// Types into the terminal of somebody else.
 const TERMINAL_CALLS: [u64; 2] = [0x5412, 0x541C];
 /// What is asked of a process by its number, and where in the arguments. The first process is the same user as the command, but
@@ -119,15 +130,15 @@ const KIND_MASK: u64 = 0xf;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Applies it to this process and all that it will start. It cannot be taken back.
-pub(super) fn apply() -> io::Result<()> {
+pub(super) fn apply(watched: Watch) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
-    for program in programs().map_err(|error| failed(&error))? {
+    for program in programs(watched).map_err(|error| failed(&error))? {
         apply_filter(&program).map_err(|error| failed(&error))?;
     }
     Ok(())
 }
 
-fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+fn programs(watched: Watch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let whole = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<Rules>();
     let mut refused = whole(REFUSED);
     refused.extend(whole(REFUSED_HERE));
@@ -148,8 +159,16 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
         refused.insert(call, vec![rule(about)?]);
     }
 
+    for (call, argument) in CHANGES_OF_MODE.iter().chain(CHANGES_OF_MODE_HERE) {
+        refused.insert(*call, any_of(*argument, &[u64::from(libc::S_ISUID)])?);
+    }
+
     // Its flags are behind a pointer, where no filter can look. Without it, libraries use clone.
-    let absent = whole(&[libc::SYS_clone3]);
+    let mut absent = whole(&[libc::SYS_clone3]);
+    if watched.memory {
+        // Where no control group counts, nobody can: it is in no process and in no folder.
+        absent.extend(whole(&[libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget]));
+    }
     let strange = Rules::from([(libc::SYS_socket, strange_sockets()?), (libc::SYS_socketpair, strange_sockets()?)]);
     let unheard_of = Rules::from([(libc::SYS_socket, strange_protocols()?)]);
     Ok(vec![

@@ -57,6 +57,44 @@ for _ in range(25):
     assert_eq!(report.end, End::Limited(Limit::Memory), "{}", text(&report.stderr));
 }
 
+#[tokio::test]
+async fn memory_that_is_nobodys_own() {
+    let grow = |make: &str| {
+        format!(
+            "
+import ctypes, mmap, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+size = 20 << 20
+kept = []
+for _ in range(15):
+    {make}
+    time.sleep(0.03)
+time.sleep(0.3)"
+        )
+    };
+    let shared = "m = mmap.mmap(-1, size); m.write(bytes(size)); kept.append(m)";
+    // Out of sight of whoever counts the pages of a process, and there all the same.
+    let unmapped = "m = mmap.mmap(-1, size); m.write(bytes(size)); m.madvise(mmap.MADV_DONTNEED); kept.append(m)";
+    // Nor can somebody who has no right to look tell what it has.
+    let hidden = format!("libc.prctl(4, 0, 0, 0, 0); {unmapped}");
+    for make in [shared, unmapped, &hidden] {
+        let report = run(with(python(&grow(make)), |limits| limits.memory_bytes = 128 * MIB)).await;
+        assert_eq!(report.end, End::Limited(Limit::Memory), "{make}: {}", text(&report.stderr));
+    }
+    // Files and segments without a name are counted, or not to be had.
+    let file = "f = os.memfd_create('x'); os.write(f, bytes(size))";
+    let segment = "s = libc.shmget(0, size, 0o1600); a = ctypes.c_void_p(libc.shmat(s, None, 0)); ctypes.memset(a, 1, size) if s >= 0 else 1/0; libc.shmdt(a)";
+    for make in [file, segment] {
+        let report = run(with(python(&grow(make)), |limits| limits.memory_bytes = 128 * MIB)).await;
+        assert!(matches!(report.end, End::Limited(Limit::Memory) | End::Exited(1)), "{make}: {:?}", report.end);
+    }
+    // The input is one of them.
+    let mut job = python("import os; os.write(0, b'x')");
+    job.stdin = b"input".to_vec();
+    assert_eq!(run(job).await.end, End::Exited(1));
+}
+
 const MANY: &str = "
 import os, time
 made = 0

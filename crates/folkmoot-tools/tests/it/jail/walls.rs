@@ -187,6 +187,22 @@ open('/job/kept', 'w').write('kept')
 }
 
 #[tokio::test]
+async fn nothing_is_left_that_makes_others_its_owner() {
+    // In the jail nothing comes of it, but a project's folder is outside, too.
+    let tries = "
+import os
+open('tool', 'w').close()
+folder = os.open('.', 0)
+for change in (lambda: os.chmod('tool', 0o4755), lambda: os.fchmod(os.open('tool', 0), 0o6755), lambda: os.chmod('tool', 0o4711, dir_fd=folder)):
+    try: change(); print('done')
+    except PermissionError: print('refused')
+os.chmod('tool', 0o755)
+os.chmod('.', 0o2755)
+print(oct(os.stat('tool').st_mode))";
+    assert_eq!(said(python(tries)).await, "refused\nrefused\nrefused\n0o100755\n");
+}
+
+#[tokio::test]
 async fn a_crash_is_no_business_of_the_systems_crash_handler() {
     // A limit of nothing does not hold where cores go to a program; a limit of one byte does, if nobody can lower it.
     let look = "import resource as r

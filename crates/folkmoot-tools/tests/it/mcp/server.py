@@ -36,12 +36,30 @@ TOOLS = [
 tools = list(TOOLS)
 
 
+def told(key):
+    """What somebody offers who tells everybody what they were given."""
+    about = {"type": "object", "description": f"with {key}", "properties": {"key": {"type": "string", "default": key}}}
+    return [
+        *({"name": name, "description": f"Logged in with {key}.", "inputSchema": about}
+          for name in ["tell", "structure", "complain", "refuse"]),
+        {"name": key, "inputSchema": {"type": "object"}},
+        {"name": f"not {key}", "inputSchema": {"type": "object"}},
+        {"name": "broken", "inputSchema": {"type": key}},
+    ]
+
+
 def text(said):
     return {"content": [{"type": "text", "text": said}]}
 
 
-def call(name, arguments, say):
+def call(name, arguments, say, key=None):
     """The result of a tool, or what it does instead. `say` sends any line."""
+    if name == "tell":
+        return {"content": [{"type": "text", "text": f"it is {key}"}, {"type": "resource_link", "uri": f"x:{key}", "name": key}]}
+    if name == "structure":
+        return {**text(key), "structuredContent": {key: [f"<{key}>", 1]}}
+    if name == "complain":
+        return {**text("x" * 3990 + key), "isError": True}
     if name == "echo":
         return text(arguments["text"])
     if name == "add":
@@ -83,7 +101,7 @@ def call(name, arguments, say):
     return None
 
 
-def answer(message, say=lambda line: None, habit=None):
+def answer(message, say=lambda line: None, habit=None, key=None):
     method, params = message.get("method"), message.get("params") or {}
     if "id" not in message or method is None:
         return None
@@ -94,17 +112,30 @@ def answer(message, say=lambda line: None, habit=None):
         capabilities = {"tools": {}}
         return {**reply, "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
                                     "ttlMs": 0, "cacheScope": "private"}}
+    if method == "initialize" and habit == "refuse":
+        return {**reply, "error": {"code": -32000, "message": "y" * 480 + f"not with {key}"}}
     if method == "initialize":
         info = {"name": "test", "version": "1"}
         return {**reply, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}}
     if method == "tools/list":
         if habit == "many":
             return {**reply, "result": {"tools": [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(500)]}}
+        if habit == "unlisted":
+            return {**reply, "error": {"code": -32000, "message": f"not with {key}"}}
+        if key:
+            return {**reply, "result": {"tools": told(key)}}
+        if habit == "circle":
+            names = [f"t{n}" for n in range(20)]
+            offered = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+            strange = [{"name": "?" * 5000, "inputSchema": {}}, {"name": "odd", "inputSchema": {"type": "z" * 5000}}]
+            return {**reply, "result": {"tools": offered + strange, "nextCursor": "again"}}
         if habit == "pages":
             return {**reply, "result": {"tools": [], "nextCursor": "again"}}
         return {**reply, "result": {"tools": tools}}
     if method == "tools/call":
-        result = call(params["name"], params.get("arguments") or {}, say)
+        if params["name"] == "refuse":
+            return {**reply, "error": {"code": -32000, "message": f"not with {key}"}}
+        result = call(params["name"], params.get("arguments") or {}, say, key)
         if result is not None:
             return {**reply, "result": result}
     return {**reply, "error": {"code": -32601, "message": "no such thing"}}
@@ -117,6 +148,8 @@ def stdio(habit):
 
     if habit == "exit":
         sys.exit("no licence found")
+    if habit == "confess":
+        sys.exit("cannot log in with " + os.environ["TOKEN"] * 200)
     if habit == "silent":
         time.sleep(60)
     if habit == "noise":
@@ -125,7 +158,7 @@ def stdio(habit):
     if habit == "nonsense":
         say('{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 7}}\n')
     for line in sys.stdin:
-        reply = answer(json.loads(line), say, habit)
+        reply = answer(json.loads(line), say, habit, os.environ.get("TOKEN"))
         if reply is not None:
             say(json.dumps(reply) + "\n")
 
@@ -151,8 +184,14 @@ def http():
                 return self.send(401, b"no")
             if self.path == "/html":
                 return self.send(200, b"<html>welcome</html>", "text/html")
+            key = self.headers.get("authorization", "").removeprefix("Bearer ")
+            if self.path == "/500":
+                return self.send(500, b"x" * 280 + f"who is {key}?".encode(), f"text/plain; for={key}")
+            if self.path == "/500-json":
+                return self.send(500, json.dumps({"authorization": key}).replace("/", "\\/").encode())
             message = json.loads(body)
-            reply = answer(message)
+            habit = self.path[1:] if self.path in ("/refuse", "/unlisted") else None
+            reply = answer(message, habit=habit, key=key if habit or self.path == "/told" else None)
             if reply is None:
                 return self.send(202, b"")
             if self.path == "/events":

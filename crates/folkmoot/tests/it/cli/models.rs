@@ -71,9 +71,6 @@ fn a_key_is_shown_to_nobody() {
     let key = desk.path().join("key");
     std::fs::write(&key, KEY).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let toml = desk.path().join("folkmoot.toml");
-    let text = std::fs::read_to_string(&toml).unwrap().replace("'key'", &format!("'{}'", key.display()));
-    std::fs::write(&toml, text).unwrap();
     let exposed = alone(&desk, &["ask-model", "Hello?"]);
     assert!(exposed.stderr.contains("can be read by others (mode 644): run `chmod 600"), "{exposed:?}");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -113,7 +110,7 @@ fn the_doctor_says_what_is_there_and_how_to_get_the_rest() {
             findings.iter().find(|finding| finding["name"] == name).unwrap_or_else(|| panic!("{name}: {told}"));
         (finding["ok"].as_bool().unwrap(), finding["detail"].as_str().unwrap().to_owned())
     };
-    assert_eq!(told["asked"]["provider"], json!("rehearsal"));
+    assert_eq!(told["asked"]["provider"], json!("work"));
     assert!(found("rehearsal").0);
     assert_eq!(found("work"), (false, "the environment has no NOBODY_HAS_SET_THIS: set it to the key".to_owned()));
     assert!(found("driver").0 && found("python").0 && found("git").0, "{told}");
@@ -126,11 +123,13 @@ fn the_doctor_says_what_is_there_and_how_to_get_the_rest() {
 #[test]
 fn bad_questions_are_refused_before_anybody_is_asked() {
     let desk = Desk::new();
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 7] = [
         (&["ask-model", " "], 1, "there is no question"),
         (&["ask-model", "x", "--provider", "nobody"], 1, "there is no provider \"nobody\""),
         (&["ask-model", "x", "--max-tokens", "0"], 2, "0 is not in"),
         (&["ask-model", "x", "--schema", "/nonexistent"], 1, "/nonexistent cannot be read"),
+        (&["ask-model", "x", "--provider", "openai"], 1, "set OPENAI_API_KEY to its key"),
+        (&["ask-model", "x", "--provider", "rehearsal", "--model", "y"], 1, "has no models to choose from"),
         (&["ask-model", "x", "--replay", "nothing"], 1, "neither a file nor a run"),
     ];
     for (arguments, code, expected) in cases {
@@ -156,9 +155,45 @@ fn an_interrupted_question_ends_the_program_that_was_asked() {
     });
     assert!(std::process::Command::new("kill").args(["-INT", &ours.to_string()]).status().unwrap().success());
     let ended = super::finish(child);
-    assert!(ended.code == 1 && ended.stderr.contains("interrupted"), "{ended:?}");
+    assert!(ended.code == 130 && ended.stderr.contains("Interrupted"), "{ended:?}");
     eventually("it has ended too", || {
         let state = std::fs::read_to_string(format!("/proc/{asked}/stat")).unwrap_or_default();
         (state.is_empty() || state.contains(") Z ")).then_some(())
     });
+}
+
+#[test]
+fn a_failure_has_its_name_and_attempts_are_told() {
+    let desk = configured(
+        "[providers.far]\nkind = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nattempts = 2\n\
+         [providers.safe]\nkind = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nattempts = 1\nfallback = ['rehearsal']",
+    );
+    let ended = alone(&desk, &["--json", "ask-model", "x", "--provider", "far"]);
+    let told: Value = serde_json::from_str(&ended.stderr).unwrap();
+    assert_eq!((ended.code, &told["code"]), (1, &json!("unreachable")), "{told}");
+    let ended = alone(&desk, &["ask-model", "x", "--provider", "far"]);
+    assert!(ended.stderr.contains("again in ") && ended.stderr.contains("(tried 2 times)"), "{}", ended.stderr);
+    // Whoever answers in place of somebody else says why.
+    let ended = alone(&desk, &["ask-model", "x", "--provider", "safe"]);
+    assert!(
+        ended.code == 0 && ended.stderr.contains("safe/m failed: http://127.0.0.1:1 cannot be reached"),
+        "{ended:?}"
+    );
+    let several = alone(&desk, &["ask-model", "x"]);
+    assert!(several.code == 1 && several.stderr.contains("several are configured and none is chosen"), "{several:?}");
+}
+
+#[test]
+fn what_is_configured_wrongly_stops_the_server_and_not_the_doctor() {
+    let prompts = tempfile::tempdir().unwrap();
+    std::fs::create_dir(prompts.path().join("roles")).unwrap();
+    std::fs::write(prompts.path().join("roles/critic.md"), "{{ nobody }}").unwrap();
+    let desk = configured(&format!("prompts = '{}'", prompts.path().display()));
+    let served = alone(&desk, &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(served.code == 1 && served.stderr.contains("roles/critic.md"), "{served:?}");
+    let examined = alone(&desk, &["doctor"]);
+    assert!(examined.code == 0 && examined.stdout.contains("missing  prompts"), "{examined:?}");
+    assert_eq!(alone(&desk, &["ask-model", "Hello?", "--provider", "rehearsal"]).code, 0);
+    let desk = configured("provider = 'nobody'");
+    assert!(alone(&desk, &["serve", "--listen", "127.0.0.1:0"]).stderr.contains("there is no provider \"nobody\""));
 }
