@@ -24,7 +24,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("folkmoot-llm", &["folkmoot-core"]),
     ("folkmoot-core", &[]),
     // Measures the layers from inside as well as through the door.
-    ("folkmoot-bench", &["folkmoot-engine", "folkmoot-store", "folkmoot-core"]),
+    (
+        "folkmoot-bench",
+        &["folkmoot-workflows", "folkmoot-engine", "folkmoot-store", "folkmoot-tools", "folkmoot-llm", "folkmoot-core"],
+    ),
     ("xtask", &[]),
 ];
 

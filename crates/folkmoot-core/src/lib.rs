@@ -7,6 +7,7 @@
 #[macro_use]
 pub mod vocabulary;
 
+pub mod agent;
 pub mod audit;
 pub mod chain;
 pub mod clearance;
@@ -29,6 +30,7 @@ pub mod token;
 #[cfg(test)]
 mod transcript;
 
+pub use agent::{Agent, AgentRole, DebatePhase, Domain, Team};
 pub use clearance::{Hold, HoldId, Scope};
 pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
 pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};

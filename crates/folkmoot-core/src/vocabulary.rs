@@ -10,6 +10,8 @@ pub struct UnknownWord {
     pub known: &'static [&'static str],
 }
 
+/// Defines an enum whose every item has one word, the same wherever it is written or read.
+#[macro_export]
 macro_rules! vocabulary {
     ($(#[$doc:meta])* pub enum $name:ident { $($(#[$item_doc:meta])* $item:ident = $word:literal,)+ }) => {
         $(#[$doc])*
@@ -19,6 +21,9 @@ macro_rules! vocabulary {
         impl $name {
             /// Every word, in order.
             pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// Every item, in the same order.
+            pub const ALL: &'static [$name] = &[$($name::$item,)+];
 
             /// The word for it.
             pub const fn word(self) -> &'static str {

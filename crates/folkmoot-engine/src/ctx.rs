@@ -82,6 +82,11 @@ impl Ctx {
         &self.pass.run.start.initiator
     }
 
+    /// What the journal calls a call under this key: with its branch before it, and so like no other call of the run.
+    pub fn key_in_run(&self, key: &str) -> String {
+        format!("{}{key}", self.branch)
+    }
+
     /// A call under this key, and what the journal has of it. Never returns where the code is not what it was.
     async fn call(&self, kind: EntryKind, key: &str, input: Option<Digest>) -> (Call, Option<Line>) {
         let ordinal = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
@@ -90,8 +95,7 @@ impl Ctx {
 
     async fn call_at(&self, kind: EntryKind, key: &str, ordinal: u32, input: Option<Digest>) -> (Call, Option<Line>) {
         self.pass.must_be_polled(key);
-        let text = format!("{}{key}", self.branch);
-        let key: Key = match text.parse() {
+        let key: Key = match self.key_in_run(key).parse() {
             Ok(key) => key,
             Err(error) => return self.pass.halt(Halt::stop("invalid_key", error.to_string())).await,
         };

@@ -36,7 +36,7 @@ pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
-pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, QuestionQuery, QuestionView, RunQuery};
+pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery};
 pub use host::{Host, Task, TokioHost};
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;

@@ -1,6 +1,10 @@
 //! What can be configured: a file, and a few variables of the environment for automation.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use folkmoot_core::{
     Capability, Name, Principal, Role, Timeout,
@@ -8,6 +12,13 @@ use folkmoot_core::{
     question::{self, QuestionType},
 };
 use folkmoot_engine::{Work, Workflows};
+use folkmoot_workflows::{
+    equipment,
+    llm::{
+        price::Price,
+        settings::{self, Spending},
+    },
+};
 use serde::Deserialize;
 
 use crate::DataFolder;
@@ -29,6 +40,8 @@ pub struct Config {
     pub workflows: Workflows,
     /// How much it executes at the same time.
     pub work: Work,
+    /// What agents of ours have to work with.
+    pub equipment: equipment::Settings,
     /// How much anybody may ask for.
     pub limits: Limits,
     /// It serves only as long as a verb of the command line lasts.
@@ -112,6 +125,13 @@ struct File {
     gates: Policy,
     questions: BTreeMap<QuestionType, Usual>,
     limits: Limits,
+    provider: Option<String>,
+    providers: BTreeMap<String, settings::Provider>,
+    models: BTreeMap<String, Price>,
+    budget: Spending,
+    prompts: Option<PathBuf>,
+    mcp: BTreeMap<String, equipment::McpServer>,
+    jail: equipment::JailSettings,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -133,6 +153,7 @@ impl Config {
             questions: question::Policy::default(),
             workflows: Workflows::new(),
             work: Work::default(),
+            equipment: equipment::Settings::default(),
             limits: Limits::default(),
             temporary: false,
             bootstrap_tokens: Vec::new(),
@@ -148,8 +169,7 @@ impl Config {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !given => return Ok(()),
             Err(error) => return Err(ConfigError(format!("{} cannot be read: {error}", path.display()))),
         };
-        let file: File =
-            toml::from_str(&text).map_err(|error| ConfigError(format!("{} is not right: {error}", path.display())))?;
+        let file: File = toml::from_str(&text).map_err(|error| not_right(&path, &text, &error))?;
         file.gates.check().map_err(|refusal| ConfigError(format!("[gates] in {}: {refusal}", path.display())))?;
         self.policy = file.gates;
         for (question_type, Usual { timeout_ms, default }) in file.questions {
@@ -160,6 +180,15 @@ impl Config {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;
         }
+        let models = settings::Settings {
+            provider: file.provider,
+            providers: file.providers,
+            models: file.models,
+            budget: file.budget,
+        };
+        self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
+        self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
+        self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }
@@ -180,6 +209,13 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Where it is wrong, and how. The line itself is not repeated: somebody may have written a key there.
+fn not_right(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
+    ConfigError(format!("{}{line} is not right: {}", path.display(), error.message()))
 }
 
 /// The secret is not repeated in an error.

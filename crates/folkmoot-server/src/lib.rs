@@ -17,5 +17,6 @@ mod view;
 
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
 pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
+pub use folkmoot_workflows as workflows;
 pub use openapi::document;
 pub use start::{Server, StartError};

@@ -9,8 +9,9 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, audit, cancel, clear, demo, deny, end, events, gate, halt, journal, lift, pause,
-    question, questions, reject, resume, runs, serve, show, start, status, step, style, token, watch,
+    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, events, gate, halt,
+    journal, lift, pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token,
+    watch,
 };
 
 const START: &str = "\
@@ -20,6 +21,8 @@ Start here:
   folkmoot approve                            decide, in another terminal
   folkmoot clear builder && make              work only while nothing halts you
   folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
+  folkmoot ask-model \"…\"                      ask whichever model there is
+  folkmoot doctor                             see which models, jail and tools there are
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
@@ -34,7 +37,8 @@ Exit codes:
   7   `step begin`: the step is done already
   8   `step begin`: it was begun before, and nobody knows whether it was done
   9   `step begin`: it failed before
-  70  the store has stopped; nothing was acknowledged after that";
+  70  the store has stopped; nothing was acknowledged after that
+  130 `ask-model`: interrupted";
 
 /// Agents ask, people decide: gates that hold until somebody does.
 #[derive(Debug, Parser)]
@@ -58,7 +62,7 @@ pub(crate) struct Global {
     /// Who you are, instead of the data folder's tokens
     #[arg(long, global = true, value_name = "TOKEN", env = "FOLKMOOT_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
-    /// Print JSON exactly as the server sends it
+    /// Print JSON: exactly what the server sends, or all that the verb found out
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// No colour (as with NO_COLOR)
@@ -100,6 +104,8 @@ pub(crate) enum Verb {
     End(end::Args),
     Resume(resume::Args),
     Cancel(cancel::Args),
+    AskModel(ask_model::Args),
+    Doctor(doctor::Args),
     Status(status::Args),
     Watch(watch::Args),
     /// Check the log, or take it with you

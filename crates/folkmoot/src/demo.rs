@@ -220,7 +220,7 @@ async fn ending(stage: &Stage, gate: &Gate) -> Result<String> {
         Exit::NotApproved => "The agent was woken and does not go on.",
         Exit::TimedOut => "Nobody decided in time. Silence is not consent: the agent does not go on.",
         Exit::Waiting | Exit::Halted | Exit::Problems => "",
-        Exit::DoneBefore | Exit::Unknown | Exit::FailedBefore => "",
+        Exit::DoneBefore | Exit::Unknown | Exit::FailedBefore | Exit::Interrupted => "",
     };
     let page = stage.you.audit(0, 1000).await?;
     let of_gate = page.entries.iter().filter(|entry| entry.stream == gate.id.as_str());

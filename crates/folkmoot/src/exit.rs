@@ -11,6 +11,8 @@ use folkmoot_api::{
     wire::{Gate, Question},
 };
 
+use folkmoot_server::workflows::llm;
+
 use crate::style::{self, paint};
 
 /// The documented exit codes.
@@ -28,6 +30,8 @@ pub(crate) enum Exit {
     Unknown,
     /// A step failed already.
     FailedBefore,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -42,6 +46,7 @@ impl From<Exit> for ExitCode {
             Exit::DoneBefore => 7,
             Exit::Unknown => 8,
             Exit::FailedBefore => 9,
+            Exit::Interrupted => 130,
         })
     }
 }
@@ -103,7 +108,8 @@ pub(crate) fn failure(error: &anyhow::Error, json: bool) -> ExitCode {
             serde_json::to_string(&problem).unwrap_or_else(|_| problem.detail.clone())
         }
         _ => {
-            let code = if stopped { "store_stopped" } else { "failed" };
+            let asked = error.downcast_ref::<llm::Failure>().map(|failure| failure.kind.word());
+            let code = asked.unwrap_or(if stopped { "store_stopped" } else { "failed" });
             serde_json::json!({ "code": code, "detail": format!("{error:#}") }).to_string()
         }
     };

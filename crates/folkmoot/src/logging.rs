@@ -25,6 +25,8 @@ fn start(variables: &[&str], default: &str, json: bool) -> Result<()> {
         }
         None => EnvFilter::new(default),
     };
+    // It logs what MCP servers say as it came, and that may repeat their keys.
+    let filter = filter.add_directive("rmcp=off".parse().expect("it is a directive"));
     let colour = std::io::stderr().is_terminal() && anstream::ColorChoice::global() != anstream::ColorChoice::Never;
     let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
     if json {

@@ -8,6 +8,7 @@ mod answer;
 mod approve;
 mod artifact;
 mod ask;
+mod ask_model;
 mod audit;
 mod cancel;
 mod clear;
@@ -19,6 +20,7 @@ mod context;
 mod decide;
 mod demo;
 mod deny;
+mod doctor;
 mod end;
 mod events;
 mod exit;
@@ -70,6 +72,10 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Whoever is started to build a jail around itself does nothing else first.
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == "__jail") {
+        return folkmoot_server::workflows::tools::jail::inside();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
@@ -95,6 +101,14 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
         Verb::Serve(args) => serve::run(args, ctx).await,
         Verb::Demo(args) => demo::run(args, ctx).await,
         Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(args, ctx),
+        Verb::AskModel(args) => {
+            logging::quiet(ctx)?;
+            ask_model::run(args, ctx).await
+        }
+        Verb::Doctor(args) => {
+            logging::quiet(ctx)?;
+            doctor::run(args, ctx).await
+        }
         verb => {
             logging::quiet(ctx)?;
             if let Verb::Clear(_) = verb {
@@ -112,6 +126,7 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
 async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
+        Verb::AskModel(_) | Verb::Doctor(_) => unreachable!("these need none"),
         Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
         Verb::Approve(args) => approve::run(args, ctx, connection).await,
         Verb::Reject(args) => reject::run(args, ctx, connection).await,

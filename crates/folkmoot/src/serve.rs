@@ -6,11 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use folkmoot_server::{Config, Server, StartError};
 
 use crate::{
     context::Context,
+    doctor,
     exit::{Exit, Stopped},
     logging, signal,
     style::{self, paint},
@@ -41,8 +42,10 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     logging::for_serve(args.log_json)?;
     let shutdown = signal::shutdown()?;
     let mut config = Config::new(ctx.data.clone());
-    config.read_file(args.config)?;
+    config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
+    // What agents would stumble over later is said now.
+    doctor::equipment(args.config, ctx)?.prompts.map_err(|why| anyhow!(why))?;
     config.listen = args.listen;
     config.database = args.database.filter(|url| !url.is_empty());
     let place = match &config.database {

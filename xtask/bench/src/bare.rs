@@ -1,9 +1,18 @@
-//! The HTTP ceiling: axum parses a small JSON body and answers another. No rule, no store, no sign-in.
+//! The HTTP ceiling: axum parses a small JSON body and answers another. No rule, no store, no sign-in. And a model that has its
+//! answer ready, and tells it in pieces.
 
-use std::{io::Read, process::ExitCode};
+use std::{convert::Infallible, io::Read, process::ExitCode};
 
 use anyhow::Result;
-use axum::{Json, Router, routing::post, serve::ListenerExt};
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    http::header,
+    response::IntoResponse,
+    routing::post,
+    serve::ListenerExt,
+};
+use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
@@ -19,7 +28,8 @@ pub(crate) fn serve() -> Result<ExitCode> {
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });
-        axum::serve(listener, Router::new().route("/", post(answer))).await?;
+        let router = Router::new().route("/", post(answer)).route("/v1/chat/completions", post(tell));
+        axum::serve(listener, router).await?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -39,4 +49,20 @@ struct Answered {
 
 async fn answer(Json(asked): Json<Asked>) -> Json<Answered> {
     Json(Answered { title: asked.title, status: "pending", timeout_ms: asked.timeout_ms })
+}
+
+/// How many pieces the model's answer comes in.
+pub(crate) const PIECES: usize = 32;
+
+/// In OpenAI's words, as fast as the connection takes them.
+async fn tell(_: Bytes) -> impl IntoResponse {
+    const PIECE: &[u8] =
+        b"data: {\"id\":\"c-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bare\",\
+        \"choices\":[{\"index\":0,\"delta\":{\"content\":\"and so it goes on \"},\"finish_reason\":null}]}\n\n";
+    const END: &[u8] = b"data: {\"id\":\"c-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bare\",\
+        \"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
+        \"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":160,\"total_tokens\":1160}}\n\ndata: [DONE]\n\n";
+    let pieces = std::iter::repeat_n(PIECE, PIECES).chain([END]);
+    let pieces = stream::iter(pieces.map(|piece| Ok::<_, Infallible>(Bytes::from_static(piece))));
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(pieces))
 }

@@ -1,9 +1,7 @@
 //! Durable runs in an engine that a program embeds: how fast steps are, replay is, and what waiting costs.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -22,7 +20,7 @@ use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use crate::children;
+use crate::figures::Figures;
 
 /// How many are started or decided at once, so that they share commits.
 const AT_ONCE: usize = 256;
@@ -41,30 +39,7 @@ pub(crate) enum Job {
     Wake { folder: PathBuf, runs: usize },
 }
 
-/// Figures by name.
-pub(crate) type Figures = BTreeMap<String, f64>;
-
-/// Does a job in a process of its own.
-pub(crate) fn spawn(job: &Job) -> Result<Figures> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("durable").arg(serde_json::to_string(job)?).stdout(Stdio::piped());
-    let process = children::spawn(&mut command)?;
-    let id = process.id();
-    let output = process.wait_with_output()?;
-    children::forget(id);
-    ensure!(output.status.success(), "{job:?} failed");
-    serde_json::from_slice(&output.stdout).with_context(|| format!("what {job:?} printed"))
-}
-
-/// Does a job here, and prints its figures.
-pub(crate) fn run(job: &str) -> Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let figures = runtime.block_on(measure(serde_json::from_str(job)?))?;
-    println!("{}", serde_json::to_string(&figures)?);
-    Ok(ExitCode::SUCCESS)
-}
-
-async fn measure(job: Job) -> Result<Figures> {
+pub(crate) async fn measure(job: Job) -> Result<Figures> {
     match job {
         Job::Steps { database, folder, runs, steps } => self::steps(database, &folder, runs, steps).await,
         Job::Replay { folder, steps } => replay(&folder, steps).await,

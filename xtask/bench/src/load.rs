@@ -19,11 +19,11 @@ mod cycles;
 mod open;
 mod postgres;
 mod questions;
-mod sqlite;
+pub(crate) mod sqlite;
 mod tally;
 mod wake;
 
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Tally, summarise};
 
 /// What to do, and for how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]

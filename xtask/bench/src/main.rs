@@ -3,7 +3,9 @@
 //!     run ──┬──▶ folkmoot serve        what is measured
 //!           ├──▶ folkmoot-bench bare   an HTTP server that does nothing: the ceiling
 //!           ├──▶ folkmoot-bench load   who asks, in a process of its own
-//!           └──▶ folkmoot-bench durable   a program that embeds the engine
+//!           ├──▶ folkmoot-bench durable   a program that embeds the engine
+//!           ├──▶ folkmoot-bench models    one that asks models which answer at once
+//!           └──▶ folkmoot-bench jail      one that starts jobs in the jail
 //!
 //! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute does.
 //! A measurement with a single error is reported as failed and never as a figure.
@@ -17,9 +19,12 @@ mod bare;
 mod can_proceed;
 mod children;
 mod durable;
+mod figures;
 mod gate_check;
 mod http;
+mod jail;
 mod load;
+mod models;
 mod options;
 mod report;
 mod run;
@@ -45,7 +50,9 @@ fn dispatch() -> Result<ExitCode> {
         ("run", options) => run::run(&options::parse(options)?),
         ("load", [job]) => load::run(job),
         ("bare", []) => bare::serve(),
-        ("durable", [job]) => durable::run(job),
+        ("durable", [job]) => figures::run(job, durable::measure),
+        ("models", [job]) => figures::run(job, models::measure),
+        ("jail", [job]) => figures::run(job, jail::measure),
         _ => bail!("start me with `cargo xtask bench`"),
     }
 }

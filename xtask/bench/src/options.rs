@@ -25,18 +25,24 @@ pub(crate) enum Measure {
     Questions,
     /// Durable runs.
     Runs,
+    /// Model calls, without the model's own time.
+    Models,
+    /// Jobs in the jail.
+    Jail,
     ColdStart,
     Memory,
 }
 
 impl Measure {
-    const NAMES: [(&'static str, Self); 8] = [
+    const NAMES: [(&'static str, Self); 10] = [
         ("gate-check", Self::GateCheck),
         ("limits", Self::Limits),
         ("cycles", Self::Cycles),
         ("wake", Self::Wake),
         ("questions", Self::Questions),
         ("runs", Self::Runs),
+        ("models", Self::Models),
+        ("jail", Self::Jail),
         ("cold-start", Self::ColdStart),
         ("memory", Self::Memory),
     ];

@@ -304,6 +304,45 @@ fn lines(million: bool) -> Vec<Line> {
         line("of them decided at once, each woken once", "decided at once, count", None, Must::Nothing),
         line("until all of those have ended, ms", "decided at once, ms", None, Must::Nothing),
     ]);
+    let beside = |what: &str, figure: &str, beside: &str| line(what, figure, Some(beside), Must::Nothing);
+    lines.extend([
+        beside(
+            "model call through record, budget and guard, µs, to the bare model",
+            "layered model call, µs",
+            "bare model call, µs",
+        ),
+        beside("model call as a step of a run, µs, to a plain step", "model step, µs", "plain step, µs"),
+        beside("model call as a step of a run, µs, to one raw commit", "model step, µs", "raw commit, µs"),
+        beside(
+            "OpenAI provider, a call over loopback, µs, to reqwest on new connections",
+            "OpenAI provider call, µs",
+            "reqwest call on a new connection, µs",
+        ),
+        beside(
+            "OpenAI provider, a call over loopback, µs, to reqwest on a kept connection",
+            "OpenAI provider call, µs",
+            "reqwest call on a kept connection, µs",
+        ),
+    ]);
+    for percentile in ["p50", "p99"] {
+        lines.push(beside(
+            &format!("`true` in the jail, {percentile} ms, to a plain start"),
+            &format!("true in the jail, {percentile} ms"),
+            &format!("plain start of true, {percentile} ms"),
+        ));
+    }
+    lines.extend([
+        beside(
+            "jobs in the jail/s, 2 at once, to one at a time",
+            "jobs in the jail, 2 at once, per s",
+            "jobs in the jail, one at a time, per s",
+        ),
+        beside(
+            "Python hello in the jail, p50 ms, to a plain start",
+            "Python hello in the jail, p50 ms",
+            "plain Python hello, p50 ms",
+        ),
+    ]);
     lines.extend([
         line("cold start to ready, ms", "cold start, ms", None, Must::StayWithin(50.0)),
         line("pending gates", PENDING, None, Must::Nothing),

@@ -14,12 +14,14 @@ use anyhow::{Context, Result};
 
 use crate::{
     can_proceed, children,
-    durable::{self, Job as Durable},
-    gate_check,
+    durable::Job as Durable,
+    figures::{self, Figures},
+    gate_check, jail,
     load::{self, Job, Window},
+    models::Job as Models,
     options::{Measure, Options},
     report::{Report, Round},
-    server::Server,
+    server::{self, Server},
 };
 
 mod database;
@@ -40,6 +42,12 @@ struct Scale {
     replayed: u32,
     parked: usize,
     woken: usize,
+    /// Model calls of each turn: in the process, as steps of a run, over HTTP.
+    layered: u32,
+    recorded: u32,
+    sent: u32,
+    jailed: u32,
+    pythons: u32,
 }
 
 impl Scale {
@@ -57,6 +65,11 @@ impl Scale {
                 replayed: 1_000,
                 parked: 2_000,
                 woken: 100,
+                layered: 200,
+                recorded: 10,
+                sent: 20,
+                jailed: 20,
+                pythons: 5,
             }
         } else {
             Self {
@@ -71,6 +84,11 @@ impl Scale {
                 replayed: 10_000,
                 parked: 100_000,
                 woken: 1_000,
+                layered: 2_000,
+                recorded: 50,
+                sent: 200,
+                jailed: 200,
+                pythons: 40,
             }
         }
     }
@@ -167,6 +185,12 @@ impl Bench<'_> {
             self.on("replay", Self::replay);
             self.on("parked runs", Self::parked);
         }
+        if wants(Measure::Models) {
+            self.on("model calls", Self::model_calls);
+        }
+        if wants(Measure::Jail) {
+            self.on("the jail", Self::jail);
+        }
         if wants(Measure::Memory) {
             let measured = self.memory();
             self.round.note("memory", measured);
@@ -254,7 +278,7 @@ impl Bench<'_> {
         for runs in [1, 64] {
             let folder = self.folder(&format!("steps-{backend}-{runs}"))?;
             let (database, steps) = (database.map(str::to_owned), self.scale.steps);
-            let found = durable::spawn(&Durable::Steps { database, folder, runs, steps })?;
+            let found = figures::spawn("durable", &Durable::Steps { database, folder, runs, steps })?;
             self.round.put(&format!("{backend} steps at {runs}, per s"), Ok(found["steps, per s"]));
         }
         Ok(())
@@ -262,21 +286,19 @@ impl Bench<'_> {
 
     fn replay(&mut self) -> Result<()> {
         let (folder, steps) = (self.folder("replay")?, self.scale.replayed);
-        let found = durable::spawn(&Durable::Replay { folder, steps })?;
+        let found = figures::spawn("durable", &Durable::Replay { folder, steps })?;
         self.round.put("steps of the journal, count", Ok(steps.into()));
-        for (name, figure) in found {
-            self.round.put(&name, Ok(figure));
-        }
+        self.put_all(found);
         Ok(())
     }
 
     fn parked(&mut self) -> Result<()> {
         let (folder, runs, woken) = (self.folder("parked")?, self.scale.parked, self.scale.woken);
         let empty = self.folder("parked-none")?;
-        durable::spawn(&Durable::Park { folder: empty.clone(), runs: 1 })?;
-        let without = durable::spawn(&Durable::Wake { folder: empty, runs: 1 })?;
-        let parked = durable::spawn(&Durable::Park { folder: folder.clone(), runs })?;
-        let with = durable::spawn(&Durable::Wake { folder, runs: woken })?;
+        figures::spawn("durable", &Durable::Park { folder: empty.clone(), runs: 1 })?;
+        let without = figures::spawn("durable", &Durable::Wake { folder: empty, runs: 1 })?;
+        let parked = figures::spawn("durable", &Durable::Park { folder: folder.clone(), runs })?;
+        let with = figures::spawn("durable", &Durable::Wake { folder, runs: woken })?;
         self.round.put("parked runs, count", Ok(runs as f64));
         self.round.put("runs parked, per s", Ok(parked["runs parked, per s"]));
         let each = (with["resident, MB"] - without["resident, MB"]) * 1024.0 / runs as f64;
@@ -285,6 +307,34 @@ impl Bench<'_> {
         self.round.put("decided at once, count", Ok(woken as f64));
         self.round.put("decided at once, ms", Ok(with["all woken, ms"]));
         Ok(())
+    }
+
+    /// Model calls without a model's own time.
+    fn model_calls(&mut self) -> Result<()> {
+        let &Scale { layered, recorded, sent, .. } = self.scale;
+        let folder = self.folder("model-calls")?;
+        let server = BareServer::start()?;
+        for job in [
+            Models::Layers { calls: layered },
+            Models::Steps { folder, calls: recorded },
+            Models::Wire { address: server.address.clone(), calls: sent },
+        ] {
+            self.put_all(figures::spawn("models", &job)?);
+        }
+        Ok(())
+    }
+
+    fn jail(&mut self) -> Result<()> {
+        let &Scale { jailed: starts, pythons, .. } = self.scale;
+        let found = figures::spawn("jail", &jail::Job { folkmoot: server::program()?, starts, pythons })?;
+        self.put_all(found);
+        Ok(())
+    }
+
+    fn put_all(&mut self, found: Figures) {
+        for (name, figure) in found {
+            self.round.put(&name, Ok(figure));
+        }
     }
 
     /// Memory of gates that nobody waits for, while they are opened and after a restart.

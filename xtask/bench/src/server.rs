@@ -37,9 +37,7 @@ struct Announced {
 impl Server {
     /// `data` must exist; `database` is a PostgreSQL connection string, or nothing for SQLite in `data`.
     pub(crate) fn start(data: &Path, database: Option<&str>) -> Result<Self> {
-        let binary = std::env::var_os("FOLKMOOT_BENCH_SERVER")
-            .map(PathBuf::from)
-            .context("FOLKMOOT_BENCH_SERVER names the server's binary")?;
+        let binary = program()?;
         let announced = data.join("server.json");
         match fs::remove_file(&announced) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
@@ -147,4 +145,11 @@ fn is_ready(address: SocketAddr) -> bool {
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(5)..].join("\n")
+}
+
+/// `folkmoot`, as it is released.
+pub(crate) fn program() -> Result<PathBuf> {
+    std::env::var_os("FOLKMOOT_BENCH_SERVER")
+        .map(PathBuf::from)
+        .context("FOLKMOOT_BENCH_SERVER names the server's binary; `cargo xtask bench` sets it")
 }

@@ -204,6 +204,14 @@ impl Ctx {
         self.gate_at(key.as_ref(), ordinal, request).await
     }
 
+    /// The same for a gate of the whole run, which any branch may come to first: its key has no branch in it, and it has no place in
+    /// the order of calls. Like every key it is used once in a pass, so branches that wait for it share this future; and what it asks
+    /// must not depend on which of them came first.
+    pub async fn gate_of_run(&self, key: impl AsRef<str>, request: GateRequest) -> Result<Decided, Failure> {
+        let run = Self { branch: "".into(), ..self.clone() };
+        run.gate_at(key.as_ref(), 0, request).await
+    }
+
     pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateRequest) -> Result<Decided, Failure> {
         let mut decided = self.one_gate(key, ordinal, &request).await?;
         for retry in 1..=RETRIES {

@@ -13,6 +13,7 @@ mod finding;
 mod gate;
 mod halt;
 mod json;
+mod models;
 mod prompt;
 mod questions;
 mod runs;

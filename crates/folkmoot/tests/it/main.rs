@@ -2,4 +2,5 @@
 
 mod cli;
 mod crash;
+mod jail;
 mod server;

@@ -17,6 +17,18 @@ pub(super) const ROW: &str = concat!(
 );
 
 pub(super) fn run(folder: &Path, window: Window) -> Result<Found> {
+    let database = open(folder)?;
+    let mut tally = Tally::new(Instant::now(), window);
+    while !tally.is_over() {
+        let began = Instant::now();
+        commit(&database)?;
+        tally.finished(began);
+    }
+    Ok(tally.found())
+}
+
+/// A database of rows, with the store's settings.
+pub(crate) fn open(folder: &Path) -> Result<Connection> {
     let database = Connection::open(folder.join("raw.db"))?;
     let mode: String = database.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
     ensure!(mode == "wal", "no write-ahead log here, but `{mode}`");
@@ -24,12 +36,11 @@ pub(super) fn run(folder: &Path, window: Window) -> Result<Found> {
         "pragma synchronous = full;
          create table if not exists raw (id integer primary key, body text not null);",
     )?;
-    let mut insert = database.prepare("insert into raw (body) values (?1)")?;
-    let mut tally = Tally::new(Instant::now(), window);
-    while !tally.is_over() {
-        let began = Instant::now();
-        insert.execute([ROW])?;
-        tally.finished(began);
-    }
-    Ok(tally.found())
+    Ok(database)
+}
+
+/// One row, durable on return.
+pub(crate) fn commit(database: &Connection) -> Result<()> {
+    database.prepare_cached("insert into raw (body) values (?1)")?.execute([ROW])?;
+    Ok(())
 }

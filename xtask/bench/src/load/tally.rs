@@ -57,7 +57,7 @@ where
     Ok(all.found())
 }
 
-pub(super) fn summarise(mut took: Vec<Duration>, over: Duration) -> Found {
+pub(crate) fn summarise(mut took: Vec<Duration>, over: Duration) -> Found {
     took.sort_unstable();
     let at = |share: f64| {
         let index = (took.len() as f64 * share) as usize;

@@ -44,7 +44,7 @@ fn a_configuration_that_is_not_right_is_refused() {
     let file = desk.path().join("wrong.toml");
     std::fs::write(&file, "[gates]\nnonsense = 1\n").unwrap();
     let ended = desk.run(&["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()]);
-    assert_eq!((ended.code, ended.stderr.contains("wrong.toml is not right")), (1, true), "{ended:?}");
+    assert_eq!((ended.code, ended.stderr.contains("wrong.toml, line 2 is not right")), (1, true), "{ended:?}");
     let ended = desk.run(&["serve", "--listen", "127.0.0.1:0", "--config", "/nowhere.toml"]);
     assert_eq!((ended.code, ended.stderr.contains("/nowhere.toml cannot be read")), (1, true), "{ended:?}");
 }

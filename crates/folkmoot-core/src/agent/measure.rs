@@ -1,0 +1,112 @@
+//! Measures of agents as integers: two that look equal are equal, and a sum does not depend on its order.
+
+use serde::{Deserialize, Serialize};
+
+/// From 0 to 1, in hundredths. Written as the integer, because the log hashes integers only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Share(u8);
+
+/// From 0 to 10, in tenths. Written as the integer, because the log hashes integers only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Score(u8);
+
+/// A measure outside its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{given} is out of range: {what} is a whole number of {unit} from 0 to 100")]
+pub struct OutOfRange {
+    what: &'static str,
+    unit: &'static str,
+    given: u8,
+}
+
+impl Share {
+    /// All of it.
+    pub const ONE: Share = Share(100);
+    /// How well an agent knows its domain where nobody says: 0.7.
+    pub const EXPERTISE: Share = Share(70);
+    /// How sure an agent is where nobody says: 0.5.
+    pub const CONFIDENCE: Share = Share(50);
+
+    /// So many hundredths.
+    pub const fn hundredths(hundredths: u8) -> Result<Self, OutOfRange> {
+        if hundredths > 100 {
+            return Err(OutOfRange { what: "a share", unit: "hundredths", given: hundredths });
+        }
+        Ok(Self(hundredths))
+    }
+
+    /// For our own tables: what is out of range there does not compile.
+    pub(super) const fn of(hundredths: u8) -> Self {
+        assert!(hundredths <= 100, "a share is at most 1");
+        Self(hundredths)
+    }
+
+    /// As hundredths.
+    pub const fn as_hundredths(self) -> u8 {
+        self.0
+    }
+}
+
+impl Score {
+    /// So many tenths.
+    pub const fn tenths(tenths: u8) -> Result<Self, OutOfRange> {
+        if tenths > 100 {
+            return Err(OutOfRange { what: "a score", unit: "tenths", given: tenths });
+        }
+        Ok(Self(tenths))
+    }
+
+    /// As tenths.
+    pub const fn as_tenths(self) -> u8 {
+        self.0
+    }
+}
+
+/// What an agent has before anybody judged it: 7.0.
+impl Default for Score {
+    fn default() -> Self {
+        Self(70)
+    }
+}
+
+impl TryFrom<u8> for Share {
+    type Error = OutOfRange;
+    fn try_from(hundredths: u8) -> Result<Self, OutOfRange> {
+        Self::hundredths(hundredths)
+    }
+}
+
+impl From<Share> for u8 {
+    fn from(share: Share) -> u8 {
+        share.0
+    }
+}
+
+impl TryFrom<u8> for Score {
+    type Error = OutOfRange;
+    fn try_from(tenths: u8) -> Result<Self, OutOfRange> {
+        Self::tenths(tenths)
+    }
+}
+
+impl From<Score> for u8 {
+    fn from(score: Score) -> u8 {
+        score.0
+    }
+}
+
+/// As people write it: `0.70`.
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+/// As people write it: `7.0`.
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0 / 10, self.0 % 10)
+    }
+}

@@ -1,0 +1,257 @@
+//! Budgets: tokens and money that are reserved before a call and settled after it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, Failure, FailureKind, Hear, Model, Request, Usage, price::Price};
+
+#[cfg(test)]
+mod tests;
+
+/// How much may be spent. What is not said is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// Tokens, read and written.
+    pub tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub usd_micros: Option<u64>,
+}
+
+/// What was spent, or is reserved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// Millionths of a US dollar.
+    pub usd_micros: u64,
+}
+
+impl Spent {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            usd_micros: self.usd_micros.saturating_add(other.usd_micros),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(other.tokens),
+            usd_micros: self.usd_micros.saturating_sub(other.usd_micros),
+        }
+    }
+}
+
+/// A budget in use, shared by all who spend from it.
+#[derive(Debug)]
+pub struct Purse {
+    budget: Budget,
+    account: Mutex<Account>,
+}
+
+#[derive(Debug)]
+struct Account {
+    spent: Spent,
+    reserved: Spent,
+    /// How often the budget was given.
+    times: u64,
+}
+
+impl Purse {
+    /// A full purse.
+    pub fn new(budget: Budget) -> Arc<Self> {
+        let account = Account { spent: Spent::default(), reserved: Spent::default(), times: 1 };
+        Arc::new(Self { budget, account: Mutex::new(account) })
+    }
+
+    /// Takes out what was spent elsewhere: before a restart, say.
+    pub fn spend(&self, spent: Spent) {
+        let mut account = self.account();
+        account.spent = account.spent.plus(spent);
+    }
+
+    /// Puts as much in once more.
+    pub fn refill(&self) {
+        let mut account = self.account();
+        account.times = account.times.saturating_add(1);
+    }
+
+    /// How often the budget was put in, the first time included.
+    pub fn times(&self) -> u64 {
+        self.account().times
+    }
+
+    /// What is put in each time.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// What is gone for good.
+    pub fn spent(&self) -> Spent {
+        self.account().spent
+    }
+
+    /// Sets aside what a call may cost at most, if all that was spent and reserved leaves room for it.
+    pub fn reserve(self: &Arc<Self>, most: Spent) -> Result<Reservation, String> {
+        let mut account = self.account();
+        let promised = account.spent.plus(account.reserved);
+        let wanted = promised.plus(most);
+        let Account { times, .. } = *account;
+        let given = |once: Option<u64>| once.map(|once| once.saturating_mul(times));
+        if let Some(tokens) = given(self.budget.tokens).filter(|tokens| wanted.tokens > *tokens) {
+            let gone = promised.tokens;
+            return Err(format!(
+                "{gone} of {tokens} tokens are spent or reserved, and this call may take {}",
+                most.tokens
+            ));
+        }
+        if let Some(usd) = given(self.budget.usd_micros).filter(|usd| wanted.usd_micros > *usd) {
+            let [gone, usd, most] = [promised.usd_micros, usd, most.usd_micros].map(dollars);
+            return Err(format!("{gone} of {usd} are spent or reserved, and this call may cost {most}"));
+        }
+        account.reserved = account.reserved.plus(most);
+        Ok(Reservation { purse: Arc::clone(self), most, settled: false })
+    }
+
+    fn account(&self) -> std::sync::MutexGuard<'_, Account> {
+        // Sums are whole after every statement, so what a panic left is right.
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Dollars as people write them: `$0.0123`.
+pub fn dollars(usd_micros: u64) -> String {
+    let text = format!("${}.{:06}", usd_micros / 1_000_000, usd_micros % 1_000_000);
+    let cents = text.len() - 4;
+    format!("{}{}", &text[..cents], text[cents..].trim_end_matches('0'))
+}
+
+/// What is set aside for one call. Dropped without a word, it is given back.
+#[derive(Debug)]
+pub struct Reservation {
+    purse: Arc<Purse>,
+    most: Spent,
+    settled: bool,
+}
+
+impl Reservation {
+    /// The call took this much, which may even be more than was set aside.
+    pub fn settle(mut self, spent: Spent) {
+        self.close(spent);
+    }
+
+    fn close(&mut self, spent: Spent) {
+        let mut account = self.purse.account();
+        account.reserved = account.reserved.minus(self.most);
+        account.spent = account.spent.plus(spent);
+        self.settled = true;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.close(Spent::default());
+        }
+    }
+}
+
+/// A model that spends from a purse.
+#[derive(Debug)]
+pub struct Budgeted {
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+    /// Whose money it is.
+    pub purse: Arc<Purse>,
+    /// The dearest price that a call can have, as a fall-back may answer in place of the first choice.
+    pub price: Option<Price>,
+}
+
+impl Model for Budgeted {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            if self.price.is_none() && self.purse.budget.usd_micros.is_some() {
+                let detail =
+                    "there is a budget in money, and the model has no price: add it under [models] in folkmoot.toml";
+                return Err(Failure::new("budget", FailureKind::Misconfigured, detail));
+            }
+            let most = Usage::at_most(request);
+            let reservation = self
+                .purse
+                .reserve(self.spent(&most))
+                .map_err(|detail| Failure::new("budget", FailureKind::BudgetExceeded, detail))?;
+            let mut listening = Listening { hear, bytes: 0, reservation: Some(reservation), budgeted: self, request };
+            let answer = self.model.ask(request, &mut listening).await;
+            let spent = match &answer {
+                Ok(answer) => {
+                    let usage = Spent { tokens: answer.usage.total(), ..Spent::default() };
+                    Spent {
+                        usd_micros: answer.cost_usd_micros.unwrap_or_else(|| self.spent(&answer.usage).usd_micros),
+                        ..usage
+                    }
+                }
+                Err(_) => listening.heard(),
+            };
+            listening.settle(spent);
+            answer
+        })
+    }
+}
+
+impl Budgeted {
+    fn spent(&self, usage: &Usage) -> Spent {
+        Spent { tokens: usage.total(), usd_micros: self.price.map_or(0, |price| price.cost(usage)) }
+    }
+}
+
+/// Counts what was heard: a vendor charges for it, also when the call fails afterwards or is given up.
+struct Listening<'a> {
+    hear: &'a mut dyn Hear,
+    bytes: usize,
+    reservation: Option<Reservation>,
+    budgeted: &'a Budgeted,
+    request: &'a Request,
+}
+
+impl Listening<'_> {
+    fn heard(&self) -> Spent {
+        match self.bytes {
+            0 => Spent::default(),
+            bytes => self.budgeted.spent(&Usage::estimate(self.request, bytes)),
+        }
+    }
+
+    fn settle(&mut self, spent: Spent) {
+        if let Some(reservation) = self.reservation.take() {
+            reservation.settle(spent);
+        }
+    }
+}
+
+impl Hear for Listening<'_> {
+    fn piece(&mut self, text: &str) {
+        self.bytes += text.len();
+        self.hear.piece(text);
+    }
+
+    fn again(&mut self) {
+        self.hear.again();
+    }
+
+    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+        self.hear.waiting(failure, wait);
+    }
+}
+
+impl Drop for Listening<'_> {
+    /// The call was given up while it was in flight, and what was sent has been read, for all anybody knows.
+    fn drop(&mut self) {
+        self.settle(self.budgeted.spent(&Usage::estimate(self.request, self.bytes)));
+    }
+}

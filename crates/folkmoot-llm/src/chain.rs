@@ -1,0 +1,69 @@
+//! Fall-backs: when one model gives no answer, the next is asked.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::{Answer, Attempt, Failure, Hear, Model, Request};
+
+#[cfg(test)]
+mod tests;
+
+/// Models in the order in which they are asked.
+#[derive(Debug)]
+pub struct Chain {
+    first: Link,
+    fallbacks: Vec<Link>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// What it is called, for the record.
+    pub name: String,
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+}
+
+impl Chain {
+    /// A first choice and its fall-backs.
+    pub fn new(first: Link, fallbacks: Vec<Link>) -> Self {
+        Self { first, fallbacks }
+    }
+}
+
+impl Model for Chain {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let mut failed = Vec::new();
+            let mut link = &self.first;
+            for next in self.fallbacks.iter().map(Some).chain([None]) {
+                let failure = match link.model.ask(request, hear).await {
+                    Ok(mut answer) => {
+                        failed.append(&mut answer.failed);
+                        answer.failed = failed;
+                        return Ok(answer);
+                    }
+                    Err(failure) => failure,
+                };
+                let Some(next) = next.filter(|_| failure.kind.is_the_providers()) else {
+                    return Err(all_failed(failed, failure));
+                };
+                tracing::warn!(from = link.name, to = next.name, %failure, "a model failed, and the next is asked");
+                failed.push(Attempt { model: link.name.clone(), failure });
+                hear.again();
+                link = next;
+            }
+            unreachable!("the last link returns")
+        })
+    }
+}
+
+/// The last failure, with what came before it.
+fn all_failed(before: Vec<Attempt>, last: Failure) -> Failure {
+    let mut detail = last.detail;
+    for Attempt { failure, .. } in before.iter().rev() {
+        detail.push_str(&format!("; before it, {failure}"));
+    }
+    Failure { detail, ..last }
+}

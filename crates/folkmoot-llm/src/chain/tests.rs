@@ -1,0 +1,47 @@
+use super::*;
+use crate::{
+    FailureKind,
+    scripted::{
+        Heard,
+        Line::{self, *},
+        Scripted,
+    },
+};
+
+fn chain<const N: usize>(lines: [Line; N]) -> Chain {
+    let mut links = lines
+        .into_iter()
+        .enumerate()
+        .map(|(number, line)| Link { name: format!("m{number}"), model: Scripted::new([line]) });
+    Chain::new(links.next().unwrap(), links.collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_answers_where_one_fails() {
+    let chain =
+        chain([Fails(FailureKind::Unauthorised), Breaks("ha", FailureKind::CircuitOpen), Says("hello"), Says("never")]);
+    let mut heard = Heard::default();
+    let answer = chain.ask(&Request::new("hi"), &mut heard).await.unwrap();
+    assert_eq!(heard.0, "hello");
+    let failed: Vec<&str> = answer.failed.iter().map(|attempt| attempt.model.as_str()).collect();
+    assert_eq!((answer.text.as_str(), failed), ("hello", vec!["m0", "m1"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_fail_each_is_named() {
+    let failure = chain([Fails(FailureKind::Unreachable), Fails(FailureKind::Refused)])
+        .ask(&Request::new("hi"), &mut ())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (failure.kind, failure.detail.as_str()),
+        (FailureKind::Refused, "as told; before it, scripted: as told")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_is_spent_at_every_provider() {
+    let failure =
+        chain([Fails(FailureKind::BudgetExceeded), Says("never")]).ask(&Request::new("hi"), &mut ()).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::BudgetExceeded);
+}

@@ -1,0 +1,225 @@
+//! One provider, asked with care: a bounded number of calls at the same time, retries, and a circuit breaker.
+
+use std::{sync::Arc, time::Duration};
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use futures_util::future::BoxFuture;
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep, timeout_at},
+};
+
+use crate::{
+    Answer, Attempt, Failure, FailureKind, Hear, Model, Request,
+    breaker::{Breaker, Pass},
+    price::Price,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// No clock shows what is later than some time from now, and nobody waits for so long.
+const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How much is put up with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How often a call is tried at most, the first time included.
+    pub attempts: u32,
+    /// How long it waits before the second attempt; before each one after that twice as long, with some chance.
+    pub backoff: Duration,
+    /// The longest that it waits. A vendor that wants to be left alone for longer is not asked again.
+    pub backoff_max: Duration,
+    /// How long all of it may take, waiting for a place included.
+    pub total: Duration,
+    /// Calls at the same time.
+    pub concurrency: usize,
+    /// After so many failures in a row it is not asked for a while.
+    pub failures_max: u32,
+    /// That while.
+    pub rest: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            attempts: 4,
+            backoff: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(30),
+            total: Duration::from_secs(540),
+            concurrency: 8,
+            failures_max: 5,
+            rest: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What all models of one provider share: its places and its breaker.
+#[derive(Debug)]
+pub struct Guard {
+    provider: String,
+    patience: Patience,
+    places: Semaphore,
+    breaker: Breaker,
+}
+
+impl Guard {
+    /// A guard for the provider of this name.
+    pub fn new(provider: &str, patience: Patience) -> Arc<Self> {
+        Arc::new(Self {
+            provider: provider.to_owned(),
+            places: Semaphore::new(patience.concurrency.min(Semaphore::MAX_PERMITS)),
+            breaker: Breaker::new(patience.failures_max, patience.rest),
+            patience,
+        })
+    }
+
+    fn failure(&self, kind: FailureKind, detail: String) -> Failure {
+        Failure::new(&self.provider, kind, detail)
+    }
+}
+
+/// A model behind its provider's guard.
+#[derive(Debug)]
+pub struct Guarded {
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+    /// What it is called, for the record.
+    pub name: String,
+    /// What its provider's models share.
+    pub guard: Arc<Guard>,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+impl Model for Guarded {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let patience = &self.guard.patience;
+            let until = Instant::now() + patience.total.min(TOTAL_MAX);
+            let mut waits = ExponentialBuilder::default()
+                .with_min_delay(patience.backoff)
+                .with_max_delay(patience.backoff_max)
+                .with_max_times(usize::try_from(patience.attempts.saturating_sub(1)).unwrap_or(usize::MAX))
+                .with_jitter()
+                .build();
+            let mut failed = Vec::new();
+            loop {
+                let (failure, heard) = match self.attempt(request, hear, until).await {
+                    Ok(mut answer) => {
+                        answer.cost_usd_micros = self.price.map(|price| price.cost(&answer.usage));
+                        failed.append(&mut answer.failed);
+                        answer.failed = failed;
+                        return Ok(answer);
+                    }
+                    Err(failed) => failed,
+                };
+                let again = waits.next().and_then(|wait| self.again_after(&failure, wait, until));
+                let Some(wait) = again else { return Err(self.given_up(failure, failed.len() + 1)) };
+                tracing::debug!(provider = failure.provider, kind = %failure.kind, ?wait, "a model call is tried again");
+                if heard {
+                    hear.again();
+                }
+                hear.waiting(&failure, wait);
+                failed.push(Attempt { model: self.name.clone(), failure });
+                sleep(wait).await;
+            }
+        })
+    }
+}
+
+impl Guarded {
+    /// One attempt, and whether anything of its answer was heard.
+    async fn attempt(&self, request: &Request, hear: &mut dyn Hear, until: Instant) -> Result<Answer, (Failure, bool)> {
+        let guard = &self.guard;
+        let place = timeout_at(until, guard.places.acquire()).await;
+        let Ok(Ok(_place)) = place else {
+            let detail = format!(
+                "no place was free for {} s; raise `concurrency`, or start fewer agents",
+                guard.patience.total.as_secs()
+            );
+            return Err((guard.failure(FailureKind::TimedOut, detail), false));
+        };
+        // Asked for after the wait for a place, so that what the calls before have met counts.
+        let pass = guard.breaker.pass().map_err(|left| {
+            let detail =
+                format!("it failed {} times in a row and is left alone for {left:.0?}", guard.patience.failures_max);
+            (guard.failure(FailureKind::CircuitOpen, detail).after(Some(left)), false)
+        })?;
+        let mut noticing = Noticing { hear, heard: false };
+        let answer = timeout_at(until, self.model.ask(request, &mut noticing)).await.unwrap_or_else(|_| {
+            let detail = format!("no answer within {} s, all attempts together", guard.patience.total.as_secs());
+            Err(guard.failure(FailureKind::TimedOut, detail))
+        });
+        tell(pass, &answer);
+        count(&guard.provider, &answer);
+        let heard = noticing.heard;
+        answer.map_err(|failure| (failure, heard))
+    }
+
+    /// A failure that says how much was put up with.
+    fn given_up(&self, failure: Failure, attempts: usize) -> Failure {
+        let wanted = failure.retry_after_ms.map(Duration::from_millis);
+        let detail = match wanted.filter(|wanted| *wanted > self.guard.patience.backoff_max) {
+            Some(wanted) => format!("{}; it wants to be left alone for {} s", failure.detail, wanted.as_secs()),
+            None if attempts > 1 => format!("{} (tried {attempts} times)", failure.detail),
+            None => failure.detail,
+        };
+        Failure { detail, ..failure }
+    }
+
+    /// How long to wait before another attempt, where one is worth it.
+    fn again_after(&self, failure: &Failure, backoff: Duration, until: Instant) -> Option<Duration> {
+        let wait = match failure.retry_after_ms.map(Duration::from_millis) {
+            Some(demanded) if demanded > self.guard.patience.backoff_max => return None,
+            Some(demanded) => demanded.max(backoff),
+            None => backoff,
+        };
+        (failure.kind.passes() && Instant::now() + wait < until).then_some(wait)
+    }
+}
+
+/// What an answer tells about the provider's health. A refusal is a healthy answer; being told to slow down is one too.
+fn tell(pass: Pass<'_>, answer: &Result<Answer, Failure>) {
+    use FailureKind::*;
+    match answer.as_ref().map_err(|failure| failure.kind) {
+        Err(Unreachable | TimedOut | Unavailable | Truncated | Malformed | Empty | TooLarge) => pass.failed(),
+        Ok(_) | Err(RateLimited | Unauthorised | Refused | Withheld) => pass.answered(),
+        // These say nothing about the provider: nobody asked it.
+        Err(CircuitOpen | BudgetExceeded | NotRecorded | Misconfigured) => drop(pass),
+    }
+}
+
+fn count(provider: &str, answer: &Result<Answer, Failure>) {
+    let outcome = answer.as_ref().map_or_else(|failure| failure.kind.word(), |_| "answered");
+    metrics::counter!("folkmoot_model_calls_total", "provider" => provider.to_owned(), "outcome" => outcome)
+        .increment(1);
+    if let Ok(answer) = answer {
+        for (direction, tokens) in [("input", answer.usage.input_tokens), ("output", answer.usage.output_tokens)] {
+            metrics::counter!("folkmoot_model_tokens_total", "provider" => provider.to_owned(), "direction" => direction)
+                .increment(tokens);
+        }
+    }
+}
+
+/// Notices whether anything is heard.
+struct Noticing<'a> {
+    hear: &'a mut dyn Hear,
+    heard: bool,
+}
+
+impl Hear for Noticing<'_> {
+    fn piece(&mut self, text: &str) {
+        self.heard = true;
+        self.hear.piece(text);
+    }
+
+    fn again(&mut self) {
+        self.heard = false;
+        self.hear.again();
+    }
+
+    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+        self.hear.waiting(failure, wait);
+    }
+}

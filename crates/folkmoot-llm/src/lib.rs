@@ -1,0 +1,42 @@
+//! One trait to call a model, and the vendors behind it.
+//!
+//! A [`Model`] takes one [`Request`] and gives one [`Answer`], told piece by piece to whoever [hears](Hear) it. What a model
+//! says is data: it is never evaluated here, and what cannot be read is a [`Failure`], never an answer. No request, failure
+//! or record holds a key.
+//!
+//! ```text
+//! Recorded ─▶ Budgeted ─▶ Chain ─┬▶ Guarded (places, breaker, retries) ─▶ OpenAi, Anthropic, Gemini, Ollama, Command
+//!                                └▶ Guarded … (fall-backs)
+//! ```
+//!
+//! [`Replay`] and [`Rehearsal`] need no network, and answer in place of all of it.
+
+pub mod answer;
+mod breaker;
+pub mod budget;
+pub mod chain;
+pub mod failure;
+pub mod guard;
+pub mod model;
+pub mod models;
+pub mod price;
+pub mod prompt;
+pub mod provider;
+pub mod record;
+pub mod rehearsal;
+pub mod replay;
+pub mod request;
+#[cfg(test)]
+mod scripted;
+pub mod settings;
+pub mod structured;
+
+pub use answer::{Answer, Attempt, Finish, Usage};
+pub use failure::{Failure, FailureKind};
+pub use model::{Embedder, Hear, Model};
+pub use models::Models;
+pub use prompt::{Context, PromptError, Prompts};
+pub use record::{Recorded, Recording};
+pub use rehearsal::Rehearsal;
+pub use replay::Replay;
+pub use request::{Cue, Message, Request, Schema, Speaker};

@@ -1,0 +1,502 @@
+//! All models that can be asked: those of the configuration, those whose keys are in the environment, those of this machine,
+//! and the rehearsal.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{
+    Embedder, Failure, FailureKind, Model, Rehearsal, Replay,
+    budget::Budget,
+    chain::{Chain, Link},
+    guard::{Guard, Guarded},
+    price::Price,
+    provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi, Secret},
+    settings::{Kind, Provider, Settings},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Makes the model of a `command`. Only folkmoot-tools starts processes, so it is given from there.
+pub type MakeCommand = fn(&str, &Provider) -> Result<Arc<dyn Model>, Failure>;
+
+/// Who can be asked.
+pub struct Models {
+    settings: Settings,
+    providers: BTreeMap<String, Known>,
+    variables: BTreeMap<String, String>,
+    make_command: MakeCommand,
+}
+
+#[derive(Debug)]
+struct Known {
+    provider: Provider,
+    guard: Arc<Guard>,
+    /// Where it was heard of.
+    origin: Origin,
+}
+
+/// Where a provider was heard of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The configuration.
+    Configured,
+    /// A key in the environment.
+    Environment,
+    /// It may run on this machine.
+    Local,
+    /// It is built in.
+    BuiltIn,
+}
+
+/// Whom to ask, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The provider.
+    pub provider: String,
+    /// Why this one, for people.
+    pub why: String,
+}
+
+/// One provider, as `folkmoot doctor` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// How it is spoken to.
+    pub kind: Kind,
+    /// Where it was heard of.
+    pub origin: Origin,
+    /// What it would be asked for, where that is known.
+    pub model: Option<String>,
+    /// Where it is.
+    pub base_url: Option<String>,
+    /// Why it cannot be asked, and what to do about it.
+    pub missing: Option<String>,
+}
+
+/// How long a server on this machine may take to say that it is there.
+const LOCAL_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long a connection to a provider may take that is only listed.
+const REACH_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Somebody who can be asked with nothing but a key in the environment.
+struct Vendor {
+    name: &'static str,
+    kind: Kind,
+    key: &'static str,
+    base_url: &'static str,
+    /// What is asked where nobody names a model.
+    model: &'static str,
+}
+
+/// In the order in which they are chosen.
+const VENDORS: [Vendor; 3] = [
+    Vendor {
+        name: "openai",
+        kind: Kind::OpenAi,
+        key: "OPENAI_API_KEY",
+        base_url: "OPENAI_BASE_URL",
+        model: "gpt-5-mini",
+    },
+    Vendor {
+        name: "anthropic",
+        kind: Kind::Anthropic,
+        key: "ANTHROPIC_API_KEY",
+        base_url: "ANTHROPIC_BASE_URL",
+        model: "claude-sonnet-4-5",
+    },
+    Vendor {
+        name: "gemini",
+        kind: Kind::Gemini,
+        key: "GEMINI_API_KEY",
+        base_url: "GEMINI_BASE_URL",
+        model: "gemini-2.5-flash",
+    },
+];
+
+impl Vendor {
+    /// The provider that the environment makes of it, if its key is there.
+    fn with_a_key(&self, variables: &BTreeMap<String, String>) -> Option<Provider> {
+        let base_url = variables.get(self.base_url).cloned();
+        // What another server calls its models nobody knows; it is asked.
+        let model = (self.kind != Kind::OpenAi || base_url.is_none()).then(|| self.model.to_owned());
+        let key_env = Some(self.key.to_owned());
+        variables.contains_key(self.key).then(|| Provider { key_env, base_url, model, ..Provider::of(self.kind) })
+    }
+
+    fn without_a_key(&self) -> Listed {
+        Listed {
+            name: self.name.to_owned(),
+            kind: self.kind,
+            origin: Origin::Environment,
+            model: Some(self.model.to_owned()),
+            base_url: None,
+            missing: Some(format!("set {} to its key", self.key)),
+        }
+    }
+}
+
+impl Models {
+    /// All that the configuration and the environment know of. Nothing is asked or started yet.
+    pub fn new(
+        settings: Settings,
+        variable: impl Fn(&str) -> Option<String>,
+        make_command: MakeCommand,
+    ) -> Result<Self, String> {
+        settings.check()?;
+        let vendors = VENDORS.iter().flat_map(|vendor| [vendor.key, vendor.base_url]);
+        let named = settings.providers.values().filter_map(|provider| provider.key_env.as_deref());
+        let variables: BTreeMap<String, String> = ["FOLKMOOT_PROVIDER", "OLLAMA_HOST"]
+            .into_iter()
+            .chain(vendors)
+            .chain(named)
+            .filter_map(|name| Some((name.to_owned(), variable(name)?)))
+            .filter(|(_, value)| !value.trim().is_empty())
+            .collect();
+        let mut providers = usual(&variables);
+        for (name, provider) in &settings.providers {
+            providers.insert(name.clone(), (provider.clone(), Origin::Configured));
+        }
+        let providers = providers
+            .into_iter()
+            .map(|(name, (provider, origin))| {
+                let guard = Guard::new(&name, provider.patience());
+                (name, Known { provider, guard, origin })
+            })
+            .collect();
+        let models = Self { settings, providers, variables, make_command };
+        models.check_references()?;
+        Ok(models)
+    }
+
+    /// Whoever is named as a fall-back or as the one to ask must be there.
+    fn check_references(&self) -> Result<(), String> {
+        if let Some(name) = &self.settings.provider {
+            self.known(name).map_err(|failure| format!("provider = {name:?}: {}", failure.detail))?;
+        }
+        for (name, known) in &self.providers {
+            for fallback in &known.provider.fallback {
+                let (provider, _) = split(fallback);
+                self.known(provider)
+                    .map_err(|failure| format!("[providers.{name}] fallback {fallback:?}: {}", failure.detail))?;
+                if provider == name && !fallback.contains('/') {
+                    return Err(format!(
+                        "[providers.{name}] is its own fallback; name another, or another model of it"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, name: &str) -> Result<&Known, Failure> {
+        self.providers.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
+            let shown: String = name.chars().take(64).collect();
+            let detail = match VENDORS.iter().find(|vendor| vendor.name == name) {
+                Some(vendor) => format!("set {} to its key, or name another: {}", vendor.key, known.join(", ")),
+                None => format!("there is no provider {shown:?}; there are {}", known.join(", ")),
+            };
+            Failure::new(shown, FailureKind::Misconfigured, detail)
+        })
+    }
+
+    /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the environment, a server on this
+    /// machine that answers, the rehearsal.
+    pub async fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
+        let chosen = |provider: &str, why: &str| Ok(Choice { provider: provider.to_owned(), why: why.to_owned() });
+        let told = [
+            (named, "you named it"),
+            (self.variables.get("FOLKMOOT_PROVIDER").map(String::as_str), "FOLKMOOT_PROVIDER names it"),
+            (self.settings.provider.as_deref(), "the configuration names it"),
+        ];
+        if let Some((name, why)) = told.iter().find_map(|(name, why)| name.map(|name| (name, why))) {
+            self.known(split(name).0)?;
+            return chosen(name, why);
+        }
+        let configured: Vec<&str> = self.settings.providers.keys().map(String::as_str).collect();
+        match configured[..] {
+            [] => {}
+            [only] => return chosen(only, "it is the only one in the configuration"),
+            _ => {
+                let detail = format!(
+                    "several are configured and none is chosen: name one with --provider, FOLKMOOT_PROVIDER or `provider = …` \
+                     in folkmoot.toml ({})",
+                    configured.join(", ")
+                );
+                return Err(Failure::new("models", FailureKind::Misconfigured, detail));
+            }
+        }
+        for Vendor { name, .. } in &VENDORS {
+            if self.providers.get(*name).is_some_and(|known| known.origin == Origin::Environment) {
+                return chosen(name, "its key is in the environment");
+            }
+        }
+        for (name, known) in self.providers.iter().filter(|(_, known)| known.origin == Origin::Local) {
+            if answers(&known.provider).await {
+                return chosen(name, "it answers on this machine");
+            }
+        }
+        chosen(
+            crate::rehearsal::NAME,
+            "no provider is configured, no key is in the environment, and no model answers on this machine",
+        )
+    }
+
+    /// A model of a provider, with its fall-backs: behind its guard, with its price.
+    pub fn model(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
+        let (provider, inline) = split(provider);
+        if let (Some(inline), Some(model)) = (inline, model)
+            && inline != model
+        {
+            let detail = format!("two models are named, {inline} and {model}; name one");
+            return Err(Failure::new(provider, FailureKind::Misconfigured, detail));
+        }
+        let first = self.link(provider, model.or(inline))?;
+        let fallbacks = &self.known(provider)?.provider.fallback;
+        if fallbacks.is_empty() {
+            return Ok(first.model);
+        }
+        let links = fallbacks.iter().map(|fallback| {
+            let (provider, model) = split(fallback);
+            self.link(provider, model)
+        });
+        Ok(Arc::new(Chain::new(first, links.collect::<Result<_, _>>()?)))
+    }
+
+    /// The dearest price among a model and its fall-backs; none if one of them has no price.
+    pub fn price(&self, provider: &str, model: Option<&str>) -> Option<Price> {
+        let (provider, inline) = split(provider);
+        let known = self.providers.get(provider)?;
+        let own = (provider, model.or(inline));
+        let all = std::iter::once(own).chain(known.provider.fallback.iter().map(|fallback| split(fallback)));
+        let prices: Option<Vec<Price>> = all.map(|(provider, model)| self.price_of(provider, model)).collect();
+        prices?.into_iter().reduce(Price::dearer)
+    }
+
+    /// Those among a model and its fall-backs that have no price.
+    pub fn unpriced(&self, provider: &str, model: Option<&str>) -> Vec<String> {
+        let (provider, inline) = split(provider);
+        let fallbacks =
+            self.providers.get(provider).map(|known| known.provider.fallback.as_slice()).unwrap_or_default();
+        let all = std::iter::once((provider, model.or(inline))).chain(fallbacks.iter().map(|fallback| split(fallback)));
+        let unpriced = all.filter(|(provider, model)| self.price_of(provider, *model).is_none());
+        let name = |(provider, model): (&str, Option<&str>)| {
+            let usual = || self.providers.get(provider).and_then(|known| known.provider.model.as_deref());
+            model.or_else(usual).map_or_else(|| format!("the model of {provider}"), str::to_owned)
+        };
+        unpriced.map(name).collect()
+    }
+
+    fn price_of(&self, provider: &str, model: Option<&str>) -> Option<Price> {
+        let known = self.providers.get(provider)?;
+        match known.provider.kind {
+            Kind::Rehearsal | Kind::Replay => Some(Price::NOTHING),
+            _ => self.settings.models.get(model.or(known.provider.model.as_deref())?).copied(),
+        }
+    }
+
+    /// What turns texts into vectors, for the providers that have it. One provider is asked; vectors of two do not compare.
+    pub fn embedder(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Embedder>, Failure> {
+        let (name, inline) = split(provider);
+        let provider = &self.known(name)?.provider;
+        let model = model.or(inline).or(provider.model.as_deref()).map(str::to_owned);
+        Ok(match provider.kind {
+            Kind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
+            Kind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, model.unwrap_or_default())?),
+            Kind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
+            Kind::Anthropic | Kind::Command | Kind::Replay | Kind::Rehearsal => {
+                let detail = format!("the kind `{}` has no embeddings; use openai, gemini or ollama", provider.kind);
+                return Err(Failure::new(name, FailureKind::Misconfigured, detail));
+            }
+        })
+    }
+
+    fn link(&self, name: &str, model: Option<&str>) -> Result<Link, Failure> {
+        let known = self.known(name)?;
+        let has_models = !matches!(known.provider.kind, Kind::Command | Kind::Replay | Kind::Rehearsal);
+        if let Some(model) = model.filter(|_| !has_models) {
+            let detail =
+                format!("the kind `{}` has no models to choose from; leave {model:?} out", known.provider.kind);
+            return Err(Failure::new(name, FailureKind::Misconfigured, detail));
+        }
+        let model = model.or(known.provider.model.as_deref());
+        let shown = model.map_or_else(|| name.to_owned(), |model| format!("{name}/{model}"));
+        let made = self.make(name, &known.provider, model)?;
+        let guard = Arc::clone(&known.guard);
+        Ok(Link {
+            model: Arc::new(Guarded { model: made, name: shown.clone(), guard, price: self.price_of(name, model) }),
+            name: shown,
+        })
+    }
+
+    fn make(&self, name: &str, provider: &Provider, model: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
+        let model = model.map(str::to_owned);
+        let must_have = |model: Option<String>| {
+            let detail = "no model is named: set `model`, or name one with the call";
+            model.ok_or_else(|| Failure::new(name, FailureKind::Misconfigured, detail))
+        };
+        Ok(match provider.kind {
+            Kind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
+            Kind::Anthropic => Arc::new(Anthropic::new(self.endpoint(name, provider)?, must_have(model)?)?),
+            Kind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, must_have(model)?)?),
+            Kind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
+            Kind::Command => (self.make_command)(name, provider)?,
+            Kind::Replay => Arc::new(replay(name, provider)?),
+            Kind::Rehearsal => Arc::new(Rehearsal),
+        })
+    }
+
+    fn endpoint(&self, name: &str, provider: &Provider) -> Result<Endpoint, Failure> {
+        let base_url = base_url(provider)
+            .ok_or_else(|| Failure::new(name, FailureKind::Misconfigured, "there is no `base_url`: say where it is"))?;
+        Ok(Endpoint {
+            key: self.key(provider).map_err(|why| Failure::new(name, FailureKind::Misconfigured, why))?,
+            timeout: Duration::from_millis(provider.timeout_ms),
+            silence: Duration::from_millis(provider.silence_ms),
+            answer_bytes: provider.answer_bytes,
+            ..Endpoint::new(name, base_url)
+        })
+    }
+
+    fn key(&self, provider: &Provider) -> Result<Option<Secret>, String> {
+        if let Some(path) = &provider.key_file {
+            return Secret::from_file(path).map(Some).map_err(|error| error.to_string());
+        }
+        let Some(variable) = &provider.key_env else { return Ok(None) };
+        let text = self
+            .variables
+            .get(variable)
+            .ok_or_else(|| format!("the environment has no {variable}: set it to the key"))?;
+        Secret::new(text, variable.clone()).map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Everybody, with what is missing. Servers on this machine are asked whether they are there.
+    pub async fn list(&self) -> Vec<Listed> {
+        let vendors = VENDORS.iter().filter(|vendor| !self.providers.contains_key(vendor.name));
+        let mut listed: Vec<Listed> = vendors.map(Vendor::without_a_key).collect();
+        for (name, known) in &self.providers {
+            let missing = match self.make(name, &known.provider, known.provider.model.as_deref()) {
+                Err(failure) => Some(failure.detail),
+                Ok(_) if known.origin == Origin::Local && !answers(&known.provider).await => {
+                    let place = base_url(&known.provider).unwrap_or_default();
+                    Some(format!("nobody answers at {place}; docs/real-model.md says how to start one"))
+                }
+                Ok(_) => unreachable_at(&known.provider).await,
+            };
+            listed.push(Listed {
+                name: name.clone(),
+                kind: known.provider.kind,
+                origin: known.origin,
+                model: known.provider.model.clone(),
+                base_url: base_url(&known.provider),
+                missing,
+            });
+        }
+        listed
+    }
+
+    /// What one run may spend.
+    pub fn budget(&self) -> Budget {
+        self.settings.budget.budget().expect("the settings were checked")
+    }
+
+    /// The names of all providers.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.providers.keys().map(String::as_str).collect()
+    }
+}
+
+impl std::fmt::Debug for Models {
+    /// Not its variables: they hold keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Models").field("providers", &self.names()).finish_non_exhaustive()
+    }
+}
+
+/// `provider/model`, or only a provider.
+fn split(name: &str) -> (&str, Option<&str>) {
+    match name.split_once('/') {
+        Some((provider, model)) => (provider, Some(model).filter(|model| !model.is_empty())),
+        None => (name, None),
+    }
+}
+
+/// Those that need no configuration.
+fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Origin)> {
+    let mut usual = BTreeMap::new();
+    let mut add = |name: &str, provider: Provider, origin| usual.insert(name.to_owned(), (provider, origin));
+    for vendor in &VENDORS {
+        if let Some(provider) = vendor.with_a_key(variables) {
+            add(vendor.name, provider, Origin::Environment);
+        }
+    }
+    let host = variables.get("OLLAMA_HOST").map(|host| ollama_url(host));
+    add("ollama", Provider { base_url: host, ..Provider::of(Kind::Ollama) }, Origin::Local);
+    let llama = Provider { base_url: Some("http://127.0.0.1:8080/v1".to_owned()), ..Provider::of(Kind::OpenAi) };
+    add("llamacpp", llama, Origin::Local);
+    add(crate::rehearsal::NAME, Provider::of(Kind::Rehearsal), Origin::BuiltIn);
+    usual
+}
+
+/// As Ollama reads its own variable: a host, a port or both; where it listens on all addresses, this machine's own.
+fn ollama_url(host: &str) -> String {
+    if host.contains("://") {
+        return host.to_owned();
+    }
+    let (name, port) = host.rsplit_once(':').filter(|(name, _)| !name.ends_with(':')).unwrap_or((host, "11434"));
+    let name = if matches!(name, "" | "0.0.0.0") { "127.0.0.1" } else { name };
+    format!("http://{name}:{port}")
+}
+
+fn base_url(provider: &Provider) -> Option<String> {
+    let usual = match provider.kind {
+        Kind::OpenAi => OpenAi::BASE_URL,
+        Kind::Anthropic => Anthropic::BASE_URL,
+        Kind::Gemini => Gemini::BASE_URL,
+        Kind::Ollama => Ollama::BASE_URL,
+        Kind::Command | Kind::Replay | Kind::Rehearsal => return None,
+    };
+    Some(provider.base_url.clone().unwrap_or_else(|| usual.to_owned()))
+}
+
+/// Why nobody takes a connection where a provider is, if nobody does. Its key and its models cost something to try.
+async fn unreachable_at(provider: &Provider) -> Option<String> {
+    let place = base_url(provider)?;
+    let url = reqwest::Url::parse(&place).ok()?;
+    let address = (url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?);
+    match tokio::time::timeout(REACH_PATIENCE, tokio::net::TcpStream::connect(address)).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(format!("{place} cannot be reached: {error}")),
+        Err(_) => Some(format!("{place} cannot be reached within {} s", REACH_PATIENCE.as_secs())),
+    }
+}
+
+/// Whether a server on this machine has a model to ask.
+async fn answers(provider: &Provider) -> bool {
+    let Some(base_url) = base_url(provider) else { return false };
+    let endpoint = Endpoint { timeout: LOCAL_PATIENCE, silence: LOCAL_PATIENCE, ..Endpoint::new("local", base_url) };
+    match provider.kind {
+        Kind::Ollama => match Ollama::new(endpoint, None) {
+            Ok(ollama) => ollama.model_name().await.is_ok(),
+            Err(_) => false,
+        },
+        _ => match OpenAi::new(endpoint, None) {
+            Ok(server) => server.model_name().await.is_ok(),
+            Err(_) => false,
+        },
+    }
+}
+
+fn replay(name: &str, provider: &Provider) -> Result<Replay, Failure> {
+    let wrong = |why: String| Failure::new(name, FailureKind::Misconfigured, why);
+    let path = provider.file.as_ref().ok_or_else(|| wrong("there is no `file`".to_owned()))?;
+    let file = File::open(path).map_err(|error| wrong(format!("{} cannot be read: {error}", path.display())))?;
+    Replay::from_json_lines(file).map_err(|why| wrong(format!("{}: {why}", path.display())))
+}

@@ -1,0 +1,253 @@
+//! Anthropic's messages.
+
+use futures_util::{FutureExt, future::BoxFuture};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Endpoint,
+    count::{self, Count},
+    fault::Fault,
+    frames::Framing,
+    http::{Http, Key},
+    telling::{Asked, Dialect, Told, parse},
+};
+use crate::{Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+
+/// Anthropic, or a gateway that speaks as they do.
+#[derive(Debug)]
+pub struct Anthropic {
+    http: Http,
+    model: String,
+}
+
+/// The version of the wire format, theirs since 2023.
+const VERSION: &str = "2023-06-01";
+
+impl Anthropic {
+    /// Where Anthropic's own is.
+    pub const BASE_URL: &str = "https://api.anthropic.com";
+
+    /// The `model` at `endpoint`, whose base URL ends where `/v1/messages` begins.
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, Failure> {
+        Ok(Self { http: Http::new(endpoint, "/v1", Key::In("x-api-key"))?, model: model.into() })
+    }
+
+    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+        let body = body(request, &self.model)?.to_string();
+        let asked = Asked { request, model: &self.model, path: "/v1/messages", body };
+        let dialect = Events { is_structured: request.schema.is_some() };
+        self.http
+            .tell(asked, dialect, hear, |post| {
+                let post = post.header("anthropic-version", VERSION);
+                match &request.idempotency_key {
+                    Some(key) => post.header("idempotency-key", key),
+                    None => post,
+                }
+            })
+            .await
+    }
+}
+
+impl Model for Anthropic {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
+    }
+}
+
+/// A shape is asked for as the input of a tool that the model must use: every model of theirs can do that.
+fn body(request: &Request, model: &str) -> Result<Value, Fault> {
+    let said = request.messages.iter().map(|message| {
+        let role = match message.speaker {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        };
+        json!({ "role": role, "content": message.text })
+    });
+    let mut body = json!({
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "messages": said.collect::<Vec<_>>(),
+        "stream": true,
+    });
+    if let Some(system) = &request.system {
+        body["system"] = system.as_str().into();
+    }
+    if let Some(temperature) = request.temperature {
+        body["temperature"] = temperature.into();
+    }
+    if let Some(schema) = &request.schema {
+        if schema.schema.get("type").is_none_or(|kind| kind != "object") {
+            let detail =
+                format!("the schema {:?} must describe an object: Anthropic's tools take nothing else", schema.name);
+            return Err(Fault::new(FailureKind::Misconfigured, detail));
+        }
+        let description = "Gives the answer. Call it once, with all of the answer.";
+        body["tools"] = json!([{ "name": schema.name, "description": description, "input_schema": schema.schema }]);
+        body["tool_choice"] = json!({ "type": "tool", "name": schema.name, "disable_parallel_tool_use": true });
+    }
+    Ok(body)
+}
+
+/// The events of a message, and the message itself.
+struct Events {
+    /// The answer is what the tool is given, and what is said beside it is not.
+    is_structured: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: Message,
+    },
+    ContentBlockDelta {
+        delta: Delta,
+    },
+    MessageDelta {
+        delta: Ending,
+        #[serde(default, deserialize_with = "count::group")]
+        usage: Option<Counts>,
+    },
+    MessageStop,
+    Error {
+        error: Value,
+    },
+    /// A ping, the borders of a block, and what there may be one day.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Delta {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    /// Reasoning, its signature, citations.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Ending {
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    content: Vec<Block>,
+    #[serde(default)]
+    stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "count::group")]
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        input: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+/// What was read is counted in three parts.
+#[derive(Deserialize)]
+struct Counts {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    cache_creation_input_tokens: Count,
+    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+}
+
+impl Dialect for Events {
+    const FRAMING: Framing = Framing::Sse;
+
+    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+        match parse(message)? {
+            Event::MessageStart { message } => {
+                self.message(message, told)?;
+                // What was written is counted from the first word on, and known at the end.
+                told.output_tokens = Count::Unsaid;
+                Ok(())
+            }
+            Event::ContentBlockDelta { delta: Delta::Text { text } } if !self.is_structured => told.say(&text),
+            Event::ContentBlockDelta { delta: Delta::InputJson { partial_json } } if self.is_structured => {
+                told.say(&partial_json)
+            }
+            Event::MessageDelta { delta, usage } => {
+                count(usage, told);
+                finish(delta.stop_reason.as_deref(), told)
+            }
+            Event::MessageStop => {
+                told.over = true;
+                Ok(())
+            }
+            Event::Error { error } => Err(Fault::told(&error)),
+            Event::ContentBlockDelta { .. } | Event::Other => Ok(()),
+        }
+    }
+
+    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+        #[derive(Deserialize)]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        enum Whole {
+            Message(Message),
+            Error { error: Value },
+        }
+        match parse(message)? {
+            Whole::Message(message) => self.message(message, told),
+            Whole::Error { error } => Err(Fault::told(&error)),
+        }
+    }
+}
+
+impl Events {
+    fn message(&self, message: Message, told: &mut Told<'_>) -> Result<(), Fault> {
+        told.version = message.model.or(told.version.take());
+        count(message.usage, told);
+        for block in message.content {
+            match block {
+                Block::Text { text } if !self.is_structured => told.say(&text)?,
+                Block::ToolUse { input } if self.is_structured => told.say(&input.to_string())?,
+                Block::Text { .. } | Block::ToolUse { .. } | Block::Other => {}
+            }
+        }
+        finish(message.stop_reason.as_deref(), told)
+    }
+}
+
+fn count(counts: Option<Counts>, told: &mut Told<'_>) {
+    let Some(counts) = counts else { return };
+    if counts.input_tokens != Count::Unsaid {
+        let cached = counts.cache_read_input_tokens;
+        told.input_tokens = counts.input_tokens.plus(cached).plus(counts.cache_creation_input_tokens);
+        told.cached_tokens = cached;
+    }
+    told.output_tokens = counts.output_tokens.or(told.output_tokens);
+}
+
+fn finish(reason: Option<&str>, told: &mut Told<'_>) -> Result<(), Fault> {
+    let Some(reason) = reason else { return Ok(()) };
+    told.finish = Some(match reason {
+        "end_turn" | "stop_sequence" | "tool_use" => Finish::Stop,
+        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+        "refusal" => return Err(Fault::new(FailureKind::Withheld, "the model refuses to answer")),
+        other => return Err(Fault::malformed(format!("ended for a reason that nobody knows: {other}"))),
+    });
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! What a vendor counted. An answer is worth more than its bill: a count that cannot be one makes an estimate, never a failure.
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::Value;
+
+/// A number of tokens, as far as the vendor said one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Count {
+    /// Nothing was said.
+    #[default]
+    Unsaid,
+    /// So many.
+    Tokens(u64),
+    /// Something that is no number of tokens.
+    Odd,
+}
+
+/// No call takes as many.
+const TOKENS_MAX: u64 = 1_000_000_000;
+
+impl Count {
+    /// This, or, where nothing is said, what was said before.
+    pub(super) fn or(self, before: Self) -> Self {
+        if self == Self::Unsaid { before } else { self }
+    }
+
+    /// Both together, of which one may be left unsaid.
+    pub(super) fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Odd, _) | (_, Self::Odd) => Self::Odd,
+            (Self::Unsaid, count) | (count, Self::Unsaid) => count,
+            (Self::Tokens(one), Self::Tokens(other)) => Self::Tokens(one.saturating_add(other)),
+        }
+    }
+
+    pub(super) fn tokens(self) -> Option<u64> {
+        match self {
+            Self::Tokens(tokens) => Some(tokens),
+            Self::Unsaid | Self::Odd => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(deserializer)? {
+            Value::Null => Self::Unsaid,
+            value => value.as_u64().filter(|tokens| *tokens <= TOKENS_MAX).map_or(Self::Odd, Self::Tokens),
+        })
+    }
+}
+
+/// A group of counts, or none where there is something else in its place.
+pub(super) fn group<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value.is_object().then(|| serde_json::from_value(value).ok()).flatten())
+}

@@ -1,0 +1,53 @@
+//! Vectors for texts: what all vendors have in common.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{fault::Fault, http::Http, patience::Patience};
+
+pub(super) type Embedding = Vec<f32>;
+
+/// How many texts go in one request. Gemini takes a hundred.
+const BATCH: usize = 64;
+/// How long one vector may be on the wire: more than eight thousand numbers with all of their digits.
+const VECTOR_BYTES_MAX: usize = 256 * 1024;
+
+/// A vendor's answer to one batch.
+pub(super) trait Vectors: DeserializeOwned {
+    /// Its vectors, in the order of the texts.
+    fn in_order(self) -> Result<Vec<Embedding>, Fault>;
+}
+
+/// A vector for each of `texts`, asked for in batches one after another at `path` with what `body` makes of each.
+pub(super) async fn embed<T: Vectors>(
+    http: &Http,
+    texts: &[String],
+    path: &str,
+    body: impl Fn(&[String]) -> Value,
+) -> Result<Vec<Embedding>, Fault> {
+    let mut vectors = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(BATCH) {
+        let patience = Patience::of(&http.endpoint);
+        let post = http.post(path, body(batch).to_string());
+        let answer: T = http.fetch(post, &patience, batch.len() * VECTOR_BYTES_MAX).await?;
+        let found = answer.in_order()?;
+        // Counted for each batch, or the vectors of the next would go to the wrong texts.
+        if found.len() != batch.len() {
+            return Err(Fault::malformed(format!("answered {} vectors for {} texts", found.len(), batch.len())));
+        }
+        vectors.extend(found);
+    }
+    must_be_alike(&vectors)?;
+    Ok(vectors)
+}
+
+fn must_be_alike(vectors: &[Embedding]) -> Result<(), Fault> {
+    let length = vectors.first().map_or(0, Vec::len);
+    if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
+        return Err(Fault::malformed("answered vectors of different lengths, or without numbers"));
+    }
+    if vectors.iter().flatten().any(|number| !number.is_finite()) {
+        return Err(Fault::malformed("answered a vector with a number that is not finite"));
+    }
+    Ok(())
+}

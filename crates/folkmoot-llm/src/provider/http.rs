@@ -1,0 +1,209 @@
+//! The road to one vendor: one client, one key, one attempt at a time.
+
+use std::{error::Error as _, time::Duration};
+
+use reqwest::{
+    Client, Method, RequestBuilder, Response, StatusCode, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION},
+    redirect, retry,
+};
+use serde::de::DeserializeOwned;
+
+use super::{Endpoint, fault::Fault, loopback, patience::Patience, retry_after::retry_after, tls};
+use crate::{Failure, FailureKind};
+
+/// An endpoint with the client that speaks to it.
+#[derive(Debug)]
+pub(super) struct Http {
+    pub(super) endpoint: Endpoint,
+    client: Client,
+    base: String,
+    key: Option<(HeaderName, HeaderValue)>,
+}
+
+/// How a vendor wants to be shown the key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Key {
+    /// `authorization: Bearer …`
+    Bearer,
+    /// In a header of its own.
+    In(&'static str),
+}
+
+/// How long a connection may take.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// How much of an error is read.
+const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+impl Http {
+    /// A client for `endpoint`. People write the address with and without `version`, the first step of each path; both mean
+    /// the same.
+    pub(super) fn new(endpoint: Endpoint, version: &str, key: Key) -> Result<Self, Failure> {
+        let misconfigured =
+            |detail: String| Fault::new(FailureKind::Misconfigured, detail).of(&endpoint.name, endpoint.key.as_ref());
+        let url = &endpoint.base_url;
+        let parsed = Url::parse(url).map_err(|error| misconfigured(format!("{url:?} is no base URL: {error}")))?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            return Err(misconfigured(format!("{url:?} is no base URL: it must begin with http:// or https://")));
+        }
+        // Where a password is, it is printed with the address. Not repeated here, for the same reason.
+        if !parsed.username().is_empty() || parsed.password().is_some() || parsed.query().is_some() {
+            let detail = "the base URL must have no user, password or query: a key belongs in the key's place";
+            return Err(misconfigured(detail.to_owned()));
+        }
+        let base = parsed.as_str().trim_end_matches('/');
+        let base = base.strip_suffix(version).unwrap_or(base).to_owned();
+        let client = loopback::client(&parsed)
+            .tls_backend_preconfigured(tls::config(&base))
+            .connect_timeout(CONNECT_PATIENCE)
+            .redirect(redirect::Policy::none())
+            .retry(retry::never())
+            .referer(false)
+            .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
+            .pool_max_idle_per_host(connections_kept(&parsed))
+            .build()
+            .map_err(|error| misconfigured(format!("no client can be made: {}", innermost(&error))))?;
+        let key = endpoint.key.as_ref().map(|secret| {
+            let (name, value) = match key {
+                Key::Bearer => (HeaderName::from_static("authorization"), format!("Bearer {}", secret.reveal())),
+                Key::In(name) => (HeaderName::from_static(name), secret.reveal().to_owned()),
+            };
+            let mut value = HeaderValue::from_str(&value).expect("a secret is visible ASCII");
+            value.set_sensitive(true);
+            (name, value)
+        });
+        Ok(Self { client, base, key, endpoint })
+    }
+
+    /// The whole answer to a question that nobody streams.
+    pub(super) async fn fetch<T: DeserializeOwned>(
+        &self,
+        request: RequestBuilder,
+        patience: &Patience,
+        bytes_max: usize,
+    ) -> Result<T, Fault> {
+        let mut response = self.send(request, patience).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk(&mut response, patience).await? {
+            if body.len() + chunk.len() > bytes_max {
+                return Err(Fault::new(FailureKind::TooLarge, format!("the answer is longer than {bytes_max} bytes")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        serde_json::from_slice(&body).map_err(|error| unreadable(&error))
+    }
+
+    /// A question at `path`.
+    pub(super) fn get(&self, path: &str) -> RequestBuilder {
+        self.request(Method::GET, path)
+    }
+
+    /// `body` for `path`.
+    pub(super) fn post(&self, path: &str, body: String) -> RequestBuilder {
+        self.request(Method::POST, path).header(CONTENT_TYPE, "application/json").body(body)
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.client.request(method, format!("{}{path}", self.base));
+        let request = request.header(ACCEPT, "application/json, text/event-stream, application/x-ndjson");
+        match &self.key {
+            Some((name, value)) => request.header(name, value),
+            None => request,
+        }
+    }
+
+    /// Sends, and waits for an answer that has begun well.
+    pub(super) async fn send(&self, request: RequestBuilder, patience: &Patience) -> Result<Response, Fault> {
+        let response = patience.wait(request.send()).await?.map_err(|error| self.unsent(&error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        if status.is_redirection() {
+            return Err(self.redirected(&response));
+        }
+        Err(self.refused(status, response, patience).await)
+    }
+
+    /// The next bytes of an answer, or its end.
+    pub(super) async fn chunk(
+        &self,
+        response: &mut Response,
+        patience: &Patience,
+    ) -> Result<Option<bytes::Bytes>, Fault> {
+        patience
+            .wait(response.chunk())
+            .await?
+            .map_err(|error| Fault::new(FailureKind::Truncated, format!("the answer broke off: {}", innermost(&error))))
+    }
+
+    /// The failure that `fault` is, in this provider's name.
+    pub(super) fn failure(&self, fault: Fault) -> Failure {
+        fault.of(&self.endpoint.name, self.endpoint.key.as_ref())
+    }
+
+    async fn refused(&self, status: StatusCode, mut response: Response, patience: &Patience) -> Fault {
+        let wait = retry_after(response.headers());
+        let mut body = Vec::new();
+        // What was said before it broke off is enough to explain a refusal.
+        while let Ok(Some(chunk)) = self.chunk(&mut response, patience).await {
+            let room = ERROR_BYTES_MAX - body.len();
+            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if body.len() == ERROR_BYTES_MAX {
+                break;
+            }
+        }
+        let fault = Fault::refused(status, &String::from_utf8_lossy(&body)).after(wait);
+        if fault.kind == FailureKind::Unauthorised { fault.and(&self.whose_key()) } else { fault }
+    }
+
+    fn whose_key(&self) -> String {
+        let name = &self.endpoint.name;
+        match &self.endpoint.key {
+            Some(key) => format!("The key from {} is not accepted: set another", key.origin()),
+            None => format!("No key is known for {name}: set one"),
+        }
+    }
+
+    fn redirected(&self, response: &Response) -> Fault {
+        let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok()).unwrap_or("nowhere");
+        let detail = format!(
+            "status {}: redirects to {place}, and is not followed there with a key; set the base URL to where it answers",
+            response.status()
+        );
+        Fault::new(FailureKind::Misconfigured, detail)
+    }
+
+    fn unsent(&self, error: &reqwest::Error) -> Fault {
+        let (base, reason) = (&self.base, innermost(error));
+        if error.is_builder() {
+            return Fault::new(FailureKind::Misconfigured, format!("no request can be made of this: {reason}"));
+        }
+        let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+        if causes.any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse)) {
+            return Fault::malformed(format!("{base} does not answer in HTTP as we know it: {reason}"));
+        }
+        Fault::new(FailureKind::Unreachable, format!("{base} cannot be reached: {reason}"))
+    }
+}
+
+/// What was answered is not what the vendor's documentation says.
+pub(super) fn unreadable(error: &serde_json::Error) -> Fault {
+    Fault::malformed(format!("the answer is not in the vendor's format: {error}"))
+}
+
+/// The outermost sentence only repeats the address; the innermost says what happened.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
+/// How many connections are kept for the next calls. Where there is no TLS, a new one costs next to nothing, and there are the
+/// servers that cannot be trusted to keep one: llama.cpp's promises `keep-alive` with a streamed answer and hangs up behind it, so
+/// that every second call would fail.
+fn connections_kept(base: &Url) -> usize {
+    if base.scheme() == "http" { 0 } else { usize::MAX }
+}

@@ -1,0 +1,190 @@
+//! Ollama, in its own format: it has what its OpenAI-compatible one leaves out.
+
+use futures_util::{FutureExt, future::BoxFuture};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::{
+    Endpoint,
+    count::Count,
+    embedding::{Embedding, Vectors, embed},
+    fault::Fault,
+    frames::Framing,
+    http::{Http, Key},
+    patience::Patience,
+    telling::{Asked, Dialect, Told, parse},
+};
+use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+
+/// An Ollama server.
+#[derive(Debug)]
+pub struct Ollama {
+    http: Http,
+    model: OnceCell<String>,
+}
+
+/// A list of models is short.
+const LIST_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+impl Ollama {
+    /// Where it is when it runs on the same machine.
+    pub const BASE_URL: &str = "http://localhost:11434";
+
+    /// The `model` at `endpoint`, or, where none is named, the first that the server has when it is first asked. The base URL
+    /// ends where `/api` begins.
+    pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, Failure> {
+        Ok(Self { http: Http::new(endpoint, "/api", Key::Bearer)?, model: OnceCell::new_with(model) })
+    }
+
+    /// The model that is asked. A server whose models nobody named is asked for them the first time.
+    pub async fn model_name(&self) -> Result<&str, Failure> {
+        self.model().await.map_err(|fault| self.http.failure(fault))
+    }
+
+    async fn model(&self) -> Result<&str, Fault> {
+        let model = self.model.get_or_try_init(|| self.first_model()).await?;
+        Ok(model)
+    }
+
+    async fn first_model(&self) -> Result<String, Fault> {
+        #[derive(Deserialize)]
+        struct Tags {
+            models: Vec<Tag>,
+        }
+        #[derive(Deserialize)]
+        struct Tag {
+            name: String,
+        }
+        let patience = Patience::of(&self.http.endpoint);
+        let tags: Tags = self.http.fetch(self.http.get("/api/tags"), &patience, LIST_BYTES_MAX).await?;
+        let first = tags.models.into_iter().next();
+        first
+            .map(|tag| tag.name)
+            .ok_or_else(|| Fault::new(FailureKind::Refused, "the server has no model: get one with `ollama pull`"))
+    }
+
+    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, Fault> {
+        let model = self.model().await?;
+        let body = |batch: &[String]| json!({ "model": model, "input": batch });
+        embed::<Embeddings>(&self.http, texts, "/api/embed", body).await
+    }
+
+    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+        let model = self.model().await?;
+        let asked = Asked { request, model, path: "/api/chat", body: body(request, model).to_string() };
+        self.http.tell(asked, Replies, hear, |post| post).await
+    }
+}
+
+impl Model for Ollama {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
+    }
+}
+
+impl Embedder for Ollama {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+        async move { self.vectors(texts).await.map_err(|fault| self.http.failure(fault)) }.boxed()
+    }
+}
+
+#[derive(Deserialize)]
+struct Embeddings {
+    embeddings: Vec<Embedding>,
+}
+
+impl Vectors for Embeddings {
+    fn in_order(self) -> Result<Vec<Embedding>, Fault> {
+        Ok(self.embeddings)
+    }
+}
+
+fn body(request: &Request, model: &str) -> Value {
+    let system = request.system.iter().map(|text| json!({ "role": "system", "content": text }));
+    let said = request.messages.iter().map(|message| {
+        let role = match message.speaker {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        };
+        json!({ "role": role, "content": message.text })
+    });
+    let mut options = json!({ "num_predict": request.max_tokens });
+    if let Some(temperature) = request.temperature {
+        options["temperature"] = temperature.into();
+    }
+    if let Some(seed) = request.seed {
+        // Theirs has 31 bits.
+        options["seed"] = (seed & 0x7fff_ffff).into();
+    }
+    let mut body = json!({
+        "model": model,
+        "messages": system.chain(said).collect::<Vec<_>>(),
+        "stream": true,
+        "options": options,
+    });
+    if let Some(schema) = &request.schema {
+        body["format"] = schema.schema.clone();
+    }
+    body
+}
+
+/// Each line is a reply of its own, with the next piece of the text; the last says that it is.
+struct Replies;
+
+#[derive(Deserialize)]
+struct Reply {
+    #[serde(default)]
+    error: Option<Value>,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    message: Option<Message>,
+    #[serde(default)]
+    done: Option<bool>,
+    #[serde(default)]
+    done_reason: Option<String>,
+    #[serde(default)]
+    prompt_eval_count: Count,
+    #[serde(default)]
+    eval_count: Count,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Option<String>,
+}
+
+impl Dialect for Replies {
+    const FRAMING: Framing = Framing::Lines;
+
+    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+        let reply: Reply = parse(message)?;
+        if let Some(error) = reply.error.filter(|error| !error.is_null()) {
+            return Err(Fault::told(&error));
+        }
+        if reply.message.is_none() && reply.done.is_none() {
+            return Err(Fault::malformed("answered with JSON that is no reply of Ollama's: check the base URL"));
+        }
+        told.version = reply.model.or(told.version.take());
+        told.input_tokens = reply.prompt_eval_count.or(told.input_tokens);
+        told.output_tokens = reply.eval_count.or(told.output_tokens);
+        told.say(reply.message.and_then(|message| message.content).as_deref().unwrap_or_default())?;
+        if reply.done == Some(true) {
+            // Older servers give no reason.
+            told.finish = Some(finish(reply.done_reason.as_deref().unwrap_or("stop"))?);
+            told.over = true;
+        }
+        Ok(())
+    }
+}
+
+fn finish(reason: &str) -> Result<Finish, Fault> {
+    match reason {
+        // A model that is loaded or unloaded says nothing, which is noticed as such.
+        "stop" | "load" | "unload" | "" => Ok(Finish::Stop),
+        "length" => Ok(Finish::Length),
+        other => Err(Fault::malformed(format!("ended for a reason that nobody knows: {other}"))),
+    }
+}

@@ -1,0 +1,316 @@
+//! OpenAI's chat completions, which most other servers speak too, each with an accent of its own.
+
+use futures_util::{FutureExt, future::BoxFuture};
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::{
+    Endpoint,
+    count::{self, Count},
+    embedding::{Embedding, Vectors, embed},
+    fault::Fault,
+    frames::Framing,
+    http::{Http, Key},
+    patience::Patience,
+    telling::{Asked, Dialect, Told, parse},
+};
+use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+
+/// A server that speaks OpenAI's language: theirs, or llama.cpp, vLLM, LM Studio, Mistral, Groq, …
+#[derive(Debug)]
+pub struct OpenAi {
+    http: Http,
+    model: OnceCell<String>,
+}
+
+/// A list of models is short.
+const LIST_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+impl OpenAi {
+    /// Where OpenAI's own is.
+    pub const BASE_URL: &str = "https://api.openai.com/v1";
+
+    /// The `model` at `endpoint`, or, where none is named, the first that the server lists when it is first asked. The base
+    /// URL ends where `/chat/completions` begins.
+    pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, Failure> {
+        Ok(Self { http: Http::new(endpoint, "", Key::Bearer)?, model: OnceCell::new_with(model) })
+    }
+
+    /// The model that is asked. A server whose models nobody named is asked for them the first time.
+    pub async fn model_name(&self) -> Result<&str, Failure> {
+        self.model().await.map_err(|fault| self.http.failure(fault))
+    }
+
+    async fn model(&self) -> Result<&str, Fault> {
+        let model = self.model.get_or_try_init(|| self.first_model()).await?;
+        Ok(model)
+    }
+
+    async fn first_model(&self) -> Result<String, Fault> {
+        #[derive(Deserialize)]
+        struct List {
+            data: Vec<Entry>,
+        }
+        #[derive(Deserialize)]
+        struct Entry {
+            id: String,
+        }
+        let patience = Patience::of(&self.http.endpoint);
+        let list: List = self.http.fetch(self.http.get("/models"), &patience, LIST_BYTES_MAX).await?;
+        let first = list.data.into_iter().next();
+        first.map(|entry| entry.id).ok_or_else(|| Fault::new(FailureKind::Refused, "the server has no model: load one"))
+    }
+
+    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, Fault> {
+        let model = self.model().await?;
+        let body = |batch: &[String]| json!({ "model": model, "input": batch, "encoding_format": "float" });
+        embed::<Embeddings>(&self.http, texts, "/embeddings", body).await
+    }
+
+    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+        let model = self.model().await?;
+        let body = body(request, model, is_theirs(&self.http.endpoint.base_url)).to_string();
+        let asked = Asked { request, model, path: "/chat/completions", body };
+        self.http
+            .tell(asked, Chunks, hear, |post| match &request.idempotency_key {
+                Some(key) => post.header("idempotency-key", key),
+                None => post,
+            })
+            .await
+    }
+}
+
+impl Model for OpenAi {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
+    }
+}
+
+impl Embedder for OpenAi {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+        async move { self.vectors(texts).await.map_err(|fault| self.http.failure(fault)) }.boxed()
+    }
+}
+
+#[derive(Deserialize)]
+struct Embeddings {
+    data: Vec<Numbered>,
+}
+
+#[derive(Deserialize)]
+struct Numbered {
+    #[serde(default)]
+    index: Option<usize>,
+    embedding: Embedding,
+}
+
+impl Vectors for Embeddings {
+    fn in_order(mut self) -> Result<Vec<Embedding>, Fault> {
+        self.data.sort_by_key(|numbered| numbered.index);
+        // Who numbers none answers in order.
+        if self.data.iter().enumerate().any(|(at, numbered)| numbered.index.is_some_and(|index| index != at)) {
+            return Err(Fault::malformed("answered vectors whose numbers are not those of the texts"));
+        }
+        Ok(self.data.into_iter().map(|numbered| numbered.embedding).collect())
+    }
+}
+
+/// Whether OpenAI itself answers there, in whichever region.
+fn is_theirs(base_url: &str) -> bool {
+    let url = Url::parse(base_url).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
+}
+
+/// OpenAI's own reasoning models refuse `max_tokens`, and other servers know nothing else.
+fn body(request: &Request, model: &str, is_theirs: bool) -> Value {
+    let system = request.system.iter().map(|text| json!({ "role": "system", "content": text }));
+    let said = request.messages.iter().map(|message| {
+        let role = match message.speaker {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        };
+        json!({ "role": role, "content": message.text })
+    });
+    let mut body = json!({
+        "model": model,
+        "messages": system.chain(said).collect::<Vec<_>>(),
+        "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    body[if is_theirs { "max_completion_tokens" } else { "max_tokens" }] = request.max_tokens.into();
+    if let Some(temperature) = request.temperature {
+        body["temperature"] = temperature.into();
+    }
+    if let Some(seed) = request.seed {
+        body["seed"] = seed.into();
+    }
+    if let Some(schema) = &request.schema {
+        body["response_format"] = json!({
+            "type": "json_schema",
+            "json_schema": { "name": schema.name, "schema": schema.schema, "strict": is_strict(&schema.schema) },
+        });
+    }
+    body
+}
+
+/// Whether every object says of all of its properties that they must be there, and that no others may. OpenAI takes no
+/// other schema as strict, and a server that takes any reads nothing from the word.
+fn is_strict(schema: &Value) -> bool {
+    let Value::Object(keywords) = schema else {
+        return schema.as_array().is_none_or(|schemas| schemas.iter().all(is_strict));
+    };
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let required = keywords.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|required| required == name));
+    let is_object = properties.is_some() || keywords.get("type").is_some_and(|kind| kind == "object");
+    let is_closed = keywords.get("additionalProperties").is_some_and(|others| others == false)
+        && properties.into_iter().flatten().all(|(name, _)| is_required(name));
+    (!is_object || is_closed)
+        && keywords.iter().all(|(keyword, value)| match keyword.as_str() {
+            // What stands here are names, not keywords.
+            "properties" | "$defs" | "definitions" => {
+                value.as_object().is_none_or(|inner| inner.values().all(is_strict))
+            }
+            "enum" | "const" | "default" | "examples" => true,
+            _ => is_strict(value),
+        })
+}
+
+/// The chunks of a chat completion, and the completion itself.
+struct Chunks;
+
+#[derive(Deserialize)]
+struct Completion {
+    #[serde(default)]
+    error: Option<Value>,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    choices: Option<Vec<Choice>>,
+    #[serde(default, deserialize_with = "count::group")]
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    index: Option<u64>,
+    /// In a stream.
+    #[serde(default)]
+    delta: Option<Said>,
+    /// In a whole answer.
+    #[serde(default)]
+    message: Option<Said>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    content: Option<Content>,
+    #[serde(default)]
+    refusal: Option<String>,
+}
+
+/// A text, or, from some, its parts, of which the reasoning is not the answer.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(default)]
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    #[serde(default)]
+    prompt_tokens: Count,
+    #[serde(default)]
+    completion_tokens: Count,
+    #[serde(default, deserialize_with = "count::group")]
+    prompt_tokens_details: Option<Cached>,
+}
+
+#[derive(Deserialize)]
+struct Cached {
+    #[serde(default)]
+    cached_tokens: Count,
+}
+
+impl Dialect for Chunks {
+    const FRAMING: Framing = Framing::Sse;
+
+    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+        if message.trim() == "[DONE]" {
+            told.over = true;
+            return Ok(());
+        }
+        take(parse(message)?, told)
+    }
+
+    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+        let completion: Completion = parse(message)?;
+        if completion.error.is_none() && completion.choices.is_none() {
+            return Err(Fault::malformed("answered with JSON that is no chat completion: check the base URL"));
+        }
+        take(completion, told)
+    }
+}
+
+fn take(completion: Completion, told: &mut Told<'_>) -> Result<(), Fault> {
+    if let Some(error) = completion.error.filter(|error| !error.is_null()) {
+        return Err(Fault::told(&error));
+    }
+    if let Some(model) = completion.model.filter(|model| !model.is_empty()) {
+        told.version = Some(model);
+    }
+    if let Some(counts) = completion.usage {
+        told.input_tokens = counts.prompt_tokens.or(told.input_tokens);
+        told.output_tokens = counts.completion_tokens.or(told.output_tokens);
+        told.cached_tokens =
+            counts.prompt_tokens_details.map_or(Count::Unsaid, |cached| cached.cached_tokens).or(told.cached_tokens);
+    }
+    for choice in completion.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
+        for said in choice.delta.into_iter().chain(choice.message) {
+            match said.content {
+                Some(Content::Text(text)) => told.say(&text)?,
+                Some(Content::Parts(parts)) => {
+                    parts.iter().flat_map(|part| &part.text).try_for_each(|text| told.say(text))?
+                }
+                None => {}
+            }
+            told.refuse(said.refusal.as_deref().unwrap_or_default());
+        }
+        // Some write an empty reason until there is one.
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            told.finish = Some(finish(&reason)?);
+        }
+    }
+    Ok(())
+}
+
+fn finish(reason: &str) -> Result<Finish, Fault> {
+    match reason {
+        "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" | "tool_calls" | "function_call" => {
+            Ok(Finish::Stop)
+        }
+        "length" | "max_tokens" | "model_length" => Ok(Finish::Length),
+        "content_filter" => Err(Fault::new(FailureKind::Withheld, "the answer was stopped by a content filter")),
+        "error" | "abort" | "cancelled" | "insufficient_system_resource" => {
+            Err(Fault::new(FailureKind::Unavailable, format!("the server gave up: {reason}")))
+        }
+        other => Err(Fault::malformed(format!("ended for a reason that nobody knows: {other}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! How long one call is waited for.
+
+use std::{future::Future, time::Duration};
+
+use tokio::time::{Instant, timeout};
+
+use super::{Endpoint, fault::Fault};
+use crate::FailureKind;
+
+/// What is left of a call's time.
+#[derive(Debug)]
+pub(super) struct Patience {
+    began: Instant,
+    whole: Duration,
+    silence: Duration,
+}
+
+impl Patience {
+    /// Begins now.
+    pub(super) fn of(endpoint: &Endpoint) -> Self {
+        Self { began: Instant::now(), whole: endpoint.timeout, silence: endpoint.silence }
+    }
+
+    /// Waits for the next thing that the vendor does.
+    pub(super) async fn wait<T>(&self, next: impl Future<Output = T>) -> Result<T, Fault> {
+        let left = self.whole.saturating_sub(self.began.elapsed());
+        let is_silence = self.silence < left;
+        timeout(left.min(self.silence), next).await.map_err(|_| {
+            let detail = if is_silence {
+                format!("silent for {:?}: the longest silence that is waited for", self.silence)
+            } else {
+                format!("not finished after {:?}: the longest that an answer may take", self.whole)
+            };
+            Fault::new(FailureKind::TimedOut, detail)
+        })
+    }
+
+    /// How long it has been.
+    pub(super) fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,244 @@
+//! An answer while it is told: what all vendors have in common.
+
+use std::time::Duration;
+
+use reqwest::RequestBuilder;
+use serde::de::DeserializeOwned;
+
+use super::{
+    Secret,
+    count::Count,
+    fault::{Fault, tame},
+    frames::{Frame, Frames, Framing},
+    http::{Http, unreadable},
+    patience::Patience,
+    secret::Watch,
+};
+use crate::{Answer, FailureKind, Finish, Hear, Request, Usage};
+
+/// One vendor's way of telling an answer.
+pub(super) trait Dialect: Send {
+    const FRAMING: Framing;
+
+    /// One message of a stream.
+    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault>;
+
+    /// The whole answer at once, from a server that does not stream.
+    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+        self.event(message, told)
+    }
+}
+
+/// What was told until now.
+pub(super) struct Told<'a> {
+    hear: &'a mut dyn Hear,
+    key: Option<&'a Secret>,
+    /// Holds back what may be the beginning of the key.
+    watch: Watch,
+    bytes_max: usize,
+    text: String,
+    refusal: String,
+    /// Why it ended, once it has: the text is complete then, whatever becomes of the connection.
+    pub(super) finish: Option<Finish>,
+    /// What the vendor counted.
+    pub(super) input_tokens: Count,
+    pub(super) cached_tokens: Count,
+    pub(super) output_tokens: Count,
+    /// The model that says it answers.
+    pub(super) version: Option<String>,
+    /// Nothing comes after this.
+    pub(super) over: bool,
+}
+
+/// A question in a vendor's words.
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a Request,
+    pub(super) model: &'a str,
+    pub(super) path: &'a str,
+    pub(super) body: String,
+}
+
+/// What a message may hold beside its text.
+const ENVELOPE_BYTES: usize = 256 * 1024;
+/// JSON writes a character of two bytes with six: a message may be so many times longer than its text.
+const ESCAPED: usize = 3;
+/// How long the end of the connection's turn is waited for once the answer is complete, so that it can serve the next one.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+impl Http {
+    /// Asks once and hears the answer out. `dress` adds the headers that the vendor wants.
+    pub(super) async fn tell<D: Dialect>(
+        &self,
+        asked: Asked<'_>,
+        dialect: D,
+        hear: &mut dyn Hear,
+        dress: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Answer, Fault> {
+        let patience = Patience::of(&self.endpoint);
+        let post = dress(self.post(asked.path, asked.body.clone()));
+        let mut told = Told::new(hear, self.endpoint.key.as_ref(), self.endpoint.answer_bytes);
+        self.hear_out(post, dialect, &mut told, &patience).await?;
+        let latency_ms = patience.elapsed_ms();
+        told.must_be_an_answer()?;
+        told.end();
+        Ok(Answer {
+            usage: told.usage(asked.request),
+            finish: told.finish.expect("an answer has an end"),
+            version: told.version.as_deref().map(|version| tame(version, told.key)),
+            text: told.text,
+            provider: self.endpoint.name.clone(),
+            model: asked.model.to_owned(),
+            latency_ms,
+            cost_usd_micros: None,
+            sent: asked.body,
+            failed: Vec::new(),
+        })
+    }
+
+    async fn hear_out<D: Dialect>(
+        &self,
+        post: RequestBuilder,
+        mut dialect: D,
+        told: &mut Told<'_>,
+        patience: &Patience,
+    ) -> Result<(), Fault> {
+        let mut response = self.send(post, patience).await?;
+        let bytes_max = told.bytes_max.saturating_mul(ESCAPED).saturating_add(ENVELOPE_BYTES);
+        let mut frames = Frames::new(D::FRAMING, bytes_max);
+        loop {
+            let chunk = match self.chunk(&mut response, patience).await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                // All was said, and only the farewell is missing.
+                Err(_) if told.finish.is_some() => return Ok(()),
+                Err(fault) => return Err(fault),
+            };
+            frames.push(&chunk, &mut |frame| read(&mut dialect, told, frame))?;
+            if told.over {
+                let _ = tokio::time::timeout(FAREWELL, response.chunk()).await;
+                return Ok(());
+            }
+        }
+        match frames.end(&mut |frame| read(&mut dialect, told, frame)) {
+            Err(fault) if fault.kind == FailureKind::Truncated && told.finish.is_some() => Ok(()),
+            ended => ended,
+        }
+    }
+}
+
+fn read<D: Dialect>(dialect: &mut D, told: &mut Told<'_>, frame: Frame<'_>) -> Result<(), Fault> {
+    match frame {
+        _ if told.over => Ok(()),
+        Frame::Event(message) => dialect.event(message, told),
+        Frame::Whole(message) => dialect.whole(message, told),
+    }
+}
+
+/// A message of the vendor's, which is always an object, as a `T`.
+pub(super) fn parse<T: DeserializeOwned>(message: &str) -> Result<T, Fault> {
+    // Serde would also take a list for a struct, its items for the fields in their order.
+    if !message.trim_start().starts_with('{') {
+        return Err(Fault::malformed("the answer is not in the vendor's format: a message is no JSON object"));
+    }
+    serde_json::from_str(message).map_err(|error| unreadable(&error))
+}
+
+impl<'a> Told<'a> {
+    fn new(hear: &'a mut dyn Hear, key: Option<&'a Secret>, bytes_max: usize) -> Self {
+        Self {
+            hear,
+            key,
+            watch: key.map(Secret::keys).unwrap_or_default().watch(),
+            bytes_max,
+            text: String::new(),
+            refusal: String::new(),
+            finish: None,
+            input_tokens: Count::Unsaid,
+            cached_tokens: Count::Unsaid,
+            output_tokens: Count::Unsaid,
+            version: None,
+            over: false,
+        }
+    }
+
+    /// The next piece of the text.
+    pub(super) fn say(&mut self, piece: &str) -> Result<(), Fault> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        if self.text.len() + piece.len() > self.bytes_max {
+            let detail = format!("the answer is longer than {} bytes", self.bytes_max);
+            return Err(Fault::new(FailureKind::TooLarge, detail));
+        }
+        self.text.push_str(piece);
+        let heard = self
+            .watch
+            .hear(piece)
+            .map_err(|_| Fault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it"))?;
+        self.heard(&heard);
+        Ok(())
+    }
+
+    /// Nothing more comes: what was held back is heard too.
+    fn end(&mut self) {
+        let held = self.watch.end();
+        self.heard(&held);
+    }
+
+    fn heard(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.hear.piece(piece);
+        }
+    }
+
+    /// The model's reason not to answer, or the vendor's.
+    pub(super) fn refuse(&mut self, piece: &str) {
+        // Its beginning says why; the rest would be held for nothing.
+        if self.refusal.len() < 4096 {
+            self.refusal.extend(piece.chars().take(4096));
+        }
+    }
+
+    fn must_be_an_answer(&self) -> Result<(), Fault> {
+        if !self.refusal.is_empty() {
+            return Err(Fault::new(FailureKind::Withheld, format!("refuses to answer: {}", self.refusal)));
+        }
+        let Some(finish) = self.finish else {
+            return Err(Fault::new(FailureKind::Truncated, "the answer ended before its end"));
+        };
+        if self.text.trim().is_empty() {
+            return Err(Fault::new(
+                FailureKind::Empty,
+                match finish {
+                    Finish::Stop => "answered without a word",
+                    Finish::Length => {
+                        "reached the longest answer without a word: a model that reasons needs more max_tokens"
+                    }
+                },
+            ));
+        }
+        Ok(())
+    }
+
+    fn usage(&self, request: &Request) -> Usage {
+        let (input, output) = (self.input_tokens.tokens(), self.output_tokens.tokens());
+        // A count of nothing at all for an answer with words is none.
+        let is_counted = input.zip(output).is_some_and(|counts| counts != (0, 0));
+        let counted = |count: Option<u64>| count.filter(|tokens| is_counted || *tokens > 0);
+        let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
+        let asked = said + request.system.as_ref().map_or(0, String::len);
+        let input_tokens = counted(input).unwrap_or_else(|| tokens(asked));
+        Usage {
+            input_tokens,
+            // Part of what was read, so no more than that.
+            cached_tokens: self.cached_tokens.tokens().unwrap_or(0).min(input_tokens),
+            output_tokens: counted(output).unwrap_or_else(|| tokens(self.text.len())),
+            estimated: !is_counted || self.cached_tokens == Count::Odd,
+        }
+    }
+}
+
+/// About four bytes make a token of English; of other languages, fewer, which makes this low for them.
+fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}

@@ -1,0 +1,118 @@
+//! Recordings: every call as it was, so that it can be looked at, and asked again without a model.
+
+use std::{
+    fmt::Debug,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use folkmoot_core::Digest;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, Failure, FailureKind, Hear, Model, Request};
+
+#[cfg(test)]
+mod tests;
+
+/// One call: what was asked, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// Which call it is: the digest of its request.
+    pub call: Digest,
+    /// What was asked.
+    pub request: Request,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// An answer, with the bytes that were sent for it.
+    Answered(Answer),
+    /// None.
+    Failed(Failure),
+}
+
+impl Recording {
+    /// A recording of one call.
+    pub fn new(request: &Request, outcome: &Result<Answer, Failure>) -> Self {
+        let outcome = match outcome {
+            Ok(answer) => Outcome::Answered(answer.clone()),
+            Err(failure) => Outcome::Failed(failure.clone()),
+        };
+        Self { call: request.digest(), request: request.clone(), outcome }
+    }
+}
+
+/// Somewhere to keep recordings.
+pub trait Recorder: Debug + Send + Sync {
+    /// Keeps one. What cannot be kept is an error, and then the answer is not given either.
+    fn keep(&self, recording: Recording) -> io::Result<()>;
+}
+
+/// In memory, for whoever puts them in a journal afterwards.
+impl Recorder for Mutex<Vec<Recording>> {
+    fn keep(&self, recording: Recording) -> io::Result<()> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).push(recording);
+        Ok(())
+    }
+}
+
+/// A file with one recording in each line, as [`Replay`](crate::Replay) reads it.
+#[derive(Debug)]
+pub struct JsonLines(Mutex<File>);
+
+impl JsonLines {
+    /// Adds to the file, and makes it where it is not there. Only its owner can read it: prompts are nobody else's business.
+    /// One that is there and that others can read is refused.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
+            let why = format!("others can read it: run `chmod 600 {}`, or name another file", path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self(Mutex::new(file)))
+    }
+}
+
+impl Recorder for JsonLines {
+    fn keep(&self, recording: Recording) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&recording)?;
+        line.push(b'\n');
+        // One write, so that a line is there whole or not at all while the process lives.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+    }
+}
+
+/// A model whose every call is recorded.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+    /// Where the calls go.
+    pub recorder: Arc<dyn Recorder>,
+}
+
+impl Model for Recorded {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let outcome = self.model.ask(request, hear).await;
+            self.recorder.keep(Recording::new(request, &outcome)).map_err(|error| {
+                let detail = format!("the call was made and cannot be recorded: {error}");
+                Failure::new("recording", FailureKind::Misconfigured, detail)
+            })?;
+            outcome
+        })
+    }
+}

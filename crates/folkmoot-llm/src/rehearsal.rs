@@ -1,0 +1,95 @@
+//! The rehearsal: a player in place of a model, which needs no network and says that it is one.
+//!
+//! It knows a few [exercises](Exercise), with solutions from bad to right and tests that tell them apart, so that what is said
+//! about them is true: code fails, is reflected on, attacked, mended, and passes. About anything else it says little, and
+//! always the same. The [`Cue`] tells it what a contribution is for; from its words alone it understands nothing. Where it has
+//! written code and can have it tested, it does, once, and says what came of it.
+
+mod exercise;
+mod fill;
+mod material;
+#[cfg(test)]
+mod tests;
+mod tool;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+pub use self::exercise::{Exercise, Solution, Test, exercises};
+use crate::{Answer, Failure, Finish, Hear, Model, Request, Usage, request::TOOL_TURN};
+
+/// What it calls itself wherever a provider is named.
+pub const NAME: &str = "rehearsal";
+
+/// How its prose begins, so that nobody takes it for a model's.
+pub const NOTICE: &str = "(Rehearsal: no model was asked.)";
+
+/// The player.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rehearsal;
+
+impl Model for Rehearsal {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let begun = Instant::now();
+            let material = material::for_request(request);
+            let text = match &request.schema {
+                Some(schema) if schema.name == TOOL_TURN => match tool::call(request, &schema.schema, &material) {
+                    Some(call) => call.to_string(),
+                    None => in_a_tool_turn(&schema.schema, &tool::with_result(request, material)).to_string(),
+                },
+                Some(schema) => fill::fill(&schema.schema, &material).to_string(),
+                None => prose(&material),
+            };
+            let (text, finish) = cut(text, request.max_tokens);
+            for piece in text.split_inclusive(' ') {
+                hear.piece(piece);
+                // So that whoever listens can show it as it comes, and whoever gives up is heard.
+                tokio::task::yield_now().await;
+            }
+            Ok(Answer {
+                usage: Usage::estimate(request, text.len()),
+                text,
+                finish,
+                provider: NAME.to_owned(),
+                model: NAME.to_owned(),
+                version: Some(concat!("rehearsal-", env!("CARGO_PKG_VERSION")).to_owned()),
+                latency_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                cost_usd_micros: Some(0),
+                sent: serde_json::to_string(request).expect("a request is plain data"),
+                failed: Vec::new(),
+            })
+        })
+    }
+}
+
+/// The answer, in the form that a turn with tools has.
+fn in_a_tool_turn(schema: &Value, material: &Map<String, Value>) -> Value {
+    match schema.pointer("/properties/answer") {
+        Some(answer) if answer.get("type").is_some_and(|word| word != "string") => {
+            json!({ "answer": fill::part(schema, answer, material) })
+        }
+        _ => json!({ "answer": prose(material) }),
+    }
+}
+
+/// The answer that people read: the notice, what there is to say, and the code.
+fn prose(material: &Map<String, Value>) -> String {
+    let text = |key| material.get(key).and_then(Value::as_str).unwrap_or_default();
+    let mut prose = format!("{NOTICE} {}", text("summary"));
+    if !text("code").is_empty() {
+        prose.push_str(&format!("\n\n```{}\n{}\n```", text("language"), text("code").trim()));
+    }
+    prose
+}
+
+/// A player is held to the longest answer too, at four bytes a token.
+fn cut(mut text: String, max_tokens: u32) -> (String, Finish) {
+    let bytes_max = usize::try_from(max_tokens).unwrap_or(usize::MAX).saturating_mul(4);
+    if text.len() <= bytes_max {
+        return (text, Finish::Stop);
+    }
+    text.truncate(text.floor_char_boundary(bytes_max));
+    (text, Finish::Length)
+}

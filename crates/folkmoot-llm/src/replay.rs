@@ -1,0 +1,134 @@
+//! Replay: recorded calls in place of a model.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    io::{BufRead, BufReader, Read},
+    sync::{Mutex, PoisonError},
+};
+
+use folkmoot_core::Digest;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    Answer, Failure, FailureKind, Hear, Model, Request,
+    record::{Outcome, Recording},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Answers as it was answered before. A call that was made twice gives what it gave the first time, then the second; one that
+/// was never made, or not so often, is a failure that says so.
+pub struct Replay {
+    calls: Mutex<HashMap<Digest, VecDeque<Outcome>>>,
+}
+
+/// The longest line of a file, far above what one call can hold.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+impl Replay {
+    /// From recordings, oldest first.
+    pub fn new(recordings: impl IntoIterator<Item = Recording>) -> Self {
+        let mut calls: HashMap<Digest, VecDeque<Outcome>> = HashMap::new();
+        for recording in recordings {
+            // The request decides, not what the file says its digest is.
+            calls.entry(recording.request.digest()).or_default().push_back(recording.outcome);
+        }
+        Self { calls: Mutex::new(calls) }
+    }
+
+    /// From a file of [`JsonLines`](crate::record::JsonLines). A last line that was cut off by a crash is an error like any
+    /// other: it says which line, and the rest can be kept by removing it.
+    pub fn from_json_lines(lines: impl Read) -> Result<Self, String> {
+        let mut lines = BufReader::new(lines);
+        let mut recordings = Vec::new();
+        for number in 1.. {
+            let mut line = Vec::new();
+            let read = lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+            match read.map_err(|error| format!("line {number} cannot be read: {error}"))? {
+                0 => break,
+                _ if line.trim_ascii().is_empty() => continue,
+                _ => recordings.push(
+                    serde_json::from_slice(&line).map_err(|error| format!("line {number} is no recording: {error}"))?,
+                ),
+            }
+        }
+        Ok(Self::new(recordings))
+    }
+
+    /// From the results of a run's steps, in the order in which they were recorded: every recording, however deep inside.
+    pub fn from_journal<'a>(results: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut recordings = Vec::new();
+        for result in results {
+            collect(result, &mut recordings);
+        }
+        Self::new(recordings)
+    }
+
+    /// Without the failures of calls that were answered at another time: for whoever wants an answer, and not the same course.
+    #[must_use]
+    pub fn answers(self) -> Self {
+        for outcomes in self.calls().values_mut() {
+            if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Answered(_))) {
+                outcomes.retain(|outcome| matches!(outcome, Outcome::Answered(_)));
+            }
+        }
+        self
+    }
+
+    /// How many calls are left.
+    pub fn left(&self) -> usize {
+        self.calls().values().map(VecDeque::len).sum()
+    }
+
+    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, VecDeque<Outcome>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn collect(value: &Value, into: &mut Vec<Recording>) {
+    match value {
+        Value::Object(map) if map.contains_key("call") && map.contains_key("outcome") => {
+            // Whatever else has such keys is no recording, and nothing of it is lost.
+            match Recording::deserialize(value) {
+                Ok(recording) => into.push(recording),
+                Err(_) => map.values().for_each(|value| collect(value, into)),
+            }
+        }
+        Value::Object(map) => map.values().for_each(|value| collect(value, into)),
+        Value::Array(list) => list.iter().for_each(|value| collect(value, into)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+impl fmt::Debug for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Replay({} calls left)", self.left())
+    }
+}
+
+impl Model for Replay {
+    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let call = request.digest();
+            let outcome = self.calls().get_mut(&call).and_then(VecDeque::pop_front);
+            match outcome {
+                Some(Outcome::Answered(answer)) => {
+                    hear.piece(&answer.text);
+                    Ok(answer)
+                }
+                Some(Outcome::Failed(failure)) => Err(failure),
+                None => Err(Failure::new("replay", FailureKind::NotRecorded, not_recorded(request, call))),
+            }
+        })
+    }
+}
+
+fn not_recorded(request: &Request, call: Digest) -> String {
+    let said = request.messages.last().map_or("", |message| message.text.as_str());
+    let begin: String = said.chars().take(80).collect();
+    format!("this call was not recorded, or not so often: {call}, which begins {begin:?}")
+}

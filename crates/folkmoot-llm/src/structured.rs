@@ -1,0 +1,149 @@
+//! Structured answers: the schema goes with the request, the answer is validated, there is one repair turn, and what does not
+//! fit after that is recorded as unparsed. It never counts as an answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker};
+
+mod bounds;
+mod strict;
+#[cfg(test)]
+mod tests;
+
+pub use bounds::Bounds;
+pub use strict::parse;
+
+/// What came of asking for a shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Structured {
+    /// What was understood.
+    pub outcome: Outcome,
+    /// Every call that was made for it, in order: one, or two with the repair turn.
+    pub answers: Vec<Answer>,
+}
+
+/// What was understood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A value that fits the schema.
+    Parsed(Value),
+    /// Nothing. Why, in words, for the record.
+    Unparsed(String),
+}
+
+/// Checks values against one schema.
+#[derive(Debug)]
+pub struct Shape {
+    fits: jsonschema::Validator,
+    bounds: Bounds,
+}
+
+/// How many of a value's faults are told.
+const FAULTS_TOLD: usize = 5;
+/// How much of each is told: a model's own words are in it.
+const FAULT_CHARS: usize = 300;
+
+impl Shape {
+    /// Compiles a schema. References to other documents are refused, and nothing is fetched; so is what nobody could finish checking.
+    pub fn new(schema: &Value) -> Result<Self, String> {
+        let bounds = Bounds::of(schema)?;
+        let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(100_000).size_limit(1 << 20);
+        let built = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
+        built.map(|fits| Self { fits, bounds }).map_err(|error| error.to_string())
+    }
+
+    /// What is wrong with a value, if anything.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        self.bounds.check(value)?;
+        let faults: Vec<String> = self.fits.iter_errors(value).take(FAULTS_TOLD).map(|fault| told(&fault)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+    }
+
+    /// Reads an answer's text. It must be JSON, all of it, and fit; one code fence around all of it is taken off.
+    pub fn read(&self, text: &str) -> Result<Value, String> {
+        let value = parse(unfenced(text))?;
+        self.check(&value).map(|()| value)
+    }
+}
+
+fn told(fault: &jsonschema::ValidationError<'_>) -> String {
+    let place = fault.instance_path().to_string();
+    let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    format!("{at}{fault}").chars().take(FAULT_CHARS).collect()
+}
+
+/// Many models write a code fence around JSON, whatever they are told. Anything else around it is not taken off.
+fn unfenced(text: &str) -> &str {
+    let text = unthought(text.trim());
+    let inner =
+        text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|text| text.strip_suffix("```"));
+    inner.filter(|inner| inner.starts_with(char::is_whitespace)).map_or(text, str::trim)
+}
+
+/// Some local servers pass on what a model thought before it answered.
+fn unthought(text: &str) -> &str {
+    let thought = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>"));
+    thought.map_or(text, |(_, answer)| answer.trim())
+}
+
+/// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not fit is no error.
+pub async fn ask(
+    model: &dyn Model,
+    prompts: &Prompts,
+    request: &Request,
+    hear: &mut dyn Hear,
+) -> Result<Structured, Failure> {
+    let Some(schema) = &request.schema else {
+        return Err(Failure::new("request", FailureKind::Misconfigured, "a structured answer needs a schema"));
+    };
+    let shape = Shape::new(&schema.schema).map_err(|why| {
+        let detail = format!("the schema `{}` cannot be used: {why}", schema.name);
+        Failure::new("request", FailureKind::Misconfigured, detail)
+    })?;
+    let first = model.ask(request, hear).await?;
+    let why = match read(&shape, &first) {
+        Ok(value) => return Ok(Structured { outcome: Outcome::Parsed(value), answers: vec![first] }),
+        Err(why) => why,
+    };
+    hear.again();
+    let repair = repair(prompts, request, &first, &why)?;
+    let second = match model.ask(&repair, hear).await {
+        Ok(second) => second,
+        // The first call was made and paid for, so it is kept.
+        Err(failure) => return Ok(unparsed(format!("{why}; the repair turn failed: {failure}"), vec![first])),
+    };
+    let outcome = read(&shape, &second);
+    let answers = vec![first, second];
+    Ok(match outcome {
+        Ok(value) => Structured { outcome: Outcome::Parsed(value), answers },
+        Err(again) => unparsed(format!("{why}; after the repair turn: {again}"), answers),
+    })
+}
+
+fn read(shape: &Shape, answer: &Answer) -> Result<Value, String> {
+    shape.read(&answer.text).map_err(|why| match answer.finish {
+        Finish::Stop => why,
+        Finish::Length => format!("the answer was cut off at the longest that was asked for ({why})"),
+    })
+}
+
+fn unparsed(why: String, answers: Vec<Answer>) -> Structured {
+    let provider = answers.last().map_or_else(String::new, |answer| answer.provider.clone());
+    metrics::counter!("folkmoot_model_unparsed_total", "provider" => provider).increment(1);
+    Structured { outcome: Outcome::Unparsed(why), answers }
+}
+
+/// The same conversation, with what was wrong. The idempotency key names another call.
+fn repair(prompts: &Prompts, request: &Request, answer: &Answer, why: &str) -> Result<Request, Failure> {
+    let schema = request.schema.as_ref().map_or_else(String::new, |schema| schema.schema.to_string());
+    let text = prompts
+        .render("parts/repair.md", &Context::new().data("problems", why).data("schema", schema))
+        .map_err(|error| Failure::new("request", FailureKind::Misconfigured, error.to_string()))?;
+    let mut repair = request.clone();
+    repair.idempotency_key = request.idempotency_key.as_ref().map(|key| format!("{key}-repair"));
+    repair.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
+    repair.messages.push(Message { speaker: Speaker::User, text });
+    Ok(repair)
+}

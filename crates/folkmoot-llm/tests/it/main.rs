@@ -1,0 +1,6 @@
+//! What the crate promises, against servers that speak the vendors' wire formats.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod server;
+mod wire;

@@ -1,0 +1,177 @@
+//! Git, for runs: a worktree and a branch for each, and what reviewers want to know about them.
+//!
+//! ```text
+//! Repository ─worktree(kind, run)─▶ Worktree   branch `debate/<run>`, base `refs/folkmoot/debate/<run>`
+//!      │                               ├ commit, commit_all   ─▶ Committed
+//!      │                               └ diff                 ─▶ Diff
+//!      ├ diff, history, blame, list
+//!      └ remove(kind, run): the folder, and the branch unless it is kept
+//! ```
+//!
+//! It never touches the user's own working tree, index, branches or configuration, never talks to a network, and runs
+//! nothing that a repository brings: no hook, filter, diff program or monitor (`guard.rs`). A worktree is addressed by git
+//! folder and working folder together; the `.git` file inside it, which an agent could rewrite, is not believed.
+//!
+//! Each operation can be given up or killed at any point. Doing it again finishes it.
+
+mod blame;
+mod call;
+mod diff;
+mod error;
+mod guard;
+mod history;
+mod lock;
+mod name;
+mod path;
+mod snapshot;
+mod worktree;
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub use blame::Line;
+pub use diff::{Change, ChangedFile, Diff};
+pub use error::GitError;
+pub use history::Revision;
+pub use name::Kind;
+pub use snapshot::{Author, Committed, Snapshot};
+pub use worktree::{Listed, Removal, Worktree};
+
+use call::{Call, Git, Place};
+
+/// How much git may take and give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For one git command, and for waiting until another program has left the worktree.
+    pub time: Duration,
+    /// What one command may print, where all of it is needed.
+    pub output_bytes: usize,
+    /// The text of a diff. More is cut, and the diff says so.
+    pub diff_bytes: usize,
+    /// The files of one snapshot together.
+    pub snapshot_bytes: u64,
+    /// The files of one snapshot.
+    pub snapshot_files: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(60),
+            output_bytes: 16 << 20,
+            diff_bytes: 1 << 20,
+            snapshot_bytes: 64 << 20,
+            snapshot_files: 20_000,
+        }
+    }
+}
+
+/// Where git is, if there is one that is new enough.
+///
+/// # Errors
+/// If there is none; it says what to do.
+pub async fn find() -> Result<PathBuf, GitError> {
+    Git::find(Limits::default()).await.map(|git| git.program)
+}
+
+/// A repository of the user's.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    git: Git,
+    /// The git folder that all worktrees share.
+    common: PathBuf,
+    /// The git folder of the working tree that was opened, whose `HEAD` runs start from.
+    git_dir: PathBuf,
+    /// The user's working tree; a bare repository has none.
+    top: Option<PathBuf>,
+    /// Where the worktrees of runs are.
+    worktrees: PathBuf,
+}
+
+impl Repository {
+    /// Opens the repository at or above `path`.
+    ///
+    /// Worktrees go to `folkmoot/worktrees` in the git folder: `git status` never shows them, and they go with the
+    /// repository. Tools that look for their configuration in the folders above find that of the user's working tree
+    /// there, so that a server does better to give a folder of its own ([`Repository::with_worktrees`]).
+    pub async fn open(path: &Path) -> Result<Self, GitError> {
+        Self::open_with(path, Limits::default()).await
+    }
+
+    /// Opens it with other limits.
+    pub async fn open_with(path: &Path, limits: Limits) -> Result<Self, GitError> {
+        let git = Git::find(limits).await?;
+        let nowhere = || GitError::NotARepository(path.display().to_string());
+        let path = std::fs::canonicalize(path).map_err(|_| nowhere())?;
+        let ask = async |question: &str| git.discover(&path, &["rev-parse", "--path-format=absolute", question]).await;
+        let common = ask("--git-common-dir").await?.ok_or_else(nowhere)?;
+        let git_dir = ask("--absolute-git-dir").await?.ok_or_else(nowhere)?;
+        let top = ask("--show-toplevel").await?;
+        for inside in ["folkmoot", "worktrees"] {
+            if std::fs::symlink_metadata(common.join(inside)).is_ok_and(|found| !found.is_dir()) {
+                let place = common.join(inside);
+                return Err(GitError::Conflict(format!("{} is not a folder; remove it", place.display())));
+            }
+        }
+        let worktrees = common.join("folkmoot").join("worktrees");
+        Ok(Self { git, common, git_dir, top, worktrees })
+    }
+
+    /// Has the worktrees of runs in this folder, which is made when it is needed. It must not be in the user's working tree.
+    pub fn with_worktrees(mut self, folder: &Path) -> Result<Self, GitError> {
+        let folder = std::path::absolute(folder).map_err(|error| GitError::io("cannot use that folder", error))?;
+        // As far as it exists, because a link on the way may lead into the working tree.
+        let existing = folder.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+        let real = match existing {
+            Some((above, real)) => real.join(folder.strip_prefix(above).unwrap_or(Path::new(""))),
+            None => folder,
+        };
+        if real.components().any(|part| part == std::path::Component::ParentDir) {
+            return Err(GitError::Invalid(format!("write {} without ..", real.display())));
+        }
+        let in_tree = self.top.as_ref().is_some_and(|top| real.starts_with(top)) && !real.starts_with(&self.common);
+        if in_tree {
+            return Err(GitError::Invalid(format!(
+                "{} is inside the working tree, where worktrees would show up as changes; choose a folder outside",
+                real.display()
+            )));
+        }
+        self.worktrees = real;
+        Ok(self)
+    }
+
+    /// The commit that a revision names: an id, a branch, a tag.
+    pub async fn resolve(&self, revision: &str) -> Result<String, GitError> {
+        self.find(&self.reading(), revision).await?.ok_or_else(|| {
+            GitError::Invalid(format!("{:?} names no commit here", revision.chars().take(120).collect::<String>()))
+        })
+    }
+
+    async fn find(&self, place: &Place, revision: &str) -> Result<Option<String>, GitError> {
+        if revision.is_empty() || revision.len() > 512 || revision.contains(|c: char| c.is_control()) {
+            return Err(GitError::Invalid("a revision is an id, a branch or a tag, of at most 512 bytes".into()));
+        }
+        let commit = format!("{revision}^{{commit}}");
+        let call = Call::new(place, ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]);
+        let answer = self.git.ask(call).await?;
+        Ok((answer.code == Some(0)).then(|| answer.line()))
+    }
+
+    /// For commands that read commits only. The working folder is one of git's own, because attributes in a working tree
+    /// would apply otherwise: an agent could hide a change by declaring the file binary.
+    fn reading(&self) -> Place {
+        Place { git_dir: self.common.clone(), work_tree: self.common.join("objects"), no_index: true }
+    }
+
+    /// The user's own `HEAD`; nothing is written there.
+    fn own(&self) -> Place {
+        Place { git_dir: self.git_dir.clone(), work_tree: self.common.join("objects"), no_index: true }
+    }
+}
+
+fn os(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(|word| OsStr::new(word).to_owned()).collect()
+}

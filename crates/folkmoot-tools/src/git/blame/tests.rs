@@ -1,0 +1,19 @@
+use super::*;
+
+#[test]
+fn a_line_that_looks_like_a_heading_is_a_line() {
+    let answer = "aa 1 1 1\nauthor A\nauthor-time 5\nsummary author B\nfilename f\n\tauthor Mallory\nbb 1 2 1\nauthor B\n\
+                  author-time 6\n\t\taa 9 9 9\naa 2 3\n\t\n";
+    let line = |number, text: &str, commit: &str, author: &str, seconds: i64| Line {
+        number,
+        text: text.into(),
+        commit: commit.into(),
+        author: author.into(),
+        at: Timestamp::from_micros(seconds * 1_000_000),
+    };
+    assert_eq!(
+        lines_of(answer),
+        [line(1, "author Mallory", "aa", "A", 5), line(2, "\taa 9 9 9", "bb", "B", 6), line(3, "", "aa", "A", 5)]
+    );
+    assert_eq!(lines_of(""), []);
+}

@@ -1,0 +1,410 @@
+//! Control groups: what all processes of a job take together, counted and held by the kernel.
+//!
+//! A group is made for each job below our own, and removed after it. Version 1 and version 2 are used as they are found; where
+//! neither can be written to, limits of single processes and looking now and then are all there is.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use super::{JailError, Limits};
+
+const PREFIX: &str = "folkmoot-jail-";
+/// Where we ourselves go, where a group cannot both be divided and have members.
+const ASIDE: &str = "folkmoot-main";
+/// Ours: what builds the jail, and its first process.
+const HELPERS: u64 = 2;
+
+/// Where groups can be made, and for what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Groups {
+    memory: Option<Place>,
+    processes: Option<Place>,
+    cpu: Option<Place>,
+    /// Why not for all.
+    pub why: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    version: Version,
+    /// Our own group.
+    above: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Groups {
+    /// Looks where we are, and really makes a group to see whether that can be done.
+    pub(super) fn find() -> Self {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let mut found = Self::located(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
+        found.sweep();
+        let limits = Limits::of(super::Profile::Code);
+        while let Err(failed) = Group::make(&found, &limits).map(drop) {
+            found.why = Some(format!("{}: {}", failed.path.display(), failed.error));
+            let without = |place: &mut Option<Place>| {
+                if place.as_ref().is_some_and(|place| failed.path.starts_with(&place.above)) {
+                    *place = None;
+                }
+            };
+            without(&mut found.memory);
+            without(&mut found.processes);
+            without(&mut found.cpu);
+        }
+        found
+    }
+
+    fn located(own: &str, mounts: &str) -> Self {
+        let place = |controller| place(controller, own, mounts);
+        Self { memory: place("memory"), processes: place("pids"), cpu: place("cpuacct"), why: None }
+    }
+
+    /// Removes groups that a program that was killed left behind. A group with somebody in it cannot be removed.
+    fn sweep(&self) {
+        for place in [&self.memory, &self.processes, &self.cpu].into_iter().flatten() {
+            for entry in fs::read_dir(&place.above).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let owner =
+                    name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|rest| rest.split('-').next());
+                if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+                    // In the way of nothing: the next program tries again.
+                    let _ = fs::remove_dir(entry.path());
+                }
+            }
+        }
+    }
+
+    pub(super) fn counts_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    pub(super) fn counts_processes(&self) -> bool {
+        self.processes.is_some()
+    }
+
+    pub(super) fn counts_cpu(&self) -> bool {
+        self.cpu.is_some()
+    }
+
+    /// In words, for people.
+    pub(super) fn describe(&self) -> String {
+        let of = |name: &str, place: &Option<Place>| match place.as_ref().map(|place| place.version) {
+            Some(Version::One) => format!("{name} by version 1"),
+            Some(Version::Two) => format!("{name} by version 2"),
+            None => format!("{name} by limits of each process and by looking"),
+        };
+        [of("memory", &self.memory), of("processes", &self.processes), of("cpu", &self.cpu)].join(", ")
+    }
+}
+
+/// Our own group of one controller, if that controller is mounted where we can see it.
+fn place(controller: &str, own: &str, mounts: &str) -> Option<Place> {
+    let group = |wanted: &dyn Fn(&str, &str) -> bool| {
+        own.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':');
+            let (id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+            wanted(id, controllers).then_some(path)
+        })
+    };
+    let mount = |wanted: &dyn Fn(&str, &str) -> bool, group: &str| {
+        mounts.lines().find_map(|line| {
+            let (before, after) = line.split_once(" - ")?;
+            let (before, after): (Vec<_>, Vec<_>) = (before.split(' ').collect(), after.split(' ').collect());
+            if !wanted(after.first()?, after.get(2)?) {
+                return None;
+            }
+            let below = Path::new(group).strip_prefix(before.get(3)?).ok()?;
+            let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+            plain.then(|| Path::new(before[4]).join(below))
+        })
+    };
+    let has = |list: &str| list.split(',').any(|name| name == controller);
+    if let Some(group) = group(&|_, controllers| has(controllers)) {
+        let above = mount(&|kind, options| kind == "cgroup" && has(options), group)?;
+        return Some(Place { version: Version::One, above });
+    }
+    let group = group(&|id, controllers| id == "0" && controllers.is_empty())?;
+    let above = mount(&|kind, _| kind == "cgroup2", group)?;
+    // Where we have moved aside before, it is the group above that is divided.
+    let above = if above.ends_with(ASIDE) { above.parent()?.to_owned() } else { above };
+    // What was cpuacct is in every group of version 2.
+    let there = controller == "cpuacct"
+        || fs::read_to_string(above.join("cgroup.controllers"))
+            .is_ok_and(|there| there.split_whitespace().any(|name| name == controller));
+    there.then_some(Place { version: Version::Two, above })
+}
+
+/// The group of one job. Dropped, it is removed, as soon as the last process is out of it.
+#[derive(Debug)]
+pub(super) struct Group {
+    memory: Option<(Version, PathBuf)>,
+    processes: Option<PathBuf>,
+    cpu: Option<(Version, PathBuf)>,
+    made: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub path: PathBuf,
+    pub error: io::Error,
+}
+
+impl From<Failed> for JailError {
+    fn from(Failed { path, error }: Failed) -> Self {
+        Self::Failed(format!("the control group {}: {error}", path.display()))
+    }
+}
+
+/// What a job has taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub peak_bytes: Option<u64>,
+    pub killed_for_memory: bool,
+    pub refused_a_process: bool,
+    pub cpu: Option<Duration>,
+}
+
+impl Group {
+    pub(super) fn make(groups: &Groups, limits: &Limits) -> Result<Self, Failed> {
+        static JOBS: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let name = format!("{PREFIX}{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+            match Self::named(&name, groups, limits) {
+                // A program that had our number has left it.
+                Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
+    }
+
+    fn named(name: &str, groups: &Groups, limits: &Limits) -> Result<Self, Failed> {
+        let mut group = Self { memory: None, processes: None, cpu: None, made: Vec::new() };
+        for place in [&groups.memory, &groups.processes, &groups.cpu].into_iter().flatten() {
+            let path = place.above.join(name);
+            if group.made.contains(&path) {
+                continue;
+            }
+            if place.version == Version::Two {
+                hand_down(groups, place)?;
+            }
+            fs::create_dir(&path).map_err(|error| Failed { path: path.clone(), error })?;
+            group.made.push(path);
+        }
+        let at = |place: &Place| place.above.join(name);
+        group.memory = groups.memory.as_ref().map(|place| (place.version, at(place)));
+        group.processes = groups.processes.as_ref().map(at);
+        group.cpu = groups.cpu.as_ref().map(|place| (place.version, at(place)));
+        group.limit(limits)?;
+        Ok(group)
+    }
+
+    fn limit(&self, limits: &Limits) -> Result<(), Failed> {
+        let bytes = limits.memory_bytes.to_string();
+        match &self.memory {
+            Some((Version::One, path)) => {
+                write(path.join("memory.limit_in_bytes"), &bytes)?;
+                write_if_there(path.join("memory.memsw.limit_in_bytes"), &bytes)?;
+            }
+            Some((Version::Two, path)) => {
+                write(path.join("memory.max"), &bytes)?;
+                write_if_there(path.join("memory.swap.max"), "0")?;
+            }
+            None => {}
+        }
+        match &self.processes {
+            Some(path) => write(path.join("pids.max"), &(limits.processes + HELPERS).to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a process into the group, and with it all that it will start.
+    pub(super) fn add(&self, pid: u32) -> Result<(), Failed> {
+        self.made.iter().try_for_each(|path| write(path.join("cgroup.procs"), &pid.to_string()))
+    }
+
+    pub(super) fn taken(&self) -> Taken {
+        let (peak_bytes, kills) = match &self.memory {
+            Some((Version::One, path)) => {
+                (number(path.join("memory.max_usage_in_bytes")), count(path.join("memory.oom_control"), "oom_kill "))
+            }
+            Some((Version::Two, path)) => {
+                (number(path.join("memory.peak")), count(path.join("memory.events"), "oom_kill "))
+            }
+            None => (None, None),
+        };
+        let refused = self.processes.as_ref().and_then(|path| count(path.join("pids.events"), "max "));
+        Taken { peak_bytes, killed_for_memory: kills > Some(0), refused_a_process: refused > Some(0), cpu: self.cpu() }
+    }
+
+    pub(super) fn cpu(&self) -> Option<Duration> {
+        match self.cpu.as_ref()? {
+            (Version::One, path) => number(path.join("cpuacct.usage")).map(Duration::from_nanos),
+            (Version::Two, path) => count(path.join("cpu.stat"), "usage_usec ").map(Duration::from_micros),
+        }
+    }
+
+    /// Removes it before anybody hears of the end of the job, so that nothing is left even of a program that ends then. The
+    /// last process may take a moment to be gone; what takes longer is left to a thread.
+    pub(super) async fn end(mut self) {
+        for wait_ms in [0, 1, 1, 2, 5, 10, 20, 50, 100] {
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            if Self::remove(&mut self.made) {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing is left of it.
+    fn remove(made: &mut Vec<PathBuf>) -> bool {
+        made.retain(|path| fs::remove_dir(path).is_err_and(|error| error.kind() != io::ErrorKind::NotFound));
+        made.is_empty()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let mut made = std::mem::take(&mut self.made);
+        if Self::remove(&mut made) {
+            return;
+        }
+        // Its processes are dying. Nobody should wait for that who has dropped a future.
+        std::thread::spawn(move || {
+            for wait_ms in [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000] {
+                std::thread::sleep(Duration::from_millis(wait_ms));
+                if Self::remove(&mut made) {
+                    return;
+                }
+            }
+            tracing::warn!("control groups of a job could not be removed: {made:?}");
+        });
+    }
+}
+
+/// Version 2 counts only in groups whose parent says so, and a parent that says so can have no processes of its own: where we are
+/// alone in a group that is ours to divide, we move aside.
+fn hand_down(groups: &Groups, place: &Place) -> Result<(), Failed> {
+    let mut wanted = Vec::new();
+    let there = fs::read_to_string(place.above.join("cgroup.subtree_control")).unwrap_or_default();
+    for (name, of) in [("memory", &groups.memory), ("pids", &groups.processes)] {
+        if of.as_ref() == Some(place) && !there.split_whitespace().any(|there| there == name) {
+            wanted.push(format!("+{name}"));
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let say = || write(place.above.join("cgroup.subtree_control"), &wanted.join(" "));
+    let Err(failed) = say() else { return Ok(()) };
+    let me = std::process::id().to_string();
+    let members = fs::read_to_string(place.above.join("cgroup.procs")).unwrap_or_default();
+    if members.trim() != me {
+        return Err(failed);
+    }
+    let aside = place.above.join(ASIDE);
+    fs::create_dir_all(&aside).map_err(|error| Failed { path: aside.clone(), error })?;
+    write(aside.join("cgroup.procs"), &me)?;
+    say()
+}
+
+fn number(path: PathBuf) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// The number behind a word, in a file that has one of each on every line.
+fn count(path: PathBuf, word: &str) -> Option<u64> {
+    fs::read_to_string(path).ok()?.lines().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
+}
+
+fn write(path: PathBuf, value: &str) -> Result<(), Failed> {
+    fs::write(&path, value).map_err(|error| Failed { path, error })
+}
+
+fn write_if_there(path: PathBuf, value: &str) -> Result<(), Failed> {
+    if path.exists() { write(path, value) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+30 20 0:26 / /sys/fs/cgroup rw - tmpfs tmpfs rw
+31 30 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+32 30 0:28 /box/7 /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids
+33 30 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+34 30 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw";
+
+    #[test]
+    fn our_own_group_is_found_below_each_mount() {
+        let found = Groups::located("4:memory:/service\n3:pids:/box/7/service\n2:cpu,cpuacct:/\n0::/", MOUNTS);
+        let one = |above: &str| Some(Place { version: Version::One, above: PathBuf::from(above) });
+        assert_eq!(found.memory, one("/sys/fs/cgroup/memory/service"));
+        assert_eq!(found.processes, one("/sys/fs/cgroup/pids/service"));
+        assert_eq!(found.cpu, one("/sys/fs/cgroup/cpu,cpuacct/"));
+    }
+
+    /// Only the files: a kernel that has both versions gives the controllers to the first.
+    #[test]
+    fn in_version_2_we_move_aside_and_the_group_of_the_job_gets_the_limits() {
+        let fake = tempfile::tempdir().unwrap();
+        let above = fake.path().join("service");
+        fs::create_dir(&above).unwrap();
+        fs::write(above.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
+        let mounts = format!("30 20 0:26 / {} rw - cgroup2 cgroup2 rw", fake.path().display());
+        let found = Groups::located("0::/service\n", &mounts);
+        let place = Some(Place { version: Version::Two, above: above.clone() });
+        assert_eq!((&found.memory, &found.processes, &found.cpu), (&place, &place, &place));
+        assert_eq!(Groups::located("0::/service/folkmoot-main\n", &mounts), found);
+
+        let group = Group::make(&found, &Limits::of(crate::jail::Profile::Code)).unwrap();
+        let path = group.processes.clone().unwrap();
+        let read = |path: PathBuf| fs::read_to_string(path).unwrap();
+        assert_eq!(read(above.join("cgroup.subtree_control")), "+memory +pids");
+        assert_eq!(
+            (read(path.join("memory.max")), read(path.join("pids.max"))),
+            ((512 << 20).to_string(), "66".to_owned())
+        );
+        group.add(4711).unwrap();
+        assert_eq!(read(path.join("cgroup.procs")), "4711");
+        fs::write(path.join("memory.events"), "low 0\noom 2\noom_kill 1\n").unwrap();
+        fs::write(path.join("pids.events"), "max 0\n").unwrap();
+        fs::write(path.join("cpu.stat"), "usage_usec 1500\nuser_usec 1000\n").unwrap();
+        fs::write(path.join("memory.peak"), "4096\n").unwrap();
+        let taken = Taken {
+            peak_bytes: Some(4096),
+            killed_for_memory: true,
+            refused_a_process: false,
+            cpu: Some(Duration::from_micros(1500)),
+        };
+        assert_eq!(group.taken(), taken);
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    /// In a container the same program often has the same number again, and then who looks for what the dead have left takes it for
+    /// the living.
+    #[test]
+    fn what_a_program_of_the_same_number_left_behind_is_in_nobodys_way() {
+        let fake = tempfile::tempdir().unwrap();
+        let place = Some(Place { version: Version::One, above: fake.path().to_owned() });
+        for number in 0..100 {
+            fs::create_dir(fake.path().join(format!("{PREFIX}{}-{number}", std::process::id()))).unwrap();
+        }
+        let group = Group::make(&Groups { cpu: place, ..Groups::default() }, &Limits::of(crate::jail::Profile::Code));
+        assert_eq!(group.unwrap().made.len(), 1);
+    }
+
+    #[test]
+    fn a_group_outside_of_what_is_mounted_is_not_ours() {
+        assert_eq!(Groups::located("3:pids:/../elsewhere", MOUNTS).processes, None);
+        assert_eq!(Groups::located("3:pids:/box/8", MOUNTS).processes, None);
+        assert_eq!(Groups::located("", "").memory, None);
+    }
+}

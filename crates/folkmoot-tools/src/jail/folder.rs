@@ -1,0 +1,148 @@
+//! A folder that is copied into the jail and out again, because whom the job runs as cannot write to the folder itself.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        net::UnixStream,
+    },
+    path::{Path, PathBuf},
+};
+
+use super::{
+    JailError, check,
+    wire::{Ended, Entry},
+};
+use crate::beneath::Folder;
+
+const ENTRIES_MAX: usize = 200_000;
+
+/// How a folder gets into the jail.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// It is mounted, and the job runs as its owner.
+    Mounted { owner: u32, group: u32 },
+    /// It is copied.
+    Copied,
+}
+
+/// Which way, for a caller with this id.
+pub(super) fn way(folder: &Path, caller: u32) -> Result<Way, JailError> {
+    let said =
+        |why: String| JailError::Invalid(format!("the folder {} cannot be given to a job: {why}", folder.display()));
+    let found = fs::symlink_metadata(folder).map_err(|error| said(error.to_string()))?;
+    if !found.is_dir() {
+        return Err(said("it is not a folder".to_owned()));
+    }
+    match (caller, found.uid()) {
+        (0, 0) => Ok(Way::Copied),
+        (0, owner) => Ok(Way::Mounted { owner, group: if found.gid() == 0 { owner } else { found.gid() } }),
+        (caller, owner) if caller == owner => Ok(Way::Mounted { owner, group: found.gid() }),
+        (_, _) => Err(said("it belongs to somebody else".to_owned())),
+    }
+}
+
+/// What is in a folder. Links are carried as links; pipes, devices and sockets are left out.
+pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<Entry>, JailError> {
+    let mut found = Vec::new();
+    let mut bytes = 0_u64;
+    let mut open = vec![PathBuf::new()];
+    while let Some(below) = open.pop() {
+        let here = root.join(&below);
+        let read = |error: io::Error| JailError::Failed(format!("{} cannot be read: {error}", here.display()));
+        for entry in fs::read_dir(&here).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let path = below.join(entry.file_name());
+            let kind = entry.metadata().map_err(read)?;
+            let name = match path.to_str().map(|name| (name, check::relative(name))) {
+                Some((name, Ok(()))) => name.to_owned(),
+                Some(_) | None => {
+                    return Err(JailError::Invalid(format!(
+                        "{} has a name that cannot be carried into a jail",
+                        entry.path().display()
+                    )));
+                }
+            };
+            if kind.is_dir() {
+                found.push(Entry::Folder { path: name });
+                open.push(path);
+            } else if kind.is_symlink() {
+                let target = fs::read_link(entry.path()).map_err(read)?;
+                let target = target.to_str().unwrap_or_default().to_owned();
+                found.push(Entry::Link { path: name, target });
+            } else if kind.is_file() {
+                bytes += kind.len();
+                found.push(Entry::File {
+                    path: name,
+                    executable: kind.permissions().mode() & 0o100 != 0,
+                    bytes: kind.len(),
+                });
+            }
+        }
+        if bytes > bytes_max || found.len() > ENTRIES_MAX {
+            return Err(JailError::Invalid(format!(
+                "the folder {} has more than {bytes_max} bytes or {ENTRIES_MAX} entries, and belongs to root, so that it would \
+                 have to be copied; give the job more disk, or give the folder to an unprivileged user",
+                root.display()
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// Reads exactly as many bytes as were told, whatever the file has become meanwhile.
+pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or_default());
+    if let Some(file) = folder.file(path)? {
+        file.take(bytes).read_to_end(&mut content)?;
+    }
+    content.resize(usize::try_from(bytes).unwrap_or_default(), 0);
+    Ok(content)
+}
+
+/// Takes what the inside hands out when a job has ended: the files to be kept, and what has changed in a folder that was copied.
+pub(super) fn bring_back(
+    mut from: UnixStream,
+    ended: &Ended,
+    kept_bytes_max: u64,
+    folder: Option<&Path>,
+) -> Result<BTreeMap<String, Vec<u8>>, JailError> {
+    let failed = |what: &str, error: &io::Error| JailError::Failed(format!("bringing back {what}: {error}"));
+    let mut kept = BTreeMap::new();
+    for (path, bytes) in &ended.kept {
+        let mut content = Vec::new();
+        take(&mut from, (*bytes).min(kept_bytes_max), &mut content).map_err(|error| failed(path, &error))?;
+        kept.insert(path.clone(), content);
+    }
+    let Some(path) = folder else { return Ok(kept) };
+    let folder = Folder::open(path).map_err(|error| failed(&path.display().to_string(), &error))?;
+    for path in ended.removed.iter().filter(|path| comes_back(path)) {
+        folder.remove_entry(path).map_err(|error| failed(path, &error))?;
+    }
+    for entry in &ended.changed {
+        let (path, done) = match entry {
+            Entry::Folder { path } if comes_back(path) => (path, folder.make_folder(path)),
+            Entry::File { path, executable, bytes } if comes_back(path) => {
+                (path, folder.replace(path, *executable, |file| take(&mut from, *bytes, file)))
+            }
+            Entry::File { path, bytes, .. } => (path, take(&mut from, *bytes, &mut io::sink())),
+            Entry::Folder { path } | Entry::Link { path, .. } => (path, Ok(())),
+        };
+        done.map_err(|error| failed(path, &error))?;
+    }
+    Ok(kept)
+}
+
+fn take(from: &mut UnixStream, bytes: u64, to: &mut impl io::Write) -> io::Result<()> {
+    match io::copy(&mut from.take(bytes), to)? {
+        taken if taken == bytes => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Whether a change may be brought back: nothing that a program outside would later take for its own settings of git.
+fn comes_back(path: &str) -> bool {
+    check::relative(path).is_ok() && !path.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
+}

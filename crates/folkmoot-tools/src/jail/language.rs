@@ -1,0 +1,381 @@
+//! Code that a model wrote, as a command: which tool chain it takes, where that is, and with which limits it runs.
+//!
+//! A tool chain counts as there only when it has run in the jail. Without one, nothing is executed, and nothing has passed.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report, check};
+
+folkmoot_core::vocabulary! {
+    /// What a program can be written in.
+    pub enum Language {
+        /// Python 3.
+        Python = "python",
+        /// JavaScript, by Node.js.
+        JavaScript = "javascript",
+        /// Rust, one file without dependencies.
+        Rust = "rust",
+        /// Go, one file without dependencies.
+        Go = "go",
+        /// Bash.
+        Bash = "bash",
+    }
+}
+
+impl Language {
+    /// Every one, in order.
+    pub fn all() -> [Self; 5] {
+        [Self::Python, Self::JavaScript, Self::Rust, Self::Go, Self::Bash]
+    }
+
+    /// By its name, or by what models usually write before a block of code.
+    ///
+    /// # Errors
+    /// If it is none that can be executed.
+    pub fn named(name: &str) -> Result<Self, JailError> {
+        let name = name.trim().to_ascii_lowercase();
+        let word = match name.as_str() {
+            "py" | "python3" => "python",
+            "js" | "node" | "nodejs" | "mjs" => "javascript",
+            "rs" => "rust",
+            "golang" => "go",
+            "sh" | "shell" => "bash",
+            other => other,
+        };
+        word.parse().map_err(|unknown| {
+            JailError::Invalid(format!("no program in that language can be executed here: {unknown}"))
+        })
+    }
+
+    /// What its one file is called.
+    fn file(self) -> &'static str {
+        match self {
+            Self::Python => "main.py",
+            Self::JavaScript => "main.mjs",
+            Self::Rust => "main.rs",
+            Self::Go => "main.go",
+            Self::Bash => "main.sh",
+        }
+    }
+
+    fn how_to_get(self) -> &'static str {
+        match self {
+            Self::Python => "there is no Python 3 here that runs in the jail; install the package python3",
+            Self::JavaScript => {
+                "there is no Node.js here that runs in the jail; install the package nodejs, or from https://nodejs.org"
+            }
+            Self::Rust => {
+                "there is no Rust here that runs in the jail; install it from https://rustup.rs, and a C compiler to link with (the package gcc)"
+            }
+            Self::Go => {
+                "there is no Go here that runs in the jail; install the package golang, or from https://go.dev/dl"
+            }
+            Self::Bash => "there is no Bash here that runs in the jail; install the package bash",
+        }
+    }
+
+    /// What suits a program of it.
+    pub fn limits(self) -> Limits {
+        let code = Limits::of(Profile::Code);
+        match self {
+            Self::JavaScript => Limits { memory_bytes: 1 << 30, ..code },
+            Self::Python | Self::Rust | Self::Go | Self::Bash => code,
+        }
+    }
+
+    /// What suits its compiler.
+    fn compiler_limits() -> Limits {
+        Limits {
+            wall: Duration::from_secs(120),
+            cpu: Duration::from_secs(240),
+            memory_bytes: 2 << 30,
+            processes: 256,
+            disk_bytes: 512 << 20,
+            open_files: 1024,
+            output_bytes: COMPILED_BYTES_MAX,
+        }
+    }
+}
+
+/// A compiled program that is larger is no solution to anything that is asked here.
+const COMPILED_BYTES_MAX: usize = 64 << 20;
+const COMPILED: &str = "program";
+
+/// One file of code, and what it is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// What it is written in.
+    pub language: Language,
+    /// The code.
+    pub source: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What it can read on its standard input.
+    pub stdin: Vec<u8>,
+    /// Other files beside it.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// How much it may use, when it runs. Compilers have limits of their own.
+    pub limits: Limits,
+}
+
+impl Program {
+    /// Code alone, with the limits that suit it.
+    pub fn new(language: Language, source: impl Into<String>) -> Self {
+        Self {
+            language,
+            source: source.into(),
+            arguments: Vec::new(),
+            stdin: Vec::new(),
+            files: Vec::new(),
+            limits: language.limits(),
+        }
+    }
+}
+
+/// What came of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// The compiler did not take it. Nothing of it ran.
+    NotCompiled(Report),
+    /// It ran, well or not.
+    Ran(Report),
+}
+
+/// Where a tool chain is, as a job sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolChain {
+    /// What it calls itself.
+    pub version: String,
+    program: String,
+    readable: Vec<Readable>,
+    environment: BTreeMap<String, String>,
+}
+
+impl ToolChain {
+    /// Where it is on this machine, unless it is in the system's folders.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.readable.first().map(|readable| readable.host.as_path())
+    }
+
+    /// Lends it to another job, as to a project's own command: to be read, and first in its `PATH`.
+    pub fn lend(&self, job: &mut Job) {
+        job.readable.extend(
+            self.readable.iter().filter(|readable| !job.readable.contains(readable)).cloned().collect::<Vec<_>>(),
+        );
+        job.environment.extend(self.environment.clone());
+        if let Some(folder) = Path::new(&self.program).parent().and_then(Path::to_str) {
+            let rest = job.environment.get("PATH").map_or(super::PATH, String::as_str);
+            let path = format!("{folder}:{rest}");
+            job.environment.insert("PATH".to_owned(), path);
+        }
+    }
+
+    fn job<S: Into<String>>(&self, arguments: impl IntoIterator<Item = S>, limits: Limits) -> Job {
+        let command = std::iter::once(self.program.clone()).chain(arguments.into_iter().map(Into::into));
+        Job {
+            readable: self.readable.clone(),
+            environment: self.environment.clone(),
+            limits,
+            ..Job::new(Profile::Code, command)
+        }
+    }
+}
+
+impl Jail {
+    /// Compiles a program where it has to be, and executes it.
+    ///
+    /// # Errors
+    /// As [`Jail::run`], and [`JailError::Missing`] if there is no tool chain for it.
+    pub async fn execute(&self, program: Program) -> Result<Execution, JailError> {
+        let chain = self.tool_chain(program.language).await?;
+        let file = program.language.file();
+        let mut files = program.files.clone();
+        files.push((file.to_owned(), program.source.clone().into_bytes()));
+        let compiler: &[&str] = match program.language {
+            Language::Python | Language::JavaScript | Language::Bash => {
+                let arguments = std::iter::once(file.to_owned()).chain(program.arguments);
+                let job = Job { files, stdin: program.stdin, ..chain.job(arguments, program.limits) };
+                return Ok(Execution::Ran(self.run(job).await?));
+            }
+            Language::Rust => &["--edition", "2024", "-C", "opt-level=1", "-o", COMPILED, file],
+            // Go compiles the files that it is told of.
+            Language::Go => &["build", "-o", COMPILED, file],
+        };
+        let beside = program.files.iter().map(|(name, _)| name.as_str());
+        let beside = beside.filter(|name| program.language == Language::Go && name.ends_with(".go"));
+        let compiler: Vec<&str> = compiler.iter().copied().chain(beside).collect();
+        let compiling =
+            Job { files, keep: vec![COMPILED.to_owned()], ..chain.job(compiler, Language::compiler_limits()) };
+        let mut report = self.run(compiling).await?;
+        let Some(compiled) = report.kept.remove(COMPILED).filter(|_| report.end == End::Exited(0)) else {
+            return Ok(Execution::NotCompiled(report));
+        };
+        if compiled.len() >= COMPILED_BYTES_MAX {
+            return Err(JailError::Invalid(format!("the compiled program has more than {COMPILED_BYTES_MAX} bytes")));
+        }
+        let starter = format!("chmod 700 {COMPILED} && exec ./{COMPILED} \"$@\"");
+        let command =
+            ["sh".to_owned(), "-c".to_owned(), starter, COMPILED.to_owned()].into_iter().chain(program.arguments);
+        let mut files = program.files;
+        files.push((COMPILED.to_owned(), compiled));
+        let job = Job { files, stdin: program.stdin, limits: program.limits, ..Job::new(Profile::Code, command) };
+        Ok(Execution::Ran(self.run(job).await?))
+    }
+
+    /// The tool chain of a language, once it has run in the jail.
+    ///
+    /// # Errors
+    /// [`JailError::Missing`] if there is none, which says how to get one.
+    pub async fn tool_chain(&self, language: Language) -> Result<ToolChain, JailError> {
+        let mut known = self.walls.languages.lock().await;
+        if let Some(chain) = known.get(&language) {
+            return Ok(chain.clone());
+        }
+        let mut why = Vec::new();
+        for found in candidates(language, &search_path()).await {
+            match self.try_out(language, found).await {
+                Ok(chain) => {
+                    known.insert(language, chain.clone());
+                    return Ok(chain);
+                }
+                Err(JailError::Missing(reason)) => why.push(reason),
+                Err(error) => return Err(error),
+            }
+        }
+        let tried = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+        Err(JailError::Missing(format!("{}{tried}", language.how_to_get())))
+    }
+
+    async fn try_out(&self, language: Language, found: ToolChain) -> Result<ToolChain, JailError> {
+        let asking = if language == Language::Go { "version" } else { "--version" };
+        let report = self.run(found.job([asking], Language::compiler_limits())).await?;
+        if report.end != End::Exited(0) {
+            let said = String::from_utf8_lossy(&report.stderr).trim().chars().take(200).collect::<String>();
+            return Err(JailError::Missing(format!("{} {asking} ended with {:?}: {said}", found.program, report.end)));
+        }
+        if language == Language::Rust {
+            let linker = self.run(Job::new(Profile::Code, ["cc", "--version"])).await?;
+            if linker.end != End::Exited(0) {
+                return Err(JailError::Missing("cc, the linker, does not run".to_owned()));
+            }
+        }
+        let version = String::from_utf8_lossy(&report.stdout).lines().next().unwrap_or_default().trim().to_owned();
+        Ok(ToolChain { version, ..found })
+    }
+}
+
+/// Where to look: first where every job can see it.
+fn search_path() -> Vec<PathBuf> {
+    let system = ["/usr/bin", "/usr/local/bin", "/bin"].map(PathBuf::from).into_iter();
+    let own = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>()).unwrap_or_default();
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo/bin"));
+    system
+        .chain(own)
+        .chain(home)
+        .chain([PathBuf::from("/usr/local/go/bin")])
+        .filter(|path| path.is_absolute())
+        .collect()
+}
+
+/// Tool chains that may be one, each as it would be in the jail.
+async fn candidates(language: Language, search: &[PathBuf]) -> Vec<ToolChain> {
+    let name = match language {
+        Language::Python => "python3",
+        Language::JavaScript => "node",
+        Language::Rust => "rustc",
+        Language::Go => "go",
+        Language::Bash => "bash",
+    };
+    let mut found = Vec::<ToolChain>::new();
+    for program in search.iter().map(|folder| folder.join(name)).filter(|program| program.is_file()) {
+        if let Some(chain) = at_home(language, name, &program).await
+            && !found.contains(&chain)
+        {
+            found.push(chain);
+        }
+    }
+    found
+}
+
+/// The whole tool chain that a program belongs to. Programs in `PATH` are often only signposts to it.
+async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolChain> {
+    let mut environment = BTreeMap::new();
+    if language == Language::Go {
+        for (variable, value) in [
+            ("GOCACHE", "/tmp/go-cache"),
+            ("GOPATH", "/tmp/go"),
+            ("GOTOOLCHAIN", "local"),
+            ("CGO_ENABLED", "0"),
+            ("GO111MODULE", "off"),
+        ] {
+            environment.insert(variable.to_owned(), value.to_owned());
+        }
+    }
+    let system = |program: &Path| program.starts_with("/usr") || program.starts_with("/bin");
+    // Rust in the system's folders can be a signpost to a rustup home too.
+    let real = std::fs::canonicalize(program).ok()?;
+    if system(program) && system(&real) && language != Language::Rust {
+        let program = program.to_str()?.to_owned();
+        return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
+    }
+    let home = match language {
+        Language::Python => ask(program, &["-c", "import sys; print(sys.base_prefix)"]).await?,
+        Language::Rust => ask(program, &["--print", "sysroot"]).await?,
+        Language::Go => ask(program, &["env", "GOROOT"]).await?,
+        Language::JavaScript => real.parent()?.parent()?.to_owned(),
+        Language::Bash => return None,
+    };
+    if !home.join("bin").join(name).is_file() {
+        return None;
+    }
+    if home.starts_with("/usr") {
+        let program = home.join("bin").join(name).to_str()?.to_owned();
+        return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
+    }
+    let elsewhere = Path::new("/opt").join(language.word());
+    // Python may look for its library where it was built to be, and would take the system's, of another version, for its own.
+    let same = Readable { host: home.clone(), inside: home.clone() };
+    let inside = if language == Language::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
+    if language == Language::Python {
+        environment.insert("PYTHONHOME".to_owned(), inside.to_str()?.to_owned());
+    }
+    let program = inside.join("bin").join(name).to_str()?.to_owned();
+    Some(ToolChain { version: String::new(), program, readable: vec![Readable { host: home, inside }], environment })
+}
+
+/// Asks a program of the user's own, outside the jail, where it lives.
+async fn ask(program: &Path, arguments: &[&str]) -> Option<PathBuf> {
+    let mut command = tokio::process::Command::new(program);
+    // Not here, where a file of a project could say which tool chain to use.
+    command.args(arguments).current_dir("/").stdin(std::process::Stdio::null()).kill_on_drop(true);
+    // It may be rustup, which would fetch a whole tool chain because somebody asked where it is.
+    command.env("RUSTUP_AUTO_INSTALL", "0");
+    let output = tokio::time::timeout(Duration::from_secs(10), command.output()).await.ok()?.ok()?;
+    let answer = String::from_utf8(output.stdout).ok()?;
+    let home = PathBuf::from(answer.trim());
+    (output.status.success() && home.is_absolute()).then_some(home)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_that_nobody_knows_is_an_error() {
+        assert_eq!(Language::named(" Py "), Ok(Language::Python));
+        let JailError::Invalid(why) = Language::named("brainfuck").unwrap_err() else { panic!("another error") };
+        assert!(why.contains("python, javascript, rust, go, bash"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn where_there_is_no_tool_chain_none_is_found() {
+        let empty = tempfile::tempdir().unwrap();
+        for language in Language::all() {
+            assert_eq!(candidates(language, &[empty.path().to_owned()]).await, []);
+        }
+    }
+}

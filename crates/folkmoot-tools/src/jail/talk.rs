@@ -1,0 +1,144 @@
+//! The conversation with the helper, from outside.
+
+use std::{io, os::fd::OwnedFd, sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::UnixStream,
+    process::Child,
+    time::timeout,
+};
+
+use super::{
+    JailError, Job, folder, pipe,
+    wire::{self, Ended, Entry, Facts, Fault, FaultKind, Message, Spec},
+};
+use crate::beneath::Folder;
+
+/// How long the dead may take to be gone, and the living to say the next word.
+pub(super) const END_MAX: Duration = Duration::from_secs(10);
+
+/// The conversation with the helper, and its life.
+#[derive(Debug)]
+pub(super) struct Talk {
+    pub(super) control: UnixStream,
+    pub(super) child: Child,
+}
+
+impl Talk {
+    pub(super) async fn set_up(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> Result<Facts, JailError> {
+        // A helper that fails stops listening, and then says why. Everything else is our own failure, and nobody would answer.
+        let told = self.tell(spec, job, input).await;
+        if let Err(error) = &told
+            && !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+        {
+            return told.map(|()| Facts::default()).map_err(broken);
+        }
+        match self.hear().await {
+            Ok(Message::Ready(facts)) => {
+                told.map_err(broken)?;
+                // If it is dead, nobody would tell init when we die.
+                if matches!(self.child.try_wait(), Ok(None)) {
+                    self.control.write_all(&[1]).await.map_err(broken)?;
+                    Ok(facts)
+                } else {
+                    Err(JailError::Failed("the helper is dead".to_owned()))
+                }
+            }
+            Ok(Message::Failed(fault)) => Err(fault.into()),
+            Ok(Message::Ended(_)) => Err(JailError::Failed("it ended before it began".to_owned())),
+            Err(error) => Err(self.silence(&error).await),
+        }
+    }
+
+    /// What a helper that says nothing has written instead.
+    async fn silence(&mut self, error: &io::Error) -> JailError {
+        let status = timeout(END_MAX, self.child.wait()).await;
+        match status {
+            Ok(Ok(status)) => JailError::Failed(format!("the helper said nothing and ended with {status}")),
+            _ => JailError::Failed(format!("the helper said nothing: {error}")),
+        }
+    }
+
+    async fn tell(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> io::Result<()> {
+        let frame = wire::frame(spec)?;
+        // Once for `start`, once for `init`.
+        self.control.write_all(&frame).await?;
+        self.control.write_all(&frame).await?;
+        match input {
+            Some(input) => pipe::send(&self.control, input).await?,
+            None => self.control.write_all(&job.stdin).await?,
+        }
+        // What the job brings is last.
+        let copied = &spec.files[..spec.files.len().saturating_sub(job.files.len())];
+        if let Some(source) = job.folder.as_ref().filter(|_| spec.mounted.is_none()) {
+            let source = Arc::new(Folder::open(source.as_path())?);
+            for entry in copied {
+                let Entry::File { path, bytes, .. } = entry.clone() else { continue };
+                let source = Arc::clone(&source);
+                let content = tokio::task::spawn_blocking(move || folder::content(&source, &path, bytes))
+                    .await
+                    .map_err(io::Error::other)??;
+                self.control.write_all(&content).await?;
+            }
+        }
+        for (_, content) in &job.files {
+            self.control.write_all(content).await?;
+        }
+        Ok(())
+    }
+
+    /// How the command ended. `None` if init died without a word, as it does when memory is short.
+    pub(super) async fn ended(&mut self) -> Result<Option<Ended>, JailError> {
+        match self.hear().await {
+            Ok(Message::Ended(ended)) => Ok(Some(*ended)),
+            Ok(Message::Failed(fault)) => Err(fault.into()),
+            Ok(Message::Ready(_)) => Err(JailError::Failed("it began twice".to_owned())),
+            Err(_) => Ok(None),
+        }
+    }
+
+    async fn hear(&mut self) -> io::Result<Message> {
+        let mut length = [0; 4];
+        self.control.read_exact(&mut length).await?;
+        let mut body = vec![0; wire::length_of(length)?];
+        self.control.read_exact(&mut body).await?;
+        Ok(serde_json::from_slice(&body)?)
+    }
+
+    /// The socket alone, for whoever reads what comes last.
+    pub(super) fn into_parts(self) -> Result<(std::os::unix::net::UnixStream, Child), JailError> {
+        let control = self.control.into_std().and_then(|control| {
+            control.set_nonblocking(false)?;
+            control.set_read_timeout(Some(END_MAX))?;
+            Ok(control)
+        });
+        Ok((control.map_err(broken)?, self.child))
+    }
+}
+
+/// Ends the helper, and with it everything in the jail, unless it has ended already.
+pub(super) async fn end(mut child: Child) -> Result<(), JailError> {
+    // Fails only if it is dead.
+    let _ = child.start_kill();
+    match timeout(END_MAX, child.wait()).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(JailError::Failed(format!("waiting for the helper: {error}"))),
+        Err(_) => Err(JailError::Failed("the helper does not die".to_owned())),
+    }
+}
+
+pub(super) fn broken(error: io::Error) -> JailError {
+    JailError::Failed(format!("the talk with the helper broke off: {error}"))
+}
+
+impl From<Fault> for JailError {
+    fn from(Fault { kind, detail }: Fault) -> Self {
+        match kind {
+            FaultKind::Refused => Self::NoJail(detail),
+            FaultKind::Missing => Self::Missing(detail),
+            FaultKind::Invalid => Self::Invalid(detail),
+            FaultKind::Failed => Self::Failed(detail),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What the outside and the inside of a jail say to each other, over one socket that the command never gets.
+//!
+//! ```text
+//! outside ─▶ Spec (for `start`), Spec (for `init`), stdin or a pipe, the content of each file
+//! inside  ─▶ Ready, or Failed
+//! outside ─▶ one byte: go. It says that `start` is still alive, so that `init` will hear of its death.
+//! inside  ─▶ Ended, the content of each kept and each changed file
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Write},
+    path::PathBuf,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{Driver, Limit, Readable};
+
+/// No message is longer, whoever says it.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
+
+/// What is to be done inside.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Spec {
+    pub driver: Driver,
+    /// Whom to become first. Nobody else, where the caller is unprivileged already.
+    pub become_user: Option<User>,
+    pub network: bool,
+    pub command: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+    pub cpu_seconds: u64,
+    pub cpu_ms: u64,
+    pub memory_bytes: u64,
+    pub processes: u64,
+    pub disk_bytes: u64,
+    pub open_files: u64,
+    /// What no control group counts, so that it has to be looked at now and then.
+    pub watch: Watch,
+    pub readable: Vec<Readable>,
+    /// A folder that is mounted as the writable one.
+    pub mounted: Option<PathBuf>,
+    /// Whether it is only to be read.
+    pub read_only: bool,
+    /// Whether what changes in the folder is to be told.
+    pub copied: bool,
+    /// Whether the input is a pipe, which comes in place of its content.
+    pub piped: bool,
+    pub stdin_bytes: u64,
+    pub files: Vec<Entry>,
+    pub keep: Vec<String>,
+    pub keep_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct User {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Watch {
+    pub cpu: bool,
+    pub memory: bool,
+    pub processes: bool,
+}
+
+impl Watch {
+    pub(super) fn anything(self) -> bool {
+        self.cpu || self.memory || self.processes
+    }
+}
+
+/// Something in the writable folder. The content of files follows the message, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry {
+    Folder { path: String },
+    File { path: String, executable: bool, bytes: u64 },
+    Link { path: String, target: String },
+}
+
+/// What the inside says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Message {
+    Ready(Facts),
+    Failed(Fault),
+    Ended(Box<Ended>),
+}
+
+/// What holds besides the namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// What of Landlock is enforced: `full`, `partial`, `none`.
+    pub landlock: String,
+    pub seccomp: bool,
+    pub proc: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Fault {
+    pub kind: FaultKind,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FaultKind {
+    /// The kernel does not let us.
+    Refused,
+    /// The command is not there.
+    Missing,
+    /// What was asked for cannot be.
+    Invalid,
+    /// Something broke.
+    Failed,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub cpu_us: u64,
+    pub peak_bytes: u64,
+    /// Seen by looking now and then.
+    pub reached: Vec<Limit>,
+    /// Ended by the inside, because of this.
+    pub stopped: Option<Limit>,
+    pub disk_full: bool,
+    pub kept: Vec<(String, u64)>,
+    pub changed: Vec<Entry>,
+    pub removed: Vec<String>,
+}
+
+pub(super) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    to.write_all(&frame(message)?)
+}
+
+pub(super) fn frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let body = serde_json::to_vec(message)?;
+    if body.len() > MESSAGE_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "too much to say at once"));
+    }
+    let mut frame = Vec::with_capacity(body.len() + 4);
+    frame.extend_from_slice(&(body.len() as u32).to_be_bytes());
+    frame.extend_from_slice(&body);
+    Ok(frame)
+}
+
+pub(super) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<M> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let mut body = vec![0; length_of(length)?];
+    from.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
+}
+
+pub(super) fn length_of(length: [u8; 4]) -> io::Result<usize> {
+    let length = u32::from_be_bytes(length) as usize;
+    if length > MESSAGE_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
+    }
+    Ok(length)
+}

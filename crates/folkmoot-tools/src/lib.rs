@@ -1,0 +1,25 @@
+//! What agents may touch: the jail, git worktrees, project commands, MCP and LSP clients, retrieval.
+//!
+//! The only crate that starts a process. What an agent wrote, or a project brings, runs in the [`Jail`] or not at all.
+
+mod beneath;
+mod child;
+pub mod command;
+mod foreign;
+pub mod format;
+pub mod git;
+pub mod jail;
+pub mod lsp;
+pub mod mcp;
+mod program;
+pub mod project;
+pub mod retrieval;
+pub mod testing;
+pub mod tool;
+
+pub use command::Command;
+pub use git::{GitError, Repository, Worktree};
+pub use jail::{End, Inmate, Jail, JailError, Job, Limit, Limits, Profile, Report};
+pub use lsp::Lsp;
+pub use mcp::Mcp;
+pub use tool::{Tool, ToolCall, ToolError, ToolErrorCode, Toolbox};

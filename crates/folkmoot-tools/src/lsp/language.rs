@@ -1,0 +1,90 @@
+//! Languages, and which servers know them.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::LspError;
+use crate::child;
+
+folkmoot_core::vocabulary! {
+    /// What a file can be written in, by the protocol's own names.
+    pub enum Language {
+        /// Rust.
+        Rust = "rust",
+        /// Python.
+        Python = "python",
+        /// TypeScript.
+        TypeScript = "typescript",
+        /// JavaScript.
+        JavaScript = "javascript",
+        /// Go.
+        Go = "go",
+        /// The shell.
+        Shell = "shellscript",
+    }
+}
+
+impl Language {
+    /// The language of a file, by its name.
+    pub fn of(file: &Path) -> Option<Self> {
+        match file.extension()?.to_str()? {
+            "rs" => Some(Self::Rust),
+            "py" | "pyi" => Some(Self::Python),
+            "ts" | "tsx" | "mts" | "cts" => Some(Self::TypeScript),
+            "js" | "jsx" | "mjs" | "cjs" => Some(Self::JavaScript),
+            "go" => Some(Self::Go),
+            "sh" | "bash" => Some(Self::Shell),
+            _ => None,
+        }
+    }
+
+    /// The servers that know it, the best first.
+    pub fn servers(self) -> &'static [Known] {
+        match self {
+            Self::Rust => &[Known { command: &["rust-analyzer"], needs: &[] }],
+            Self::Python => &[
+                Known { command: &["basedpyright-langserver", "--stdio"], needs: &[] },
+                Known { command: &["pyright-langserver", "--stdio"], needs: &[] },
+                Known { command: &["pylsp"], needs: &["pyflakes"] },
+            ],
+            Self::TypeScript | Self::JavaScript => {
+                &[Known { command: &["typescript-language-server", "--stdio"], needs: &[] }]
+            }
+            Self::Go => &[Known { command: &["gopls", "serve"], needs: &[] }],
+            Self::Shell => &[Known { command: &["bash-language-server", "start"], needs: &["shellcheck"] }],
+        }
+    }
+
+    /// Those of its servers that are installed, the best first.
+    ///
+    /// # Errors
+    /// If there is none, which says what to install.
+    pub fn installed(self) -> Result<Vec<Vec<String>>, LspError> {
+        let is_there = |program: &str| child::find(program, &BTreeMap::new()).is_some();
+        let is_installed =
+            |known: &&Known| is_there(known.command[0]) && known.needs.iter().all(|program| is_there(program));
+        let installed = self.servers().iter().filter(is_installed);
+        let installed: Vec<Vec<String>> =
+            installed.map(|known| known.command.iter().map(|part| (*part).to_owned()).collect()).collect();
+        if installed.is_empty() {
+            let names: Vec<String> = self.servers().iter().map(Known::names).collect();
+            let names = names.join(", or ");
+            return Err(LspError::Missing(format!("there is no language server for {self}: install {names}")));
+        }
+        Ok(installed)
+    }
+}
+
+/// A server that we know how to start.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The program and its arguments.
+    pub command: &'static [&'static str],
+    /// Programs without which it finds nothing wrong with any file, and does not say so.
+    pub needs: &'static [&'static str],
+}
+
+impl Known {
+    fn names(&self) -> String {
+        [&self.command[..1], self.needs].concat().join(" with ")
+    }
+}

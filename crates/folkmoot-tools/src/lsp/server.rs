@@ -1,0 +1,142 @@
+//! A server that runs, in the jail or outside.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use tokio::{io::AsyncWrite, process::ChildStdout};
+
+use super::{Language, Lsp, LspError, Place};
+use crate::{
+    child::{self, Child, Start},
+    foreign,
+    jail::{self, End, FOLDER, Inmate, Jail, JailError, Job, Limits, Profile},
+    program,
+    project::tools,
+};
+
+/// Longer than a conversation, which has its own end; this one holds where that fails.
+const WALL_MARGIN: Duration = Duration::from_secs(30);
+/// Much more than a server logs in one conversation.
+const LOG_BYTES_MAX: usize = 16 << 20;
+
+/// A server that runs.
+#[derive(Debug)]
+pub(super) enum Server {
+    Inside(Inmate),
+    Outside(Child),
+}
+
+pub(super) type Input = Box<dyn AsyncWrite + Send + Sync + Unpin>;
+
+impl Server {
+    /// The one place where a language server is started.
+    pub(super) async fn start(
+        lsp: &Lsp,
+        command: &[String],
+        language: Language,
+        root: &Path,
+    ) -> Result<Self, LspError> {
+        match &lsp.place {
+            Place::Jail(jail) => {
+                let mut job = lend(jail, command, language).await?;
+                job.folder = Some(root.to_owned());
+                job.limits.wall = lsp.total + WALL_MARGIN;
+                Ok(Self::Inside(jail.start(job).await?))
+            }
+            Place::OutsideTheJail => {
+                let start = Start { command, environment: &environment(), folder: root };
+                child::start(&start).map(Self::Outside).map_err(LspError::Missing)
+            }
+        }
+    }
+
+    /// Where it sees the project.
+    pub(super) fn root<'a>(&self, root: &'a Path) -> &'a Path {
+        match self {
+            Self::Inside(_) => Path::new(FOLDER),
+            Self::Outside(_) => root,
+        }
+    }
+
+    pub(super) fn is_jailed(&self) -> bool {
+        matches!(self, Self::Inside(_))
+    }
+
+    pub(super) fn pipes(&mut self) -> Option<(Input, ChildStdout)> {
+        match self {
+            Self::Inside(inmate) => Some((Box::new(inmate.stdin.take()?), inmate.stdout.take()?)),
+            Self::Outside(child) => Some((Box::new(child.stdin.take()?), child.stdout.take()?)),
+        }
+    }
+
+    /// Lets it end by itself for a while, and then ends it. What it said last.
+    pub(super) async fn end(self, patience: Duration) -> String {
+        let complaint = match self {
+            Self::Outside(mut child) => {
+                let complaint = child.complaint().await;
+                child.end(patience).await;
+                complaint
+            }
+            Self::Inside(inmate) => match inmate.end(patience).await {
+                Ok(report) => {
+                    let said = String::from_utf8_lossy(&report.stderr).into_owned();
+                    match report.end {
+                        End::Limited(jail::Limit::Wall) | End::Exited(_) => said,
+                        End::Limited(limit) => format!("{said}\nit reached its limit of {limit}"),
+                        End::Signalled(signal) => format!("{said}\nsignal {signal}"),
+                    }
+                }
+                Err(error) => error.to_string(),
+            },
+        };
+        foreign::line(&complaint, 1000)
+    }
+}
+
+/// The job that is the server, with all that it needs lent to it, but for the project.
+pub(super) async fn lend(jail: &Jail, command: &[String], language: Language) -> Result<Job, LspError> {
+    let Some((server, arguments)) = command.split_first() else {
+        return Err(LspError::Missing("the command is empty: name a program".to_owned()));
+    };
+    let mut job = Job::new(Profile::Project, ["true"]);
+    // What the project is built with, for servers that ask a compiler. Those that do not can do without.
+    let tool_chain = match language {
+        Language::Rust => jail::Language::Rust,
+        Language::Python => jail::Language::Python,
+        Language::TypeScript | Language::JavaScript => jail::Language::JavaScript,
+        Language::Go => jail::Language::Go,
+        Language::Shell => jail::Language::Bash,
+    };
+    match tools::lend(jail, tool_chain, &mut job).await {
+        Ok(()) | Err(JailError::Missing(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    job.command = program::lend(jail, server, &mut job).await?;
+    job.command.extend(arguments.iter().cloned());
+    let known = language.servers().iter().find(|known| Path::new(server).ends_with(known.command[0]));
+    for needed in known.into_iter().flat_map(|known| known.needs) {
+        let needed = program::lend(jail, needed, &mut job).await?;
+        program::put_first(&mut job, needed.last().map_or("", String::as_str));
+    }
+    job.environment.extend(environment());
+    // The project is only to be read.
+    job.environment.insert("CARGO_TARGET_DIR".to_owned(), "/tmp/target".to_owned());
+    job.folder_is_read_only = true;
+    job.limits = Limits { output_bytes: LOG_BYTES_MAX, ..Limits::of(Profile::Project) };
+    Ok(job)
+}
+
+/// On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because somebody asked about a file.
+fn environment() -> BTreeMap<String, String> {
+    BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())])
+}
+
+impl From<JailError> for LspError {
+    fn from(error: JailError) -> Self {
+        match error {
+            JailError::NoJail(why) => Self::NoJail(why),
+            JailError::Missing(why) => Self::Missing(why),
+            JailError::Invalid(why) => Self::Invalid(why),
+            JailError::Failed(_) => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Tools of others, by the Model Context Protocol.
+//!
+//! ```text
+//! Mcp::connect ─▶ stdio: a process of ours, or HTTP ─▶ its tools, each `mcp/<server>/<tool>` ─▶ Toolbox
+//! a call ─▶ connected? else once more, a few times a minute ─▶ still the tool that was offered? ─▶ call ─▶ JSON
+//! ```
+//!
+//! What a server was given to keep to itself, its key and its variables, is erased from all that it says. Nothing of that is trusted:
+//! names, descriptions and schemas are checked, cleaned and cut, results are data, and a
+//! tool that changed since it was offered is not called any more.
+
+mod bounded;
+mod connection;
+mod http;
+mod offer;
+mod stdio;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use folkmoot_llm::provider::secret::Keys;
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::{
+    ServiceError,
+    model::{CallToolRequestParams, CallToolResult, ContentBlock, ResourceContents},
+};
+use serde_json::{Map, Value, json};
+use tokio::{sync::Mutex, time::timeout};
+
+use crate::{
+    foreign,
+    tool::{Tool, ToolError, ToolErrorCode},
+};
+use connection::Connection;
+use offer::Offer;
+
+/// A server, as it is configured.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// What it is called here: lower-case letters, digits, `-` and `_`.
+    pub name: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// How much it may use of ours.
+    pub limits: McpLimits,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub enum Reach {
+    /// As a process of ours, over its standard input and output.
+    Stdio {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Its variables, beside PATH, HOME and LANG.
+        environment: BTreeMap<String, String>,
+        /// Where it works.
+        folder: PathBuf,
+    },
+    /// Over streamable HTTP.
+    Http {
+        /// Where it is.
+        url: String,
+        /// What it demands as a bearer token.
+        key: Option<Key>,
+    },
+}
+
+/// Where a key is found. It is read when it is needed, and kept nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// In a variable of our environment.
+    Variable(String),
+    /// In a file.
+    File(PathBuf),
+}
+
+/// How much a server may use of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct McpLimits {
+    /// Until it is connected and has listed its tools.
+    pub connect: Duration,
+    /// One call.
+    pub call: Duration,
+    /// One message, and with it one result.
+    pub message_bytes: usize,
+    /// All that it says between two answers that we wait for.
+    pub flood_bytes: usize,
+    /// How many tools it may offer. Those beyond are left out.
+    pub tools_max: usize,
+    /// The longest description of a tool. The rest is cut.
+    pub description_bytes: usize,
+    /// How often a minute it is connected to again.
+    pub reconnects_per_minute: usize,
+}
+
+impl Default for McpLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            call: Duration::from_secs(60),
+            message_bytes: 4 << 20,
+            flood_bytes: 16 << 20,
+            tools_max: 128,
+            description_bytes: 2048,
+            reconnects_per_minute: 5,
+        }
+    }
+}
+
+/// Why there is no server to call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("MCP server `{server}`: {detail}")]
+pub struct McpError {
+    /// Which server.
+    pub server: String,
+    /// What sort of error.
+    pub kind: McpErrorKind,
+    /// What happened, and what to do.
+    pub detail: String,
+}
+
+folkmoot_core::vocabulary! {
+    /// The sorts of error of a server.
+    pub enum McpErrorKind {
+        /// The configuration is not right.
+        Misconfigured = "misconfigured",
+        /// It cannot be started, or nobody answers there.
+        Unreachable = "unreachable",
+        /// It took longer than it may.
+        TimedOut = "timed_out",
+        /// It ended, or closed the connection.
+        Ended = "ended",
+        /// What it says is not the protocol.
+        Malformed = "malformed",
+        /// It says more than it may.
+        TooLarge = "too_large",
+        /// It does not take the key.
+        Unauthorised = "unauthorised",
+        /// It was connected to so often that it is left alone for a while.
+        Resting = "resting",
+    }
+}
+
+/// A server that was reached, and its tools. The connection ends with the last of them.
+#[derive(Clone, Debug)]
+pub struct Mcp {
+    client: Arc<Client>,
+    tools: Vec<Arc<dyn Tool>>,
+    warnings: Vec<String>,
+}
+
+impl Mcp {
+    /// Connects to a server and asks for its tools.
+    pub async fn connect(server: Server) -> Result<Self, McpError> {
+        let fault = |detail: &str| McpError {
+            server: server.name.clone(),
+            kind: McpErrorKind::Misconfigured,
+            detail: detail.to_owned(),
+        };
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+        if !(1..=32).contains(&server.name.len()) || !server.name.bytes().all(is_name) {
+            return Err(fault("a server's name has 1 to 32 lower-case letters, digits, `-` and `_`"));
+        }
+        let connection = connection::open(&server).await?;
+        let (offers, warnings) = offer::admit(&server, connection.listed(), connection.keys());
+        let client = Arc::new(Client {
+            server,
+            state: Mutex::new(State { connection: Some(Arc::new(connection)), ..State::default() }),
+        });
+        let tools = offers
+            .into_iter()
+            .map(|offer| Arc::new(RemoteTool { client: Arc::clone(&client), offer }) as Arc<dyn Tool>);
+        Ok(Self { tools: tools.collect(), warnings, client })
+    }
+
+    /// Its tools.
+    pub fn tools(&self) -> &[Arc<dyn Tool>] {
+        &self.tools
+    }
+
+    /// What was left out or cut of what it offers, and why.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Ends the connection; a process gets a moment to end by itself. The next call of a tool would connect again.
+    pub async fn close(&self) {
+        if let Some(connection) = self.client.state.lock().await.connection.take()
+            && let Some(connection) = Arc::into_inner(connection)
+        {
+            connection.close().await;
+        }
+    }
+}
+
+/// What the tools of one server share.
+#[derive(Debug)]
+struct Client {
+    server: Server,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    reconnects: VecDeque<Instant>,
+}
+
+impl Client {
+    /// The connection that stands, or a new one. Whoever comes meanwhile waits for the same.
+    async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        let mut state = self.state.lock().await;
+        if let Some(connection) = &state.connection
+            && connection.is_alive().await
+        {
+            return Ok(Arc::clone(connection));
+        }
+        state.connection = None;
+        while state.reconnects.front().is_some_and(|at| at.elapsed() > Duration::from_secs(60)) {
+            state.reconnects.pop_front();
+        }
+        if state.reconnects.len() >= self.server.limits.reconnects_per_minute {
+            let detail = format!(
+                "it was connected to {} times within a minute; it is left alone for a while",
+                state.reconnects.len()
+            );
+            return Err(McpError { server: self.server.name.clone(), kind: McpErrorKind::Resting, detail });
+        }
+        state.reconnects.push_back(Instant::now());
+        let connection = Arc::new(connection::open(&self.server).await?);
+        state.connection = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+}
+
+/// A tool of a server.
+#[derive(Debug)]
+struct RemoteTool {
+    client: Arc<Client>,
+    offer: Offer,
+}
+
+impl Tool for RemoteTool {
+    fn name(&self) -> &str {
+        &self.offer.name
+    }
+
+    fn description(&self) -> &str {
+        &self.offer.description
+    }
+
+    fn arguments(&self) -> Value {
+        self.offer.arguments.clone()
+    }
+
+    fn call(&self, arguments: Value) -> BoxFuture<'_, Result<Value, ToolError>> {
+        async move {
+            let Value::Object(arguments) = arguments else {
+                return Err(ToolError::new(ToolErrorCode::InvalidArguments, "the arguments are no object"));
+            };
+            let connection = self.client.connection().await.map_err(unconnected)?;
+            self.must_be_as_offered(&connection).await?;
+            self.ask(&connection, arguments).await
+        }
+        .boxed()
+    }
+}
+
+impl RemoteTool {
+    /// A server could offer something harmless and change it afterwards; what was checked, described and perhaps approved is
+    /// what is called, or nothing.
+    async fn must_be_as_offered(&self, connection: &Arc<Connection>) -> Result<(), ToolError> {
+        let listed = match timeout(self.client.server.limits.connect, connection.relisted()).await {
+            Ok(listed) => listed.map_err(|error| self.failed(connection, error))?,
+            Err(_) => return Err(self.late("list its tools", self.client.server.limits.connect)),
+        };
+        match listed.iter().find(|tool| tool.name == self.offer.remote) {
+            Some(tool) if offer::digest(tool) == self.offer.digest => Ok(()),
+            Some(_) => Err(ToolError::new(
+                ToolErrorCode::Missing,
+                format!(
+                    "`{}` has changed since the server offered it, and is not called; connect to the server anew",
+                    self.offer.name
+                ),
+            )),
+            None => {
+                Err(ToolError::new(ToolErrorCode::Missing, format!("the server no longer has `{}`", self.offer.name)))
+            }
+        }
+    }
+
+    async fn ask(&self, connection: &Arc<Connection>, arguments: Map<String, Value>) -> Result<Value, ToolError> {
+        let limit = self.client.server.limits.call;
+        let params = CallToolRequestParams::new(self.offer.remote.clone()).with_arguments(arguments);
+        match timeout(limit, connection.call(params)).await {
+            Ok(Ok(result)) => flatten(result, connection.keys()),
+            Ok(Err(error)) => Err(self.failed(connection, error)),
+            Err(_) => Err(self.late("answer", limit)),
+        }
+    }
+
+    fn late(&self, what: &str, limit: Duration) -> ToolError {
+        ToolError::new(
+            ToolErrorCode::TimedOut,
+            format!("the server of `{}` did not {what} within {limit:?}", self.offer.name),
+        )
+    }
+
+    fn failed(&self, connection: &Connection, error: ServiceError) -> ToolError {
+        let (name, keys) = (&self.offer.name, connection.keys());
+        if let Some((kind, detail)) = connection.fault() {
+            let code = if kind == McpErrorKind::TooLarge { ToolErrorCode::TooLarge } else { ToolErrorCode::Failed };
+            return ToolError::new(code, format!("the server of `{name}` was given up: {detail}"));
+        }
+        let detail = match error {
+            ServiceError::McpError(error) => {
+                format!("the server refused `{name}`: {}", foreign::line(&keys.erase(&error.message), 1000))
+            }
+            ServiceError::TransportSend(error) if matches!(self.client.server.reach, Reach::Http { .. }) => {
+                let (_, why) = http::fault(&*error.error, keys);
+                format!("calling `{name}` failed: {why}")
+            }
+            ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
+                format!("the server of `{name}` ended during the call; whether the call had effects is not known")
+            }
+            ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
+                format!("the server of `{name}` wants something that an agent's call cannot give")
+            }
+            error => format!("calling `{name}` failed: {}", foreign::line(&keys.erase(&error.to_string()), 500)),
+        };
+        ToolError::failed(detail)
+    }
+}
+
+fn unconnected(error: McpError) -> ToolError {
+    let code = match error.kind {
+        McpErrorKind::TimedOut => ToolErrorCode::TimedOut,
+        McpErrorKind::TooLarge => ToolErrorCode::TooLarge,
+        McpErrorKind::Misconfigured
+        | McpErrorKind::Unreachable
+        | McpErrorKind::Ended
+        | McpErrorKind::Malformed
+        | McpErrorKind::Unauthorised
+        | McpErrorKind::Resting => ToolErrorCode::Missing,
+    };
+    ToolError::new(code, error.to_string())
+}
+
+/// A result as one JSON value: what is structured as it is, a text as a text, anything else as a list. Images and sounds are
+/// named and not passed on: an agent reads text.
+fn flatten(result: CallToolResult, keys: &Keys) -> Result<Value, ToolError> {
+    let mut parts: Vec<Value> = result.content.into_iter().map(|block| keys.erase_value(part(block))).collect();
+    if result.is_error == Some(true) {
+        let said =
+            parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect::<Vec<_>>();
+        let said = keys.erase(&foreign::text(&said.join("\n"), 4000));
+        return Err(ToolError::failed(if said.is_empty() { "it failed without saying why".to_owned() } else { said }));
+    }
+    if let Some(structured) = result.structured_content {
+        return Ok(keys.erase_value(structured));
+    }
+    match parts.len() {
+        0 => Ok(Value::Null),
+        1 => Ok(parts.remove(0)),
+        _ if parts.iter().all(Value::is_string) => {
+            let texts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+            Ok(Value::String(keys.erase(&texts.join("\n"))))
+        }
+        _ => Ok(Value::Array(parts)),
+    }
+}
+
+fn part(block: ContentBlock) -> Value {
+    match block {
+        ContentBlock::Text(text) => Value::String(text.text),
+        ContentBlock::Image(image) => {
+            json!({ "type": "image", "media_type": image.mime_type, "base64_bytes": image.data.len() })
+        }
+        ContentBlock::Audio(audio) => {
+            json!({ "type": "audio", "media_type": audio.mime_type, "base64_bytes": audio.data.len() })
+        }
+        ContentBlock::Resource(resource) => match resource.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                json!({ "type": "resource", "uri": uri, "text": text })
+            }
+            ResourceContents::BlobResourceContents { uri, blob, .. } => {
+                json!({ "type": "resource", "uri": uri, "base64_bytes": blob.len() })
+            }
+            _ => json!({ "type": "resource" }),
+        },
+        ContentBlock::ResourceLink(link) => json!({ "type": "resource_link", "uri": link.uri, "name": link.name }),
+        _ => json!({ "type": "unknown" }),
+    }
+}

@@ -1,0 +1,101 @@
+//! What a server may say: one message of a size, and so much in all between two answers that somebody waits for.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::McpErrorKind;
+
+/// How many messages it may send between two answers, however small.
+const MESSAGES_MAX: usize = 10_000;
+
+/// Counts what is read, and closes when it is too much.
+#[derive(Debug)]
+pub(super) struct Bounded<R> {
+    inner: R,
+    meter: Arc<Meter>,
+}
+
+/// What was read since the last answer, and why reading stopped if it did.
+#[derive(Debug)]
+pub(super) struct Meter {
+    message_bytes: usize,
+    flood_bytes: usize,
+    count: Mutex<Count>,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    line: usize,
+    bytes: usize,
+    lines: usize,
+    fault: Option<String>,
+}
+
+impl Meter {
+    pub(super) fn new(message_bytes: usize, flood_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { message_bytes, flood_bytes, count: Mutex::default() })
+    }
+
+    /// Somebody begins to wait for an answer, so more may come.
+    pub(super) fn begin(&self) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        (count.bytes, count.lines) = (0, 0);
+    }
+
+    /// Nothing more is read, for this reason.
+    pub(super) fn stop(&self, why: String) {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner).fault.get_or_insert(why);
+    }
+
+    /// Why reading stopped.
+    pub(super) fn fault(&self) -> Option<(McpErrorKind, String)> {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        count.fault.clone().map(|fault| (McpErrorKind::TooLarge, fault))
+    }
+
+    fn read(&self, piece: &[u8]) -> io::Result<()> {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        count.bytes += piece.len();
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            count.line += part.len();
+            if count.line > self.message_bytes {
+                break;
+            }
+            if part.ends_with(b"\n") {
+                count.line = 0;
+                count.lines += 1;
+            }
+        }
+        if count.line > self.message_bytes {
+            count.fault = Some(format!("it sent a message of more than {} bytes", self.message_bytes));
+        } else if count.bytes > self.flood_bytes {
+            count.fault = Some(format!("it sent more than {} bytes without answering", self.flood_bytes));
+        } else if count.lines > MESSAGES_MAX {
+            count.fault = Some(format!("it sent more than {MESSAGES_MAX} messages without answering"));
+        }
+        match &count.fault {
+            None => Ok(()),
+            Some(fault) => Err(io::Error::other(fault.clone())),
+        }
+    }
+}
+
+impl<R> Bounded<R> {
+    pub(super) fn new(inner: R, meter: Arc<Meter>) -> Self {
+        Self { inner, meter }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        std::task::ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
+        Poll::Ready(self.meter.read(&buffer.filled()[before..]))
+    }
+}

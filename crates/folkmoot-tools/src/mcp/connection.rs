@@ -1,0 +1,270 @@
+//! One connection to a server: from the handshake to its end.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use folkmoot_llm::provider::secret::Keys;
+use rmcp::{
+    ClientHandler, RoleClient, ServiceError,
+    model::{
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientRequest, Implementation,
+        InitializeRequestParams, PaginatedRequestParams, PingRequest, ProtocolVersion, Tool,
+    },
+    service::{
+        ClientInitializeError, ClientLifecycleMode, NotificationContext, RunningService, serve_client_with_lifecycle,
+    },
+};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{McpError, McpErrorKind, McpLimits, Reach, Server, bounded::Meter, http, stdio};
+use crate::{child::Child, foreign};
+
+/// A connection that stood when it was made.
+#[derive(Debug)]
+pub(super) struct Connection {
+    service: RunningService<RoleClient, Listener>,
+    /// Its process, which ends with the connection.
+    child: Option<Child>,
+    meter: Arc<Meter>,
+    has_changed: Arc<AtomicBool>,
+    /// A call was given up without an answer, so it may be stuck.
+    is_suspect: AtomicBool,
+    listed: Vec<Tool>,
+    limits: McpLimits,
+    /// What it was given to keep to itself, and may repeat.
+    keys: Keys,
+}
+
+/// How long a suspect may take to say that it is there.
+const PING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a server begins: most know only the handshake, the newest only the other way.
+const WAYS: [fn() -> ClientLifecycleMode; 2] = [
+    || ClientLifecycleMode::Initialize,
+    || ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] },
+];
+
+/// Connects and lists the tools, within the time for it.
+pub(super) async fn open(server: &Server) -> Result<Connection, McpError> {
+    let error = |(kind, detail): (McpErrorKind, String)| McpError { server: server.name.clone(), kind, detail };
+    let until = Instant::now() + server.limits.connect;
+    let mut refused = None;
+    for way in WAYS {
+        match timeout_at(until, attempt(server, way())).await {
+            Ok(Ok(connection)) => return Ok(connection),
+            // It speaks, but not like this. The first refusal is the one to tell: the second way is our guess.
+            Ok(Err(Attempt::Refused(why))) => refused = refused.or(Some((McpErrorKind::Malformed, why))),
+            Ok(Err(Attempt::Failed(kind, why))) => return Err(error(refused.unwrap_or((kind, why)))),
+            Err(_) => {
+                let why = format!("it was not ready within {:?}", server.limits.connect);
+                return Err(error((McpErrorKind::TimedOut, why)));
+            }
+        }
+    }
+    Err(error(refused.unwrap_or((McpErrorKind::Malformed, "it refuses every way to begin".to_owned()))))
+}
+
+/// Why an attempt gave no connection.
+enum Attempt {
+    /// It answered that it does not begin like this.
+    Refused(String),
+    /// Another attempt would not help.
+    Failed(McpErrorKind, String),
+}
+
+async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection, Attempt> {
+    let failed = |(kind, why): (McpErrorKind, String)| Attempt::Failed(kind, why);
+    let meter = Meter::new(server.limits.message_bytes, server.limits.flood_bytes);
+    let has_changed = Arc::new(AtomicBool::new(false));
+    let listener = Listener { has_changed: Arc::clone(&has_changed) };
+    let (service, mut child, keys) = match &server.reach {
+        Reach::Stdio { command, environment, folder } => {
+            let (child, transport) = stdio::start(command, environment, folder, &meter).map_err(failed)?;
+            (serve_client_with_lifecycle(listener, transport, way).await, Some(child), Keys::new(environment))
+        }
+        Reach::Http { url, key } => {
+            let (transport, keys) = http::transport(url, key.as_ref(), &server.limits, &meter).map_err(failed)?;
+            (serve_client_with_lifecycle(listener, transport, way).await, None, keys)
+        }
+    };
+    let service = match service {
+        Ok(service) => service,
+        Err(error) => return Err(unopened(error, &meter, child.as_mut(), &keys).await),
+    };
+    let mut connection = Connection {
+        service,
+        child,
+        meter,
+        has_changed,
+        is_suspect: AtomicBool::new(false),
+        listed: Vec::new(),
+        limits: server.limits,
+        keys,
+    };
+    match connection.list().await {
+        Ok(listed) => connection.listed = listed,
+        Err(error) => {
+            let (kind, why) = connection.fault().unwrap_or_else(|| unlisted(&error, &connection.keys));
+            return Err(Attempt::Failed(kind, why));
+        }
+    }
+    Ok(connection)
+}
+
+async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mut Child>, keys: &Keys) -> Attempt {
+    if let Some((kind, why)) = meter.fault() {
+        return Attempt::Failed(kind, why);
+    }
+    match error {
+        ClientInitializeError::JsonRpcError(error) => {
+            Attempt::Refused(format!("it refuses to begin: {}", foreign::line(&keys.erase(&error.message), 500)))
+        }
+        ClientInitializeError::ConnectionClosed(_) => {
+            let complaint = match child {
+                Some(child) => foreign::line(&keys.erase_end(&child.complaint().await), 1000),
+                None => String::new(),
+            };
+            let why =
+                if complaint.is_empty() { "without saying why".to_owned() } else { format!("saying: {complaint}") };
+            Attempt::Failed(McpErrorKind::Ended, format!("it ended before it was ready, {why}"))
+        }
+        ClientInitializeError::TransportError { error, .. } => {
+            let (kind, why) = http::fault(&*error.error, keys);
+            Attempt::Failed(kind, why)
+        }
+        error => Attempt::Failed(
+            McpErrorKind::Malformed,
+            format!("it does not speak MCP: {}", foreign::line(&keys.erase(&error.to_string()), 500)),
+        ),
+    }
+}
+
+fn unlisted(error: &ServiceError, keys: &Keys) -> (McpErrorKind, String) {
+    let kind = match error {
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) => McpErrorKind::Ended,
+        _ => McpErrorKind::Malformed,
+    };
+    (kind, format!("it does not list its tools: {}", foreign::line(&keys.erase(&error.to_string()), 500)))
+}
+
+impl Connection {
+    /// Whether it still stands, as far as one can tell: who left a call without an answer is asked, so that the next call is not
+    /// held up by what holds up the last.
+    pub(super) async fn is_alive(&self) -> bool {
+        if self.service.is_closed() || self.service.is_transport_closed() || self.meter.fault().is_some() {
+            return false;
+        }
+        if self.is_suspect.load(Ordering::SeqCst) {
+            self.meter.begin();
+            let ping = self.service.send_request(ClientRequest::PingRequest(PingRequest::default()));
+            // A refusal is an answer.
+            let answers = matches!(timeout(PING_PATIENCE, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))));
+            self.is_suspect.store(!answers, Ordering::SeqCst);
+            return answers;
+        }
+        true
+    }
+
+    /// Why we gave it up, if we did.
+    pub(super) fn fault(&self) -> Option<(McpErrorKind, String)> {
+        self.meter.fault()
+    }
+
+    /// What must not be shown of what it says.
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The tools that it listed at its beginning.
+    pub(super) fn listed(&self) -> &[Tool] {
+        &self.listed
+    }
+
+    /// The tools that it has now: asked again only when the server has said that they changed.
+    pub(super) async fn relisted(&self) -> Result<Vec<Tool>, ServiceError> {
+        if !self.has_changed.load(Ordering::SeqCst) {
+            return Ok(self.listed.clone());
+        }
+        self.meter.begin();
+        self.list().await
+    }
+
+    pub(super) async fn call(&self, params: CallToolRequestParams) -> Result<CallToolResult, ServiceError> {
+        self.meter.begin();
+        let unanswered = Unanswered(Some(&self.is_suspect));
+        let result = self.service.call_tool(params).await;
+        unanswered.answered();
+        result
+    }
+
+    pub(super) async fn close(self) {
+        let Self { service, child, .. } = self;
+        let patience = Duration::from_secs(1);
+        let _ = timeout(patience, service.cancel()).await;
+        if let Some(child) = child {
+            child.end(patience).await;
+        }
+    }
+
+    /// All pages, but no more tools than are admitted, and one to notice that there are more.
+    async fn list(&self) -> Result<Vec<Tool>, ServiceError> {
+        let mut tools: Vec<Tool> = Vec::new();
+        let (mut cursor, mut cursors) = (None, HashSet::new());
+        // An empty page with a cursor could be followed by others for ever.
+        for _ in 0..=self.limits.tools_max {
+            let page = self.service.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
+            tools.extend(page.tools);
+            cursor = page.next_cursor;
+            // A page that follows on itself has been read.
+            let is_new = cursor.clone().is_some_and(|cursor| cursors.insert(cursor));
+            if !is_new || tools.len() > self.limits.tools_max {
+                break;
+            }
+        }
+        tools.truncate(self.limits.tools_max + 1);
+        Ok(tools)
+    }
+}
+
+/// A call that whoever waits for it gives up leaves its connection suspect.
+struct Unanswered<'a>(Option<&'a AtomicBool>);
+
+impl Unanswered<'_> {
+    fn answered(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(is_suspect) = self.0 {
+            is_suspect.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+/// What we are to a server: somebody with no roots, no model to lend and nobody to ask.
+#[derive(Clone, Debug)]
+struct Listener {
+    has_changed: Arc<AtomicBool>,
+}
+
+impl ClientHandler for Listener {
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.has_changed.store(true, Ordering::SeqCst);
+    }
+
+    fn get_info(&self) -> InitializeRequestParams {
+        InitializeRequestParams::new(
+            ClientCapabilities::default(),
+            Implementation::new("folkmoot", env!("CARGO_PKG_VERSION")),
+        )
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}

@@ -1,0 +1,37 @@
+//! A server that is a process of ours.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use rmcp::{RoleClient, transport::async_rw::AsyncRwTransport};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::{
+    McpErrorKind,
+    bounded::{Bounded, Meter},
+};
+use crate::child::{self, Child, Start};
+
+pub(super) type Transport = AsyncRwTransport<RoleClient, Bounded<ChildStdout>, ChildStdin>;
+
+/// Starts it. It ends with its [`Child`], and its whole process group with it.
+pub(super) fn start(
+    command: &[String],
+    environment: &BTreeMap<String, String>,
+    folder: &Path,
+    meter: &Arc<Meter>,
+) -> Result<(Child, Transport), (McpErrorKind, String)> {
+    // Otherwise it would be the program that seems to be missing.
+    if !folder.is_dir() {
+        let why = format!("its folder {} does not exist: make it, or change `folder`", folder.display());
+        return Err((McpErrorKind::Misconfigured, why));
+    }
+    let mut child =
+        child::start(&Start { command, environment, folder }).map_err(|why| (McpErrorKind::Unreachable, why))?;
+    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err((McpErrorKind::Unreachable, "it has no standard input or output".to_owned()));
+    };
+    // Our own reader closes earlier, and says why.
+    let transport =
+        AsyncRwTransport::new_client(Bounded::new(stdout, Arc::clone(meter)), stdin).with_max_line_length(usize::MAX);
+    Ok((child, transport))
+}

@@ -1,0 +1,47 @@
+//! Rust, by Cargo.
+
+use super::{Kind, Place, Purpose};
+
+pub(super) fn detect(place: &mut Place<'_>) {
+    const FILE: &str = "Cargo.toml";
+    if !place.has(FILE) {
+        return;
+    }
+    place.found(Kind::Cargo);
+    // What Cargo itself would not read has no commands that could pass.
+    let Some(manifest) = place.toml(FILE) else { return };
+    if !manifest.contains_key("package") && !manifest.contains_key("workspace") {
+        place.problem::<()>(FILE, "it has neither [package] nor [workspace]");
+        return;
+    }
+    let mut add = |purpose, because: &str, needs: Option<&str>, argv: &[&str]| {
+        let command = place.command(Kind::Cargo, purpose, because, argv);
+        if let Some(program) = needs {
+            command.needs(program);
+        }
+    };
+    let all = "--workspace";
+    add(Purpose::Build, FILE, None, &["cargo", "build", all, "--all-targets", "--offline"]);
+    add(Purpose::Test, FILE, None, &["cargo", "test", all, "--offline"]);
+    add(
+        Purpose::Lint,
+        FILE,
+        Some("cargo-clippy"),
+        &["cargo", "clippy", all, "--all-targets", "--offline", "--", "-D", "warnings"],
+    );
+    add(Purpose::Typecheck, FILE, None, &["cargo", "check", all, "--all-targets", "--offline"]);
+    add(Purpose::Format, FILE, Some("cargo-fmt"), &["cargo", "fmt", "--all", "--check"]);
+    // Without any, `cargo bench` measures nothing and ends well.
+    if manifest.contains_key("bench") || place.has_folder("benches") {
+        let because = if manifest.contains_key("bench") { "Cargo.toml [[bench]]" } else { "benches" };
+        place.command(Kind::Cargo, Purpose::Bench, because, &["cargo", "bench", all, "--offline"]);
+    }
+    if place.has("deny.toml") {
+        // Advisories need a database that is fetched.
+        let argv = ["cargo", "deny", "--offline", "check", "bans", "licenses", "sources"];
+        place.command(Kind::Cargo, Purpose::Security, "deny.toml", &argv).needs("cargo-deny");
+    } else if place.has("Cargo.lock") {
+        let argv = ["cargo", "audit", "--no-fetch"];
+        place.command(Kind::Cargo, Purpose::Security, "Cargo.lock", &argv).needs("cargo-audit");
+    }
+}

@@ -1,0 +1,37 @@
+//! Go.
+
+use super::{Kind, Place, Purpose};
+
+pub(super) fn detect(place: &mut Place<'_>) {
+    let Some(file) = ["go.work", "go.mod"].into_iter().find(|file| place.has(file)) else { return };
+    place.found(Kind::Go);
+    let Some(text) = place.text(file) else { return };
+    let directive = if file == "go.mod" { "module" } else { "use" };
+    if !text.lines().any(|line| line.split_whitespace().next() == Some(directive)) {
+        place.problem::<()>(file, &format!("it has no {directive}"));
+        return;
+    }
+    let mut add = |purpose, because: &str, argv: &[&str]| {
+        let command = place.command(Kind::Go, purpose, because, argv);
+        command
+            .with("GOPROXY", "off")
+            .with("GOFLAGS", "-mod=readonly")
+            .with("GOTOOLCHAIN", "local")
+            .with("GOSUMDB", "off");
+    };
+    add(Purpose::Build, file, &["go", "build", "./..."]);
+    add(Purpose::Test, file, &["go", "test", "./..."]);
+    add(Purpose::Typecheck, file, &["go", "vet", "./..."]);
+    add(Purpose::Bench, file, &["go", "test", "-run", "^$", "-bench", ".", "./..."]);
+    let linter = [".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"]
+        .into_iter()
+        .find(|file| place.has(file));
+    match linter {
+        Some(because) => place.command(Kind::Go, Purpose::Lint, because, &["golangci-lint", "run"]).needs("go"),
+        None => place.command(Kind::Go, Purpose::Lint, file, &["go", "vet", "./..."]),
+    }
+    .with("GOPROXY", "off")
+    .with("GOTOOLCHAIN", "local");
+    // It lists files, and ends well all the same.
+    place.command(Kind::Go, Purpose::Format, file, &["gofmt", "-l", "."]).must_be_silent = true;
+}

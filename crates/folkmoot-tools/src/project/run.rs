@@ -1,0 +1,131 @@
+//! Runs a project's command in the jail, on its folder, without a network.
+
+use std::{path::Path, time::Duration};
+
+use super::{Command, Kind, Project, Purpose, tools};
+use crate::jail::{End, Jail, JailError, Language, Limits};
+
+/// What is kept of what a command printed: the end, where the reason usually is.
+const TAIL_CHARS: usize = 3000;
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandResult {
+    /// Which one.
+    pub command: Command,
+    /// How it ended.
+    pub end: End,
+    /// Whether it ended by itself, well, within its limits, and silently where it must be.
+    pub passed: bool,
+    /// The end of what it printed and complained, without what only a terminal understands.
+    pub output: String,
+    /// How long it took.
+    pub wall: Duration,
+}
+
+/// What came of all commands for a purpose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The project has no command for it. It has not passed.
+    NoCommand,
+    /// What a command needs is not on this machine. It has not passed.
+    Unavailable(String),
+    /// They ran, each of them.
+    Ran(Vec<CommandResult>),
+}
+
+impl Check {
+    /// Whether something ran, and all of it passed.
+    pub fn passed(&self) -> bool {
+        match self {
+            Self::NoCommand | Self::Unavailable(_) => false,
+            Self::Ran(results) => !results.is_empty() && results.iter().all(|result| result.passed),
+        }
+    }
+}
+
+/// Runs every command for a purpose.
+///
+/// # Errors
+/// Where nothing could be executed for another reason than that a program is missing.
+pub async fn check(
+    jail: &Jail,
+    folder: &Path,
+    project: &Project,
+    purpose: Purpose,
+    limits: &Limits,
+) -> Result<Check, JailError> {
+    let commands = project.commands(purpose);
+    if commands.is_empty() {
+        return Ok(Check::NoCommand);
+    }
+    let mut results = Vec::new();
+    for command in commands {
+        match run(jail, folder, command, limits).await {
+            Ok(result) => results.push(result),
+            Err(JailError::Missing(what)) => return Ok(Check::Unavailable(what)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Check::Ran(results))
+}
+
+/// Runs one command. `folder` is the top of the project, and what the command may write to.
+///
+/// # Errors
+/// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain for it. That it failed is no error.
+pub async fn run(jail: &Jail, folder: &Path, command: &Command, limits: &Limits) -> Result<CommandResult, JailError> {
+    let mut job = tools::job(&command.folder, &command.needs, &command.argv);
+    match command.kind {
+        Kind::Cargo => tools::lend(jail, Language::Rust, &mut job).await?,
+        Kind::Npm => tools::lend(jail, Language::JavaScript, &mut job).await?,
+        Kind::Go => tools::lend(jail, Language::Go, &mut job).await?,
+        Kind::Python => tools::lend(jail, Language::Python, &mut job).await?,
+        // It may call any of them, and fails by itself where one is missing.
+        Kind::Make => tools::lend_all(jail, &mut job).await?,
+    }
+    job.folder = Some(folder.to_owned());
+    job.environment.extend(command.environment.clone());
+    job.limits = limits.clone();
+    let report = jail.run(job).await?;
+    if let Some(program) = tools::missing(&report, &command.needs) {
+        return Err(JailError::Missing(format!(
+            "`{}` needs {program}, which is not here, or not where the jail can see it; install it",
+            command.argv.join(" ")
+        )));
+    }
+    let silent = report.stdout.trim_ascii().is_empty() && report.stderr.trim_ascii().is_empty();
+    Ok(CommandResult {
+        passed: report.end == End::Exited(0) && (silent || !command.must_be_silent),
+        end: report.end,
+        output: tail(&[report.stdout, report.stderr].concat()),
+        wall: report.wall,
+        command: command.clone(),
+    })
+}
+
+/// The last characters, without colours and other commands to a terminal.
+fn tail(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let mut plain = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => match characters.next() {
+                // A control sequence ends with a letter or the like, an operating system command with a bell or an escape.
+                Some('[') => while characters.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {},
+                Some(']') => while characters.next_if(|c| *c != '\u{7}' && *c != '\u{1b}').is_some() {},
+                _ => {}
+            },
+            '\n' | '\t' => plain.push(character),
+            c if c.is_control() => {}
+            c => plain.push(c),
+        }
+    }
+    let plain = plain.trim();
+    let skip = plain.chars().count().saturating_sub(TAIL_CHARS);
+    plain.chars().skip(skip).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Tool chains as the jail shows them, and a command that is looked for among them.
+
+use std::path::PathBuf;
+
+use crate::jail::{End, Jail, JailError, Job, Language, Profile, Readable, Report};
+
+/// What a shell says when there is no such program.
+const NOT_FOUND: i32 = 127;
+
+/// Goes to a folder, sees to it that the programs are there, and becomes the command. All of it comes as arguments, and is no
+/// part of the script.
+const STARTER: &str = r#"cd -- "$1" && needs=$2 && shift 2 || exit
+for program in $needs; do command -v "$program" > /dev/null || { echo "$program" >&2; exit 127; }; done
+exec "$@""#;
+
+/// A command that is started in a folder below the job's, if all programs that it needs are there.
+pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> Job {
+    let folder = if folder.is_empty() { "." } else { folder };
+    let needs = needs.join(" ");
+    let words = ["sh", "-c", STARTER, "project", folder, &needs].map(str::to_owned);
+    let mut job = Job::new(Profile::Project, words.into_iter().chain(argv.iter().cloned()));
+    for (name, value) in [
+        ("CI", "true"),
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("CARGO_TERM_COLOR", "never"),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ] {
+        set(&mut job, name, value);
+    }
+    job
+}
+
+/// Lends the tool chain of a language to a job, and what was downloaded for it.
+pub(crate) async fn lend(jail: &Jail, language: Language, job: &mut Job) -> Result<(), JailError> {
+    jail.tool_chain(language).await?.lend(job);
+    match language {
+        Language::Rust => {
+            // What was downloaded, and no more of Cargo's home: its tokens are there too.
+            let home = home_of("CARGO_HOME", ".cargo");
+            for part in ["registry", "git"] {
+                share(job, home.as_ref().map(|home| home.join(part)), &format!("/opt/cargo/{part}"));
+            }
+            set(job, "CARGO_HOME", "/opt/cargo");
+        }
+        Language::Go => {
+            share(job, home_of("GOPATH", "go").map(|home| home.join("pkg/mod")), "/opt/gopath/pkg/mod");
+            set(job, "GOMODCACHE", "/opt/gopath/pkg/mod");
+            // A project has modules, which a single file has not.
+            job.environment.remove("GO111MODULE");
+        }
+        Language::Python | Language::JavaScript | Language::Bash => {}
+    }
+    Ok(())
+}
+
+/// Lends the tool chain of every language that is here.
+pub(crate) async fn lend_all(jail: &Jail, job: &mut Job) -> Result<(), JailError> {
+    for language in Language::all() {
+        match lend(jail, language, job).await {
+            Ok(()) | Err(JailError::Missing(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn share(job: &mut Job, host: Option<PathBuf>, inside: &str) {
+    if let Some(host) = host.filter(|host| host.is_dir()) {
+        let readable = Readable { host, inside: inside.into() };
+        // Lent for the program and for the project, it is there once.
+        if !job.readable.contains(&readable) {
+            job.readable.push(readable);
+        }
+    }
+}
+
+fn set(job: &mut Job, name: &str, value: &str) {
+    job.environment.insert(name.to_owned(), value.to_owned());
+}
+
+/// The program for want of which the command was not started.
+pub(crate) fn missing(report: &Report, needs: &[String]) -> Option<String> {
+    let said = String::from_utf8_lossy(&report.stderr).trim().to_owned();
+    (report.end == End::Exited(NOT_FOUND) && needs.contains(&said)).then_some(said)
+}
+
+fn home_of(variable: &str, usual: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(variable).map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(usual))).filter(|home| home.is_absolute())
+}

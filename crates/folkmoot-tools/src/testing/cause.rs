@@ -1,0 +1,64 @@
+//! Why a test failed, as far as its end tells.
+
+use folkmoot_core::vocabulary;
+
+use crate::jail::{End, Limit, Report};
+
+vocabulary! {
+    /// Why a test failed.
+    pub enum Cause {
+        /// It says that something is not as it should be.
+        Assertion = "assertion",
+        /// It met an error that it did not expect.
+        Exception = "exception",
+        /// It cannot even be read.
+        Syntax = "syntax",
+        /// It looks for something that the solution does not have.
+        MissingName = "missing_name",
+        /// It took too long.
+        TimedOut = "timed_out",
+        /// It took too much: memory, processes, disk, output.
+        Exhausted = "exhausted",
+        /// It did what nothing in a jail may do, or was ended by a signal.
+        Crashed = "crashed",
+        /// It ended well before its end.
+        Unfinished = "unfinished",
+    }
+}
+
+/// Nothing if it passed.
+pub(super) fn of(report: &Report, mark: &str) -> Option<Cause> {
+    let limit = match report.end {
+        End::Limited(limit) => Some(limit),
+        End::Exited(_) | End::Signalled(_) => report.reached.first().copied(),
+    };
+    Some(match (limit, report.end) {
+        (Some(Limit::Wall | Limit::Cpu), _) => Cause::TimedOut,
+        (Some(Limit::Syscall), _) => Cause::Crashed,
+        (Some(_), End::Limited(_)) => Cause::Exhausted,
+        (_, End::Exited(0)) if String::from_utf8_lossy(&report.stdout).trim_end().ends_with(mark) => return None,
+        (_, End::Exited(0)) => Cause::Unfinished,
+        (Some(_), _) => Cause::Exhausted,
+        (None, End::Exited(_)) => of_words(&String::from_utf8_lossy(&report.stderr)),
+        (None, End::Signalled(_) | End::Limited(_)) => Cause::Crashed,
+    })
+}
+
+/// What the languages call their errors.
+fn of_words(stderr: &str) -> Cause {
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    if has(last, &["MemoryError", "out of memory", "Cannot allocate memory", "memory allocation of"]) {
+        Cause::Exhausted
+    } else if has(stderr, &["SyntaxError", "IndentationError", "syntax error"]) {
+        Cause::Syntax
+    } else if has(stderr, &["AssertionError", "ERR_ASSERTION"]) || has(stderr, &["assertion failed", "assertion `"]) {
+        Cause::Assertion
+    } else if has(last, &["ImportError", "ModuleNotFoundError", "NameError"])
+        || has(stderr, &["ReferenceError", "ERR_MODULE_NOT_FOUND", "command not found"])
+    {
+        Cause::MissingName
+    } else {
+        Cause::Exception
+    }
+}

@@ -1,0 +1,62 @@
+//! Cross-tests: each solution against everybody's tests.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Solution, Suite, TestRun, limits, run_tests};
+use crate::jail::{Jail, JailError};
+
+/// What came of every suite on every solution, the author's own included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrossTests {
+    /// One for each pair, by solution and then by author.
+    pub runs: Vec<TestRun>,
+}
+
+/// Executes every suite on every solution.
+///
+/// # Errors
+/// As [`run_tests`].
+pub async fn cross_test(jail: &Jail, solutions: &[Solution], suites: &[Suite]) -> Result<CrossTests, JailError> {
+    let mut runs = Vec::new();
+    for solution in solutions {
+        for suite in suites {
+            runs.push(run_tests(jail, solution, suite, &limits(solution.language)).await?);
+        }
+    }
+    Ok(CrossTests { runs })
+}
+
+impl CrossTests {
+    /// How many tests of others each solution passed, of how many. Nobody's own tests speak for them.
+    pub fn scores(&self) -> BTreeMap<&str, (usize, usize)> {
+        let mut scores = BTreeMap::new();
+        for run in self.runs.iter().filter(|run| run.author != run.solution) {
+            let (passed, all) = scores.entry(run.solution.as_str()).or_insert((0, 0));
+            *passed += run.passed();
+            *all += run.tested.len();
+        }
+        scores
+    }
+
+    /// Tests that say little about a solution that fails them, as (author, test): their author's own solution fails them, or
+    /// more than half of the others' do, and there are at least two of those. A test is not law.
+    pub fn suspects(&self) -> Vec<(&str, &str)> {
+        let mut seen: BTreeMap<(&str, &str), (bool, usize, usize)> = BTreeMap::new();
+        for run in &self.runs {
+            for tested in &run.tested {
+                let (own_fails, failing, others) = seen.entry((&run.author, &tested.name)).or_default();
+                if run.author == run.solution {
+                    *own_fails |= tested.failed.is_some();
+                } else {
+                    *others += 1;
+                    *failing += usize::from(tested.failed.is_some());
+                }
+            }
+        }
+        let is_suspect =
+            |(own_fails, failing, others): &(bool, usize, usize)| *own_fails || (*others >= 2 && failing * 2 > *others);
+        seen.iter().filter(|(_, seen)| is_suspect(seen)).map(|(test, _)| *test).collect()
+    }
+}

@@ -1,0 +1,18 @@
+//! What a program printed, as a model is told: text, and not too much of it.
+
+use crate::foreign;
+
+/// The beginning; says so if it was cut.
+pub(super) fn beginning(bytes: &[u8], bytes_max: usize) -> String {
+    foreign::text(String::from_utf8_lossy(bytes).trim_end(), bytes_max)
+}
+
+/// The end, where the reason usually is; says so if it was cut.
+pub(super) fn end(bytes: &[u8], bytes_max: usize) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    let from = text.len().saturating_sub(bytes_max);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let kept = foreign::text(&text[from..], bytes_max);
+    if from == 0 { kept } else { format!("[cut: the last {} of {} bytes] …{kept}", text.len() - from, text.len()) }
+}

@@ -1,0 +1,277 @@
+//! One turn of an agent that has tools: it calls them until it answers.
+//!
+//! ```text
+//! ask ─▶ {"tool": …, "arguments": …} ─▶ the tool is called, its result goes back as data ─▶ ask …
+//!    └─▶ {"answer": …}               ─▶ Answered
+//!    └─▶ anything else               ─▶ one repair, then Unparsed
+//! ```
+//!
+//! The protocol is JSON in plain text, so that every provider can speak it. What a model says is never guessed at: an answer
+//! has the shape that was asked for, and nothing else is one.
+
+use folkmoot_llm::{
+    Answer, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Schema, Speaker,
+    prompt::Context,
+    request::TOOL_TURN,
+    structured::{self, Shape},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{ToolCall, Toolbox};
+
+/// How much an agent may do in one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// How many calls of tools, those that fail too. After the last the model is asked to answer with what it has.
+    pub calls_max: usize,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self { calls_max: 8 }
+    }
+}
+
+/// What a turn was, for the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// Each answer of the model, also those that call a tool.
+    pub answers: Vec<Answer>,
+    /// Each call of a tool, in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With an answer: of the request's shape if it has one, else a text.
+    Answered(Value),
+    /// With words that are no answer, also when asked again.
+    Unparsed {
+        /// What is wrong with them.
+        why: String,
+    },
+    /// It wanted to call tools for ever.
+    OutOfCalls,
+    /// The model failed after it had answered at least once. What was paid for, and what tools did, is not lost.
+    Failed(Failure),
+}
+
+/// Lets a model answer a request, with tools. Without tools it is one plain call, or a structured one.
+///
+/// An error is a first call that failed. What goes wrong with a tool is told to the model and recorded.
+pub async fn turn(
+    model: &dyn Model,
+    prompts: &Prompts,
+    request: Request,
+    tools: &Toolbox,
+    limits: TurnLimits,
+    hear: &mut dyn Hear,
+) -> Result<Turn, Failure> {
+    if tools.is_empty() {
+        return without_tools(model, prompts, request, hear).await;
+    }
+    let protocol = Protocol::new(prompts, request.schema.as_ref(), tools)?;
+    let key = request.idempotency_key.clone();
+    let mut asked = protocol.introduce(request, limits)?;
+    let mut turn = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
+    let mut is_repair = false;
+    loop {
+        let answer = match model.ask(&asked, hear).await {
+            Ok(answer) => answer,
+            Err(failure) if turn.answers.is_empty() => return Err(failure),
+            Err(failure) => return Ok(Turn { outcome: Outcome::Failed(failure), ..turn }),
+        };
+        let said = protocol.read(&answer);
+        asked.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
+        turn.answers.push(answer);
+        let reply = match said {
+            Ok(Said::Answer(value)) => return Ok(Turn { outcome: Outcome::Answered(value), ..turn }),
+            Ok(Said::Call { .. }) if turn.tool_calls.len() >= limits.calls_max => return Ok(turn),
+            Ok(Said::Call { tool, arguments }) => {
+                is_repair = false;
+                turn.tool_calls.push(tools.call(&tool, arguments).await);
+                protocol.tell(turn.tool_calls.last(), limits.calls_max - turn.tool_calls.len())?
+            }
+            Err(why) if is_repair => return Ok(Turn { outcome: Outcome::Unparsed { why }, ..turn }),
+            Err(why) => {
+                is_repair = true;
+                protocol.repair(&why)?
+            }
+        };
+        asked.messages.push(Message { speaker: Speaker::User, text: reply });
+        // Each call of the model is one of its own to a vendor that charges by key.
+        asked.idempotency_key = key.as_ref().map(|key| format!("{key}-{}", turn.answers.len()));
+        hear.again();
+    }
+}
+
+async fn without_tools(
+    model: &dyn Model,
+    prompts: &Prompts,
+    request: Request,
+    hear: &mut dyn Hear,
+) -> Result<Turn, Failure> {
+    let (outcome, answers) = if request.schema.is_some() {
+        let structured = structured::ask(model, prompts, &request, hear).await?;
+        let outcome = match structured.outcome {
+            structured::Outcome::Parsed(value) => Outcome::Answered(value),
+            structured::Outcome::Unparsed(why) => Outcome::Unparsed { why },
+        };
+        (outcome, structured.answers)
+    } else {
+        let answer = model.ask(&request, hear).await?;
+        (Outcome::Answered(Value::String(answer.text.clone())), vec![answer])
+    };
+    Ok(Turn { answers, tool_calls: Vec::new(), outcome })
+}
+
+/// What a model said, by the protocol.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Answer(Value),
+    Call { tool: String, arguments: Value },
+}
+
+/// How tools are explained and called in one turn.
+#[derive(Debug)]
+struct Protocol<'a> {
+    prompts: &'a Prompts,
+    tools: &'a Toolbox,
+    /// What the answer must be like, as the request says; a text where it says nothing.
+    form: Value,
+    answer: Shape,
+    /// What every message of the model must be like.
+    schema: Value,
+    message: Shape,
+}
+
+impl<'a> Protocol<'a> {
+    fn new(prompts: &'a Prompts, asked: Option<&Schema>, tools: &'a Toolbox) -> Result<Self, Failure> {
+        let form = asked.map_or_else(|| json!({ "type": "string" }), |asked| asked.schema.clone());
+        let mut schema = schema(&form);
+        let compiled =
+            |schema: &Value| Shape::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")));
+        let message = compiled(&schema)?;
+        // Who asks for another tool all the same is told which there are, and need not say the whole again.
+        schema["properties"]["tool"]["enum"] = json!(tools.names().collect::<Vec<_>>());
+        Ok(Self { prompts, tools, answer: compiled(&form)?, message, form, schema })
+    }
+
+    /// The request, with the tools and how they are called in its instructions.
+    fn introduce(&self, request: Request, limits: TurnLimits) -> Result<Request, Failure> {
+        let context =
+            Context::new().data("tools", self.tools.describe().trim_end()).data("form", self.form.to_string());
+        let tool_use = self.render("parts/tool_use.md", context.number("calls_left", number(limits.calls_max)))?;
+        let system = request.system.map_or(tool_use.clone(), |system| format!("{system}\n\n{tool_use}"));
+        let schema = Schema { name: TOOL_TURN.to_owned(), schema: self.schema.clone() };
+        Ok(Request { system: Some(system), schema: Some(schema), ..request })
+    }
+
+    /// What came of a call, as the model is told.
+    fn tell(&self, call: Option<&ToolCall>, left: usize) -> Result<String, Failure> {
+        let (call, result) = call.map_or_else(Default::default, |call| {
+            let result = match &call.result {
+                Ok(Value::String(text)) => text.clone(),
+                Ok(value) => value.to_string(),
+                Err(error) => format!("it failed ({}): {}", error.code, error.detail),
+            };
+            (json!({ "tool": call.tool, "arguments": call.arguments }).to_string(), result)
+        });
+        let context = Context::new().data("call", call).data("result", result);
+        self.render("parts/tool_result.md", context.number("calls_left", number(left)))
+    }
+
+    fn repair(&self, why: &str) -> Result<String, Failure> {
+        let schema = json!({ "anyOf": [
+            { "type": "object", "required": ["answer"], "properties": { "answer": self.form } },
+            { "type": "object", "required": ["tool", "arguments"], "properties": {
+                "tool": { "enum": self.tools.names().collect::<Vec<_>>() }, "arguments": { "type": "object" },
+            } },
+        ] });
+        self.render("parts/repair.md", Context::new().data("problems", why).data("schema", schema.to_string()))
+    }
+
+    fn render(&self, name: &str, context: Context) -> Result<String, Failure> {
+        self.prompts.render(name, &context).map_err(|error| misconfigured(error.to_string()))
+    }
+
+    fn read(&self, answer: &Answer) -> Result<Said, String> {
+        let said = self.message.read(&answer.text).and_then(|said| self.understand(said));
+        // Many models leave out what stands around the answer. What has the very shape that was asked for is it.
+        let said = said.or_else(|why| match self.form["type"] == "object" {
+            true => self.answer.read(&answer.text).map(Said::Answer).map_err(|_| why),
+            false => Err(why),
+        });
+        said.map_err(|why| match answer.finish {
+            Finish::Stop => why,
+            Finish::Length => format!("it was cut off at the longest that was asked for ({why})"),
+        })
+    }
+
+    fn understand(&self, mut said: Value) -> Result<Said, String> {
+        let mut part = |name| said.get_mut(name).map(Value::take);
+        match (part("tool"), part("arguments"), part("answer")) {
+            (Some(Value::String(tool)), arguments, None) => {
+                Ok(Said::Call { tool, arguments: arguments.unwrap_or_else(|| json!({})) })
+            }
+            (None, None, Some(answer)) => {
+                self.answer.check(&answer).map(|()| Said::Answer(answer)).map_err(|why| format!("the answer: {why}"))
+            }
+            (Some(_), _, None) => Err("`tool` is not a name".to_owned()),
+            (Some(_), _, Some(_)) => Err("it calls a tool and answers at the same time".to_owned()),
+            (None, Some(_), _) => Err("it has `arguments`, but no `tool`".to_owned()),
+            (None, None, None) => Err("it has neither `tool` nor `answer`".to_owned()),
+        }
+    }
+}
+
+/// What a vendor that holds a model to a schema is told. One flat object, because vendors differ about unions; that it is one
+/// form or the other is checked here.
+fn schema(form: &Value) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "properties": { "tool": { "type": "string" }, "arguments": { "type": "object" }, "answer": form },
+        "additionalProperties": false,
+    });
+    // References inside the form would point elsewhere from here, so what they point at moves along, if it is where it usually
+    // is. Else the form is in the instructions only, and is checked all the same.
+    match has_other_references(form) {
+        true => schema["properties"]["answer"] = json!({}),
+        false => {
+            if let Some(parts) = schema["properties"]["answer"].as_object_mut().and_then(|form| form.remove("$defs")) {
+                schema["$defs"] = parts;
+            }
+        }
+    }
+    schema
+}
+
+/// Whether it refers to anything but `#/$defs/…`.
+fn has_other_references(schema: &Value) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(has_other_references),
+        Value::Object(fields) => fields.iter().any(|(key, value)| match key.as_str() {
+            "$ref" => !value.as_str().is_some_and(|to| to.starts_with("#/$defs/")),
+            "$dynamicRef" | "$recursiveRef" | "$id" => true,
+            _ => has_other_references(value),
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn misconfigured(why: String) -> Failure {
+    Failure::new("request", FailureKind::Misconfigured, why)
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

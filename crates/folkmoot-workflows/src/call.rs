@@ -1,0 +1,196 @@
+//! A model call as a step of a run: asked once, recorded with all that it took, and only remembered after that.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use folkmoot_core::{Digest, Name, gate::Risk};
+use folkmoot_engine::{Ctx, Failure, GateRequest};
+use folkmoot_llm::{
+    FailureKind, Model, Recording, Request,
+    budget::{Budget, Budgeted, Purse, Spent, dollars},
+    price::Price,
+    record::Outcome,
+};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use serde::{Deserialize, Serialize};
+
+/// What the engine says of a step that took longer than it may.
+const OUT_OF_TIME: &str = "timeout";
+
+/// What one run may spend on models, and what happens when that is not enough.
+#[derive(Clone, Debug)]
+pub struct Spending {
+    purse: Arc<Purse>,
+    on_exceeded: OnExceeded,
+    /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for the same gate.
+    gates: Arc<Mutex<BTreeMap<u64, Decided>>>,
+}
+
+/// Whether the budget was given once more.
+type Decided = Shared<BoxFuture<'static, Result<bool, Failure>>>;
+
+/// What happens when a call does not fit the budget any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnExceeded {
+    /// A gate opens, one for all branches. Approved, the run may spend as much once more.
+    Ask,
+    /// The run ends with `budget_exceeded`.
+    Fail,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Names the step in its run's journal.
+    pub key: String,
+    /// Whose call it is: its clearance is asked for first.
+    pub agent: Name,
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+    /// What that costs at most.
+    pub price: Option<Price>,
+    /// What is asked. Its idempotency key is set from the run and the step.
+    pub request: Request,
+}
+
+/// What a step records.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Told {
+    /// Nobody was asked.
+    Exceeded {
+        exceeded: Exceeded,
+    },
+    Asked(Box<Recording>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Exceeded {
+    /// How often the budget had been given. A replay must come to the gate that was waited for, whatever its purse holds by then.
+    times: u64,
+    detail: String,
+}
+
+impl Spending {
+    /// From a purse that is full: what a run has spent before a restart is taken from its journal as it is replayed.
+    pub fn new(purse: Arc<Purse>, on_exceeded: OnExceeded) -> Self {
+        Self { purse, on_exceeded, gates: Arc::default() }
+    }
+
+    /// What was spent until now.
+    pub fn spent(&self) -> Spent {
+        self.purse.spent()
+    }
+
+    /// Asks a model, and records the call. A model that gives no answer is recorded too, and is no error of the run.
+    pub async fn call(&self, ctx: &Ctx, call: Call) -> Result<Recording, Failure> {
+        // The same however often the budget is in the way: until it no longer is, no vendor has heard of the call, unless it was
+        // in flight in a life that crashed, and then it must be known again.
+        let name = format!("{}/{}", ctx.run_id(), ctx.key_in_run(&call.key));
+        // Keys of steps can have any letters and any length that headers cannot.
+        let idempotency_key = Some(Digest::of(name.as_bytes()).to_string());
+        let request = Request { idempotency_key, ..call.request.clone() };
+        for time in 1.. {
+            let key = if time == 1 { call.key.clone() } else { format!("{}~{time}", call.key) };
+            match self.once(ctx, &key, &call, &request).await? {
+                Told::Asked(recording) => return Ok(*recording),
+                Told::Exceeded { exceeded } => self.exceeded(ctx, exceeded).await?,
+            }
+        }
+        unreachable!("the loop has no end")
+    }
+
+    async fn once(&self, ctx: &Ctx, key: &str, call: &Call, request: &Request) -> Result<Told, Failure> {
+        let asked = Arc::new(AtomicBool::new(false));
+        let work = {
+            let (model, purse, price) = (Arc::clone(&call.model), Arc::clone(&self.purse), call.price);
+            let (asked, request) = (Arc::clone(&asked), request.clone());
+            move || {
+                asked.store(true, Ordering::Relaxed);
+                let budgeted = Budgeted { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
+                let request = request.clone();
+                async move {
+                    // Before it is tried: if it is given once more meanwhile, the gate for that is known to be decided.
+                    let times = budgeted.purse.times();
+                    let answer = budgeted.ask(&request, &mut ()).await;
+                    Ok(match &answer {
+                        Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
+                            Told::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
+                        }
+                        _ => Told::Asked(Box::new(Recording::new(&request, &answer))),
+                    })
+                }
+            }
+        };
+        let told = match ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await {
+            // As it is recorded, so that a replay comes to the same.
+            Err(failure) if failure.code == OUT_OF_TIME => {
+                let silent = folkmoot_llm::Failure::new("step", FailureKind::TimedOut, failure.message);
+                Told::Asked(Box::new(Recording::new(request, &Err(silent))))
+            }
+            told => told?,
+        };
+        if let Told::Asked(recording) = &told
+            && !asked.load(Ordering::Relaxed)
+        {
+            // It was asked in another life of this run, and the purse of this life does not know of it.
+            self.purse.spend(spent(recording, call.price));
+        }
+        Ok(told)
+    }
+
+    async fn exceeded(&self, ctx: &Ctx, Exceeded { times, detail }: Exceeded) -> Result<(), Failure> {
+        let extended = match self.on_exceeded {
+            OnExceeded::Fail => false,
+            OnExceeded::Ask => self.gate(ctx, times).await?,
+        };
+        if extended { Ok(()) } else { Err(Failure::new(FailureKind::BudgetExceeded.word(), detail)) }
+    }
+
+    fn gate(&self, ctx: &Ctx, times: u64) -> Decided {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.entry(times).or_insert_with(|| self.ask(ctx, times)).clone()
+    }
+
+    /// One gate for all who find the budget spent: many do at the same time, and each approval gives it once more. What it says is
+    /// the same whoever of them comes first, as that may be another one in each life.
+    fn ask(&self, ctx: &Ctx, times: u64) -> Decided {
+        let (ctx, purse) = (ctx.clone(), Arc::clone(&self.purse));
+        let asking = async move {
+            let Budget { tokens, usd_micros } = purse.budget();
+            let limits = [tokens.map(|tokens| format!("{tokens} tokens")), usd_micros.map(dollars)];
+            let budget = limits.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+            let again = if times == 1 { String::new() } else { format!(", which it was given {times} times") };
+            let summary = format!(
+                "The next model call of this run may take more than is left of its budget of {budget}{again}.\n\
+                 Approve, and it may spend as much once more. Reject, and it ends."
+            );
+            let gate = GateRequest::new(summary).title("The budget is spent").risk(Risk::High);
+            let approved = ctx.gate_of_run(format!("~budget/{times}"), gate).await?.may_proceed();
+            if approved {
+                purse.refill();
+            }
+            Ok(approved)
+        };
+        asking.boxed().shared()
+    }
+}
+
+/// What a recorded call took.
+fn spent(recording: &Recording, price: Option<Price>) -> Spent {
+    match &recording.outcome {
+        Outcome::Answered(answer) => Spent {
+            tokens: answer.usage.total(),
+            usd_micros: answer.cost_usd_micros.or(price.map(|price| price.cost(&answer.usage))).unwrap_or_default(),
+        },
+        Outcome::Failed(_) => Spent::default(),
+    }
+}

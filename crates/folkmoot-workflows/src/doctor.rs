@@ -1,0 +1,157 @@
+//! What is there, what is missing, and how to get it.
+
+use std::time::Duration;
+
+use folkmoot_core::vocabulary;
+use folkmoot_llm::{
+    budget::{Budget, dollars},
+    models::Origin,
+};
+use folkmoot_tools::{
+    Mcp, format, git, lsp,
+    mcp::{self, McpLimits},
+};
+use futures_util::future::join_all;
+use serde::Serialize;
+
+use crate::Equipment;
+
+vocabulary! {
+    /// What a finding is about.
+    pub enum Area {
+        /// Who can be asked.
+        Models = "models",
+        /// What holds code that nobody trusts.
+        Jail = "jail",
+        /// In what such code can be written.
+        Languages = "languages",
+        /// What else agents can use.
+        Tools = "tools",
+    }
+}
+
+/// How long a server that is only looked at may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One thing, and how it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it is about.
+    pub area: Area,
+    /// What it is called.
+    pub name: String,
+    /// Whether it can be used.
+    pub ok: bool,
+    /// How it is; where it is missing, how to get it.
+    pub detail: String,
+}
+
+impl Finding {
+    fn new(area: Area, name: impl Into<String>, found: Result<String, String>) -> Self {
+        let ok = found.is_ok();
+        Self { area, name: name.into(), ok, detail: found.unwrap_or_else(|missing| missing) }
+    }
+}
+
+/// Looks at all of it. Servers are asked, programs are started, and nothing is changed.
+pub async fn examine(equipment: &Equipment) -> Vec<Finding> {
+    let mut findings = models(equipment).await;
+    findings.extend([prompts(equipment), budget(equipment)]);
+    findings.extend(jail(equipment).await);
+    findings.extend(tools(equipment).await);
+    findings
+}
+
+async fn models(equipment: &Equipment) -> Vec<Finding> {
+    let listed = equipment.models.list().await;
+    let findings = listed.into_iter().map(|provider| {
+        let origin = match provider.origin {
+            Origin::Configured => "from folkmoot.toml",
+            Origin::Environment => "its key is in the environment",
+            Origin::Local => "on this machine",
+            Origin::BuiltIn => "built in; no model, but it needs nothing",
+        };
+        let model = provider.model.map(|model| format!(", {model}")).unwrap_or_default();
+        let place = provider.base_url.map(|url| format!(" at {url}")).unwrap_or_default();
+        let found = match provider.missing {
+            Some(missing) => Err(missing),
+            None => Ok(format!("{}{model}{place} ({origin})", provider.kind)),
+        };
+        Finding::new(Area::Models, provider.name, found)
+    });
+    findings.collect()
+}
+
+fn prompts(equipment: &Equipment) -> Finding {
+    let found = match &equipment.prompts {
+        Ok(_) if equipment.prompts_overridden => Ok("with files of yours".to_owned()),
+        Ok(_) => Ok("those that are built in".to_owned()),
+        Err(why) => Err(why.clone()),
+    };
+    Finding::new(Area::Models, "prompts", found)
+}
+
+fn budget(equipment: &Equipment) -> Finding {
+    let Budget { tokens, usd_micros } = equipment.models.budget();
+    let limits: Vec<String> =
+        tokens.map(|tokens| format!("{tokens} tokens")).into_iter().chain(usd_micros.map(dollars)).collect();
+    let told = if limits.is_empty() { "none: a run may spend what it wants".to_owned() } else { limits.join(", ") };
+    Finding::new(Area::Models, "budget", Ok(told))
+}
+
+async fn jail(equipment: &Equipment) -> Vec<Finding> {
+    let jail = equipment.jail().await.describe().await;
+    let driver = match jail.refusal {
+        Some(why) => Err(format!("nothing is executed: {why}")),
+        None => Ok(format!("held by {}", jail.driver)),
+    };
+    let features = jail
+        .features
+        .into_iter()
+        .map(|feature| (feature.name, if feature.ok { Ok(feature.detail) } else { Err(feature.detail) }));
+    let mut findings = vec![Finding::new(Area::Jail, "driver", driver)];
+    findings.extend(features.map(|(name, found)| Finding::new(Area::Jail, name, found)));
+    findings.extend(
+        jail.languages.into_iter().map(|found| Finding::new(Area::Languages, found.language.word(), found.version)),
+    );
+    findings
+}
+
+async fn tools(equipment: &Equipment) -> Vec<Finding> {
+    let git = git::find().await.map(|path| path.display().to_string()).map_err(|error| error.to_string());
+    let mut findings = vec![Finding::new(Area::Tools, "git", git)];
+    let jail = equipment.jail().await;
+    for language in format::Language::ALL {
+        // Where nothing is executed, a formatter is not either; that is told once, with the jail.
+        let found = format::find(jail, *language).await.map_err(|error| error.to_string());
+        findings.push(Finding::new(Area::Tools, format!("format, {language}"), found));
+    }
+    let servers = lsp::Lsp::new(jail.clone());
+    for language in lsp::Language::ALL {
+        let server = servers.server(*language).await;
+        let server = server.map(|command| command.join(" ")).map_err(|error| error.to_string());
+        findings.push(Finding::new(Area::Tools, format!("lsp, {language}"), server));
+    }
+    // At the same time: one that hangs holds up nobody but whoever waits for the whole.
+    findings.extend(join_all(equipment.mcp.iter().map(mcp)).await);
+    findings
+}
+
+async fn mcp(server: &mcp::Server) -> Finding {
+    let limits = McpLimits { connect: PATIENCE, ..server.limits };
+    let found = match Mcp::connect(mcp::Server { limits, ..server.clone() }).await {
+        Ok(mcp) => {
+            let (tools, warned) = (mcp.tools().len(), mcp.warnings().join("; "));
+            mcp.close().await;
+            let warned: String = warned.chars().take(300).collect();
+            match (tools, warned.is_empty()) {
+                (0, true) => Err("it offers no tools".to_owned()),
+                (0, false) => Err(format!("none of its tools can be used: {warned}")),
+                (tools, true) => Ok(format!("offers {tools} tools")),
+                (tools, false) => Ok(format!("offers {tools} tools; {warned}")),
+            }
+        }
+        Err(error) => Err(error.detail),
+    };
+    Finding::new(Area::Tools, format!("mcp, {}", server.name), found)
+}

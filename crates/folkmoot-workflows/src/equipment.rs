@@ -1,0 +1,182 @@
+//! What agents have to work with: models to ask, prompts, the jail, tools.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use folkmoot_llm::{Failure, FailureKind, Model, Models, Prompts, settings};
+use folkmoot_tools::{
+    Jail,
+    command::{Command, CommandLimits},
+    jail::Helper,
+    mcp,
+};
+use serde::Deserialize;
+use tokio::sync::OnceCell;
+
+#[cfg(test)]
+mod tests;
+
+/// What the configuration says about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Who can be asked, and what that costs.
+    pub models: settings::Settings,
+    /// A folder with prompts in place of those that are built in.
+    pub prompts: Option<PathBuf>,
+    /// MCP servers whose tools agents may call, by their names.
+    pub mcp: BTreeMap<String, McpServer>,
+    /// What the jail lets out.
+    pub jail: JailSettings,
+}
+
+/// `[mcp.NAME]`: a program or an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServer {
+    /// The program and its arguments, of a server that is started.
+    pub command: Vec<String>,
+    /// Its variables, beside PATH, HOME and LANG.
+    pub environment: BTreeMap<String, String>,
+    /// Where it works; an empty folder unless this is given.
+    pub folder: Option<PathBuf>,
+    /// Where it is, of a server that is reached over HTTP.
+    pub url: Option<String>,
+    /// The variable of the environment that holds its key.
+    pub key_env: Option<String>,
+    /// The file that holds its key.
+    pub key_file: Option<PathBuf>,
+}
+
+/// `[jail]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JailSettings {
+    /// Whether jobs of the profile `agent` may use the network.
+    pub network: bool,
+}
+
+impl Settings {
+    /// Has paths that are relative start at the folder of the file that names them, not wherever somebody happens to be.
+    pub fn found_from(&mut self, folder: &Path) {
+        let providers = self.models.providers.values_mut();
+        let provided = providers.flat_map(|provider| [&mut provider.key_file, &mut provider.file]);
+        let served = self.mcp.values_mut().flat_map(|server| [&mut server.key_file, &mut server.folder]);
+        for path in provided.chain(served).chain([&mut self.prompts]).flatten() {
+            *path = folder.join(&path);
+        }
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        self.models.check()?;
+        self.mcp
+            .iter()
+            .try_for_each(|(name, server)| server.reach().map(drop).map_err(|why| format!("[mcp.{name}] {why}")))
+    }
+}
+
+impl McpServer {
+    fn reach(&self) -> Result<mcp::Reach, String> {
+        let has_key = self.key_env.is_some() || self.key_file.is_some();
+        match (&self.url, self.command.is_empty()) {
+            (None, true) => Err("needs `command`, a program to start, or `url`, where it is".to_owned()),
+            (Some(_), false) => Err("has both `command` and `url`; keep one".to_owned()),
+            (None, false) if has_key => {
+                Err("has a key for a program; give it what it needs with `environment`".to_owned())
+            }
+            (None, false) if self.folder.as_ref().is_some_and(|folder| !folder.is_dir()) => {
+                Err("has a `folder` that is not there".to_owned())
+            }
+            (None, false) => Ok(mcp::Reach::Stdio {
+                command: self.command.clone(),
+                environment: self.environment.clone(),
+                folder: self.folder.clone().unwrap_or_else(std::env::temp_dir),
+            }),
+            (Some(_), true) if !self.environment.is_empty() || self.folder.is_some() => {
+                Err("has `environment` or `folder`, which mean nothing for a server over HTTP; remove them".to_owned())
+            }
+            (Some(_), true) if self.key_env.is_some() && self.key_file.is_some() => {
+                Err("has both `key_env` and `key_file`; keep one".to_owned())
+            }
+            (Some(url), true) => {
+                let key =
+                    self.key_env.clone().map(mcp::Key::Variable).or_else(|| self.key_file.clone().map(mcp::Key::File));
+                Ok(mcp::Reach::Http { url: url.clone(), key })
+            }
+        }
+    }
+}
+
+/// All of it.
+#[derive(Debug)]
+pub struct Equipment {
+    /// Who can be asked.
+    pub models: Models,
+    /// What they are told, or what is wrong with the files that were to say so.
+    pub prompts: Result<Prompts, String>,
+    /// Whether some of them are the user's own.
+    pub prompts_overridden: bool,
+    /// MCP servers whose tools agents may call.
+    pub mcp: Vec<mcp::Server>,
+    helper: Helper,
+    network: bool,
+    jail: OnceCell<Jail>,
+}
+
+impl Equipment {
+    /// As the configuration and the environment say. Nothing is started or asked yet. `helper` is the program that becomes the
+    /// inside of the jail.
+    pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
+        settings.check()?;
+        let prompts = match &settings.prompts {
+            Some(folder) => {
+                Prompts::with_overrides(folder).map_err(|error| format!("prompts in {}: {error}", folder.display()))
+            }
+            None => Ok(Prompts::embedded()),
+        };
+        let mcp = settings.mcp.iter().map(|(name, server)| {
+            Ok(mcp::Server { name: name.clone(), reach: server.reach()?, limits: mcp::McpLimits::default() })
+        });
+        Ok(Self {
+            models: Models::new(settings.models, variable, command)?,
+            prompts,
+            prompts_overridden: settings.prompts.is_some(),
+            mcp: mcp.collect::<Result<_, String>>()?,
+            helper,
+            network: settings.jail.network,
+            jail: OnceCell::new(),
+        })
+    }
+
+    /// The jail, which is tried out the first time.
+    pub async fn jail(&self) -> &Jail {
+        self.jail
+            .get_or_init(|| async {
+                let jail = Jail::probe(self.helper.clone()).await;
+                if self.network { jail.allow_network() } else { jail }
+            })
+            .await
+    }
+}
+
+/// A provider that is a program on this machine.
+fn command(name: &str, provider: &settings::Provider) -> Result<Arc<dyn Model>, Failure> {
+    let program = provider.command.first().cloned().unwrap_or_default();
+    let command = Command {
+        provider: name.to_owned(),
+        model: provider.model.clone().unwrap_or(program),
+        command: provider.command.clone(),
+        environment: provider.environment.clone(),
+        limits: CommandLimits {
+            total: Duration::from_millis(provider.timeout_ms),
+            idle: Duration::from_millis(provider.silence_ms),
+            answer_bytes: provider.answer_bytes,
+        },
+    };
+    command.check().map_err(|why| Failure::new(name, FailureKind::Misconfigured, why))?;
+    Ok(Arc::new(command))
+}

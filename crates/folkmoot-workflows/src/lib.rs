@@ -1,0 +1,13 @@
+//! What Folkmoot's own agents are made of, and the workflows they run in, written on the engine's public `Ctx` as a user
+//! would write theirs.
+
+mod call;
+pub mod doctor;
+pub mod equipment;
+pub mod workbench;
+
+pub use call::{Call, OnExceeded, Spending};
+pub use equipment::Equipment;
+pub use folkmoot_llm as llm;
+pub use folkmoot_tools as tools;
+pub use workbench::{Site, Workbench};

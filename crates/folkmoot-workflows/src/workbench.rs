@@ -1,0 +1,113 @@
+//! The tools of the agents of one run, from what there is to work with.
+//!
+//! ```text
+//! Equipment (jail, MCP) + a folder or a worktree ─▶ Workbench ─toolbox(kinds of an agent)─▶ Toolbox ─▶ turn
+//! ```
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use folkmoot_core::agent::ToolKind;
+use folkmoot_tools::{
+    Jail, Limits, Mcp, Profile, Repository, Tool, Toolbox, Worktree, git, lsp,
+    tool::{ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, View, serving_all},
+};
+use futures_util::future::join_all;
+
+use crate::Equipment;
+
+/// How long one call may take: as long as a project's command, and a little more to tell.
+const CALL_MAX: Duration = Duration::from_secs(630);
+
+/// What agents work on.
+#[derive(Clone, Debug)]
+pub enum Site {
+    /// A folder of the user's: it is read, and its commands run on it. Whether it is in a repository is found out.
+    Folder(PathBuf),
+    /// The worktree of a run.
+    Worktree(Box<Worktree>),
+}
+
+impl Site {
+    fn folder(&self) -> &Path {
+        match self {
+            Self::Folder(folder) => folder,
+            Self::Worktree(worktree) => worktree.folder(),
+        }
+    }
+}
+
+/// All tools of a run. Connections to MCP servers end with it and its toolboxes.
+#[derive(Clone, Debug)]
+pub struct Workbench {
+    tools: Toolbox,
+    /// What is not there that was configured or looked for, and why.
+    pub missing: Vec<String>,
+}
+
+impl Workbench {
+    /// Lays out what there is. What is missing is told, and the rest is there nevertheless: without a jail no tool executes
+    /// anything, and each says so when it is called.
+    pub async fn new(equipment: &Equipment, site: Option<&Site>) -> Self {
+        let mut tools = Toolbox::default();
+        tools.timeout = CALL_MAX;
+        let mut bench = Self { tools, missing: Vec::new() };
+        let jail = equipment.jail().await;
+        bench.add(ExecuteTool::new(jail.clone()));
+        bench.add(RunTestsTool::new(jail.clone()));
+        bench.add(FormatTool::new(jail.clone()));
+        if let Some(site) = site {
+            bench.add_site(jail, site).await;
+        }
+        let connected = equipment.mcp.iter().map(|server| Mcp::connect(server.clone()));
+        for connected in join_all(connected).await {
+            match connected {
+                Ok(mcp) => mcp.tools().iter().for_each(|tool| bench.add_shared(Arc::clone(tool))),
+                Err(error) => bench.missing.push(error.to_string()),
+            }
+        }
+        bench
+    }
+
+    async fn add_site(&mut self, jail: &Jail, site: &Site) {
+        let folder = site.folder();
+        self.add(ProjectCommandTool::new(jail.clone(), folder, Limits::of(Profile::Project)));
+        self.add(lsp::DiagnosticsTool::new(folder, lsp::Lsp::new(jail.clone())));
+        match SearchTool::new(folder) {
+            Ok(search) => self.add(search),
+            Err(error) => self.missing.push(format!("search: {error}")),
+        }
+        match view(site).await {
+            Ok(view) => view.tools().into_iter().for_each(|tool| self.add(tool)),
+            Err(error) => self.missing.push(format!("git: {error}")),
+        }
+    }
+
+    fn add(&mut self, tool: impl Tool + 'static) {
+        self.add_shared(Arc::new(tool));
+    }
+
+    fn add_shared(&mut self, tool: Arc<dyn Tool>) {
+        if let Err(error) = self.tools.add(tool) {
+            self.missing.push(error.to_string());
+        }
+    }
+
+    /// The tools of an agent, by the sorts that it works with, and those of the MCP servers, which are there for all. What is
+    /// missing here is not among them: without a folder there is nothing to search.
+    pub fn toolbox(&self, kinds: &[ToolKind]) -> Toolbox {
+        let serving = serving_all(kinds);
+        let own = self.tools.names().filter(|name| serving.contains(name) || name.starts_with("mcp/"));
+        self.tools.only(own).expect("these are names of its own tools")
+    }
+}
+
+async fn view(site: &Site) -> Result<View, git::GitError> {
+    match site {
+        Site::Worktree(worktree) => Ok(View::of_worktree(worktree)),
+        Site::Folder(folder) => Ok(View::of_repository(Repository::open(folder).await?, "HEAD~1", "HEAD")),
+    }
+}

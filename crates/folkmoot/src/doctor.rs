@@ -1,0 +1,78 @@
+//! `folkmoot doctor`: what is there for agents to work with, what is missing, and how to get it.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use folkmoot_server::{
+    Config,
+    workflows::{
+        Equipment,
+        doctor::{self, Area, Finding},
+        tools::jail::Helper,
+    },
+};
+use serde_json::{Value, json};
+
+use crate::{
+    context::Context,
+    exit::Exit,
+    screen::one_line,
+    style::{self, paint},
+};
+
+/// Look at the models, the jail and the tools: what is there, what is missing, and how to get it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A configuration file; folkmoot.toml in the data folder unless it is given
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+    let equipment = equipment(args.config, ctx)?;
+    let choice = equipment.models.choose(None).await;
+    let findings = doctor::examine(&equipment).await;
+    if ctx.screen.json {
+        let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
+        ctx.screen.json(&json!({ "findings": findings, "asked": asked }))?;
+        return Ok(Exit::Done);
+    }
+    for area in Area::ALL {
+        ctx.screen.say(paint(style::STRONG, heading(*area)))?;
+        for finding in findings.iter().filter(|finding| finding.area == *area) {
+            ctx.screen.say(line(finding))?;
+        }
+        if *area == Area::Models {
+            let asked = match &choice {
+                Ok(choice) => format!("  asked unless you say otherwise: {}, because {}", choice.provider, choice.why),
+                Err(failure) => format!("  {}", failure.detail),
+            };
+            ctx.screen.say(paint(style::FAINT, asked))?;
+        }
+        ctx.screen.say("")?;
+    }
+    ctx.screen.note("What is missing stops nothing but what needs it.");
+    Ok(Exit::Done)
+}
+
+/// What the configuration of this folder gives agents to work with.
+pub(crate) fn equipment(config: Option<PathBuf>, ctx: &Context) -> Result<Equipment> {
+    let mut read = Config::new(ctx.data.clone());
+    read.read_file(config)?;
+    Equipment::new(read.equipment, |name| std::env::var(name).ok(), Helper::this_program())
+        .map_err(|why| anyhow!("in the configuration: {why}"))
+}
+
+fn heading(area: Area) -> &'static str {
+    match area {
+        Area::Models => "Models",
+        Area::Jail => "The jail",
+        Area::Languages => "Languages that run in it",
+        Area::Tools => "Tools",
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, "missing") };
+    format!("  {mark}  {:<18} {}", one_line(&finding.name), one_line(&finding.detail))
+}
