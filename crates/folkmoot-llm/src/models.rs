@@ -272,26 +272,27 @@ impl Models {
 
     /// The dearest price among a model and its fall-backs; none if one of them has no price.
     pub fn price(&self, provider: &str, model: Option<&str>) -> Option<Price> {
-        let (provider, inline) = split(provider);
-        let known = self.providers.get(provider)?;
-        let own = (provider, model.or(inline));
-        let all = std::iter::once(own).chain(known.provider.fallback.iter().map(|fallback| split(fallback)));
-        let prices: Option<Vec<Price>> = all.map(|(provider, model)| self.price_of(provider, model)).collect();
-        prices?.into_iter().reduce(Price::dearer)
+        let priced = self.all(provider, model).into_iter().map(|(provider, model)| self.price_of(provider, model));
+        priced.collect::<Option<Vec<Price>>>()?.into_iter().reduce(Price::dearer)
     }
 
     /// Those among a model and its fall-backs that have no price.
     pub fn unpriced(&self, provider: &str, model: Option<&str>) -> Vec<String> {
-        let (provider, inline) = split(provider);
-        let fallbacks =
-            self.providers.get(provider).map(|known| known.provider.fallback.as_slice()).unwrap_or_default();
-        let all = std::iter::once((provider, model.or(inline))).chain(fallbacks.iter().map(|fallback| split(fallback)));
+        let all = self.all(provider, model).into_iter();
         let unpriced = all.filter(|(provider, model)| self.price_of(provider, *model).is_none());
         let name = |(provider, model): (&str, Option<&str>)| {
             let usual = || self.providers.get(provider).and_then(|known| known.provider.model.as_deref());
             model.or_else(usual).map_or_else(|| format!("the model of {provider}"), str::to_owned)
         };
         unpriced.map(name).collect()
+    }
+
+    /// A model and its fall-backs, as provider and model, in the order in which they are asked.
+    fn all<'a>(&'a self, provider: &'a str, model: Option<&'a str>) -> Vec<(&'a str, Option<&'a str>)> {
+        let (provider, inline) = split(provider);
+        let fallbacks =
+            self.providers.get(provider).map(|known| known.provider.fallback.as_slice()).unwrap_or_default();
+        std::iter::once((provider, model.or(inline))).chain(fallbacks.iter().map(|fallback| split(fallback))).collect()
     }
 
     fn price_of(&self, provider: &str, model: Option<&str>) -> Option<Price> {

@@ -1,6 +1,7 @@
 //! Anthropic's messages.
 
 use futures_util::{FutureExt, future::BoxFuture};
+use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::{
     count::{self, Count},
     fault::Fault,
     frames::Framing,
-    http::{Http, Key},
+    http::{Http, Key, named},
     telling::{Asked, Dialect, Told, parse},
 };
 use crate::{Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
@@ -37,15 +38,8 @@ impl Anthropic {
         let body = body(request, &self.model)?.to_string();
         let asked = Asked { request, model: &self.model, path: "/v1/messages", body };
         let dialect = Events { is_structured: request.schema.is_some() };
-        self.http
-            .tell(asked, dialect, hear, |post| {
-                let post = post.header("anthropic-version", VERSION);
-                match &request.idempotency_key {
-                    Some(key) => post.header("idempotency-key", key),
-                    None => post,
-                }
-            })
-            .await
+        let named = |post: RequestBuilder| named(post.header("anthropic-version", VERSION), request);
+        self.http.tell(asked, dialect, hear, named).await
     }
 }
 

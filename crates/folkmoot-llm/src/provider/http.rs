@@ -10,7 +10,7 @@ use reqwest::{
 use serde::de::DeserializeOwned;
 
 use super::{Endpoint, fault::Fault, loopback, patience::Patience, retry_after::retry_after, tls};
-use crate::{Failure, FailureKind};
+use crate::{Failure, FailureKind, Request};
 
 /// An endpoint with the client that speaks to it.
 #[derive(Debug)]
@@ -206,4 +206,12 @@ fn innermost(error: &reqwest::Error) -> String {
 /// that every second call would fail.
 fn connections_kept(base: &Url) -> usize {
     if base.scheme() == "http" { 0 } else { usize::MAX }
+}
+
+/// With the name of this call, for a vendor that charges once for what it is asked twice under one name.
+pub(super) fn named(post: RequestBuilder, request: &Request) -> RequestBuilder {
+    match &request.idempotency_key {
+        Some(key) => post.header("idempotency-key", key),
+        None => post,
+    }
 }

@@ -12,7 +12,7 @@ use super::{
     embedding::{Embedding, Vectors, embed},
     fault::Fault,
     frames::Framing,
-    http::{Http, Key},
+    http::{Http, Key, named},
     patience::Patience,
     telling::{Asked, Dialect, Told, parse},
 };
@@ -73,12 +73,7 @@ impl OpenAi {
         let model = self.model().await?;
         let body = body(request, model, is_theirs(&self.http.endpoint.base_url)).to_string();
         let asked = Asked { request, model, path: "/chat/completions", body };
-        self.http
-            .tell(asked, Chunks, hear, |post| match &request.idempotency_key {
-                Some(key) => post.header("idempotency-key", key),
-                None => post,
-            })
-            .await
+        self.http.tell(asked, Chunks, hear, |post| named(post, request)).await
     }
 }
 

@@ -10,6 +10,9 @@ use std::{
 
 use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report, check};
 
+#[cfg(test)]
+mod tests;
+
 folkmoot_core::vocabulary! {
     /// What a program can be written in.
     pub enum Language {
@@ -27,11 +30,6 @@ folkmoot_core::vocabulary! {
 }
 
 impl Language {
-    /// Every one, in order.
-    pub fn all() -> [Self; 5] {
-        [Self::Python, Self::JavaScript, Self::Rust, Self::Go, Self::Bash]
-    }
-
     /// By its name, or by what models usually write before a block of code.
     ///
     /// # Errors
@@ -358,24 +356,4 @@ async fn ask(program: &Path, arguments: &[&str]) -> Option<PathBuf> {
     let answer = String::from_utf8(output.stdout).ok()?;
     let home = PathBuf::from(answer.trim());
     (output.status.success() && home.is_absolute()).then_some(home)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_language_that_nobody_knows_is_an_error() {
-        assert_eq!(Language::named(" Py "), Ok(Language::Python));
-        let JailError::Invalid(why) = Language::named("brainfuck").unwrap_err() else { panic!("another error") };
-        assert!(why.contains("python, javascript, rust, go, bash"), "{why}");
-    }
-
-    #[tokio::test]
-    async fn where_there_is_no_tool_chain_none_is_found() {
-        let empty = tempfile::tempdir().unwrap();
-        for language in Language::all() {
-            assert_eq!(candidates(language, &[empty.path().to_owned()]).await, []);
-        }
-    }
 }

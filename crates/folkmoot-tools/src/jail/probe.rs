@@ -169,7 +169,7 @@ pub(super) async fn describe(jail: &Jail) -> Description {
         return Description { driver, refusal, features: Vec::new(), languages: Vec::new() };
     }
     let mut languages = Vec::new();
-    for language in Language::all() {
+    for language in Language::ALL.iter().copied() {
         let found = jail.tool_chain(language).await;
         let version = found.map(|chain| chain.version).map_err(|error| error.to_string());
         languages.push(LanguageFound { language, version });

@@ -56,7 +56,7 @@ pub(crate) async fn lend(jail: &Jail, language: Language, job: &mut Job) -> Resu
 
 /// Lends the tool chain of every language that is here.
 pub(crate) async fn lend_all(jail: &Jail, job: &mut Job) -> Result<(), JailError> {
-    for language in Language::all() {
+    for language in Language::ALL.iter().copied() {
         match lend(jail, language, job).await {
             Ok(()) | Err(JailError::Missing(_)) => {}
             Err(error) => return Err(error),

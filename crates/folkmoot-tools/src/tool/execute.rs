@@ -5,13 +5,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Tool, ToolError, parsed, printed};
-use crate::jail::{End, Execution, Jail, Language, Program, Report};
+use crate::{
+    jail::{End, Execution, Jail, Language, Program, Report},
+    testing,
+};
 
 /// What is told of each output. Both, and what JSON makes of them, fit into a result.
 const STDOUT_BYTES: usize = 16 * 1024;
 const STDERR_BYTES: usize = 8 * 1024;
 /// The longest code and input.
-const CODE_BYTES_MAX: usize = 256 * 1024;
+const CODE_BYTES_MAX: usize = testing::CODE_BYTES_MAX;
 
 /// Runs a piece of code.
 #[derive(Clone, Debug)]

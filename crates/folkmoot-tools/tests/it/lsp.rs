@@ -165,7 +165,7 @@ async fn the_tool_reads_files_of_the_project_and_says_what_is_missing() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-#[ignore = "asks the language servers that are installed, which takes a while; by hand, with PATH leading to some"]
+#[ignore = "needs language servers on PATH: `cargo test -p folkmoot-tools --test it -- --ignored real_servers`"]
 async fn real_servers_find_faults_in_the_jail() {
     let files = [
         ("main.py", "import nothing_of_that_name\nprint(undefined_name)\n"),

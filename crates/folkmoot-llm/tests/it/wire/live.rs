@@ -21,7 +21,7 @@ fn short(text: &str) -> Request {
 }
 
 #[tokio::test]
-#[ignore = "needs a server"]
+#[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_model_is_heard_piece_by_piece() {
     let model = connect(None);
     let request = Request { system: Some("You are brief.".to_owned()), ..short("What is the capital of France?") };
@@ -38,7 +38,7 @@ async fn a_real_model_is_heard_piece_by_piece() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server"]
+#[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_model_keeps_to_a_schema() {
     let schema = json!({
         "type": "object",
@@ -57,7 +57,7 @@ async fn a_real_model_keeps_to_a_schema() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server"]
+#[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_answer_that_is_cut_off_says_so() {
     let request = Request { max_tokens: 5, ..short("Count from one to one hundred, in words.") };
     let answer = connect(None).ask(&request, &mut ()).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_real_answer_that_is_cut_off_says_so() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server"]
+#[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_model_that_no_real_server_has_is_refused_or_replaced() {
     let asked = connect(Some("no-such-model")).ask(&short("Hello"), &mut ()).await;
     println!("{asked:?}");
@@ -77,7 +77,7 @@ async fn a_model_that_no_real_server_has_is_refused_or_replaced() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server"]
+#[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn what_no_real_server_takes_is_refused() {
     let schema = json!({ "type": "no such type" });
     let request = Request { schema: Some(Schema { name: "x".to_owned(), schema }), ..short("Hello") };
@@ -90,7 +90,7 @@ async fn what_no_real_server_takes_is_refused() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server"]
+#[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_answer_can_be_left() {
     let model = connect(None);
     let request = Request { max_tokens: 4096, ..short("Tell a very long story.") };

@@ -97,7 +97,7 @@ fn all_of_it_holds_by_bubblewrap() {
 
 /// Started where user namespaces are forbidden.
 #[tokio::test]
-#[ignore = "a part of another test"]
+#[ignore = "it is no test: other tests start it as a process of its own"]
 async fn part_refuses() {
     let jail = Jail::probe(helper()).await;
     assert_eq!(jail.driver(), Driver::Refuse);
@@ -127,7 +127,7 @@ fn without_user_namespaces_nothing_is_executed() {
 
 /// Started where there is something to be in the way.
 #[tokio::test]
-#[ignore = "a part of another test"]
+#[ignore = "it is no test: other tests start it as a process of its own"]
 async fn part_holds() {
     let jail = Jail::probe_driver(helper(), Driver::Namespaces).await;
     let report = jail.run(sh("id -u; grep CapEff /proc/self/status")).await.unwrap();

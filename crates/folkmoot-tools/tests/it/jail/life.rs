@@ -27,7 +27,7 @@ const MARK: &str = "FOLKMOOT_TEST_JAIL_MARK";
 
 /// Started by the tests below, in a process of its own.
 #[tokio::test]
-#[ignore = "a part of other tests"]
+#[ignore = "it is no test: other tests start it as a process of its own"]
 async fn part_runs_a_long_job() {
     let mark = std::env::var(MARK).unwrap();
     jail().await.run(sh(&format!("setsid sleep {mark} & sleep {mark}"))).await.unwrap();
@@ -35,7 +35,7 @@ async fn part_runs_a_long_job() {
 
 /// Started by the tests below, in a process of its own, so that all that is left is its.
 #[tokio::test]
-#[ignore = "a part of other tests"]
+#[ignore = "it is no test: other tests start it as a process of its own"]
 async fn part_drops_a_long_job() {
     let mark = std::env::var(MARK).unwrap();
     let jail = jail().await;
