@@ -8,12 +8,13 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::Limits;
+use crate::{Limits, ServerKey};
 
 /// Clones are the same server.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) engine: Engine,
+    pub(crate) key: Arc<ServerKey>,
     pub(crate) limits: Arc<Limits>,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
@@ -22,10 +23,11 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(engine: Engine, limits: Limits) -> Self {
+    pub(crate) fn new(engine: Engine, key: ServerKey, limits: Limits) -> Self {
         let per_second = NonZeroU32::new(limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
         Self {
             engine,
+            key: Arc::new(key),
             limits: Arc::new(limits),
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),

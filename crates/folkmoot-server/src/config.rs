@@ -44,6 +44,9 @@ pub struct Config {
     pub equipment: equipment::Settings,
     /// How much anybody may ask for.
     pub limits: Limits,
+    /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
+    /// on one PostgreSQL share one.
+    pub key: Option<PathBuf>,
     /// It serves only as long as a verb of the command line lasts.
     pub temporary: bool,
     /// Tokens that must exist.
@@ -155,6 +158,7 @@ impl Config {
             work: Work::default(),
             equipment: equipment::Settings::default(),
             limits: Limits::default(),
+            key: None,
             temporary: false,
             bootstrap_tokens: Vec::new(),
         }

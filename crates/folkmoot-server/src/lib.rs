@@ -12,6 +12,7 @@ mod error;
 mod extract;
 mod openapi;
 mod routes;
+mod server_key;
 mod start;
 mod view;
 
@@ -19,4 +20,5 @@ pub use config::{BootstrapToken, Config, ConfigError, Limits};
 pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
 pub use folkmoot_workflows as workflows;
 pub use openapi::document;
+pub use server_key::{PublicKey, ServerKey};
 pub use start::{Server, StartError};

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, DataFolder, LocalTokens, Lock,
+    Config, DataFolder, LocalTokens, Lock, ServerKey,
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
@@ -39,6 +39,14 @@ pub enum StartError {
         path: PathBuf,
         /// Who it is, as far as is known.
         server: Option<Box<ServerFile>>,
+    },
+    /// The key that was named cannot be read.
+    #[error("{} cannot be used as the server's key: {error}", .path.display())]
+    Key {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
     },
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
@@ -75,6 +83,7 @@ impl Server {
     /// Takes the folder's lock, opens the database, recovers, and listens.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
+        let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
         config.data.remove_server();
         let store = match &config.database {
@@ -92,17 +101,20 @@ impl Server {
         for token in &config.bootstrap_tokens {
             engine.ensure_token(token.principal.clone(), &token.secret).await?;
         }
+        let key = match &config.key {
+            Some(path) => ServerKey::read(path).map_err(|error| StartError::Key { path: path.clone(), error })?,
+            None => config.data.server_key().map_err(unusable)?,
+        };
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, config.limits.clone());
+        let app = App::new(engine, key, config.limits.clone());
         let server = ServerFile {
             url: url.clone(),
             pid: std::process::id(),
             started_at: app.engine.now(),
             temporary: config.temporary,
         };
-        let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
         Ok(Self { app, acceptor, data: config.data, tokens, url, lock })

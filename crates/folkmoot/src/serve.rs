@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The server's key, which servers on one PostgreSQL share; server.key in the data folder unless it is given
+    #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
+    key: Option<PathBuf>,
     /// Log as JSON
     #[arg(long)]
     log_json: bool,
@@ -47,6 +50,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     // What agents would stumble over later is said now.
     doctor::equipment(args.config, ctx)?.prompts.map_err(|why| anyhow!(why))?;
     config.listen = args.listen;
+    config.key = args.key;
     config.database = args.database.filter(|url| !url.is_empty());
     let place = match &config.database {
         Some(_) => format!("PostgreSQL, and {}", ctx.data.path().display()),
