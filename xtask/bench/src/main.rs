@@ -5,6 +5,7 @@
 //!           ├──▶ folkmoot-bench load   who asks, in a process of its own
 //!           ├──▶ folkmoot-bench durable   a program that embeds the engine
 //!           ├──▶ folkmoot-bench models    one that asks models which answer at once
+//!           ├──▶ folkmoot-bench scale     one with thousands of connections
 //!           └──▶ folkmoot-bench jail      one that starts jobs in the jail
 //!
 //! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute does.
@@ -28,6 +29,7 @@ mod models;
 mod options;
 mod report;
 mod run;
+mod scale;
 mod server;
 
 #[global_allocator]
@@ -52,6 +54,7 @@ fn dispatch() -> Result<ExitCode> {
         ("bare", []) => bare::serve(),
         ("durable", [job]) => figures::run(job, durable::measure),
         ("models", [job]) => figures::run(job, models::measure),
+        ("scale", [job]) => figures::run(job, scale::measure),
         ("jail", [job]) => figures::run(job, jail::measure),
         _ => bail!("start me with `cargo xtask bench`"),
     }
