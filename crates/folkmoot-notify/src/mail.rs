@@ -23,6 +23,7 @@ use lettre::{
         client::{Certificate, Tls as Encryption, TlsParameters},
     },
 };
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Guard, Message, Undelivered,
@@ -35,7 +36,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// How long the whole conversation about one recipient may take.
+/// How long it may take to tell everybody.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TITLE_CHARS_MAX: usize = 200;
 const TEXT_CHARS_MAX: usize = 8_000;
@@ -80,18 +81,20 @@ pub async fn send(
     message: &Message,
     now: Timestamp,
 ) -> Result<(), Undelivered> {
-    let transport = transport(server, guard, trust).await?;
+    let until = Instant::now() + PATIENCE;
+    let late = || Undelivered::later(format!("{} did not take the mail within {PATIENCE:?}", server.host));
+    let transport = timeout_at(until, transport(server, guard, trust)).await.map_err(|_| late())??;
     let (mut is_told, mut failed): (bool, Option<Undelivered>) = (false, None);
     for to in &server.to {
         let mail = write(server, to, message, now)?;
-        let sent = tokio::time::timeout(PATIENCE, transport.send(mail)).await;
+        let sent = timeout_at(until, transport.send(mail)).await;
         let undelivered = match sent {
             Ok(Ok(_)) => {
                 is_told = true;
                 continue;
             }
             Ok(Err(error)) => judged(server, to, &error),
-            Err(_) => Undelivered::later(format!("{} did not take the mail within {PATIENCE:?}", server.host)),
+            Err(_) => late(),
         };
         // One that may be told later decides: all are sent it again, and recognise it.
         if failed.as_ref().is_none_or(|failed| failed.again == crate::Again::Never) {

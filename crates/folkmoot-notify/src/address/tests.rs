@@ -109,7 +109,9 @@ fn what_is_allowed_is_let_through_and_nothing_beside_it() {
     ] {
         guard.check(url).unwrap_or_else(|refused| panic!("{url}: {refused}"));
     }
-    for url in ["https://10.2.0.0/", "https://10.0.255.255/", "https://192.168.7.8/", "https://[::1]/", "https://[fc00::1]/"] {
+    for url in
+        ["https://10.2.0.0/", "https://10.0.255.255/", "https://192.168.7.8/", "https://[::1]/", "https://[fc00::1]/"]
+    {
         guard.check(url).expect_err(url);
     }
 }
