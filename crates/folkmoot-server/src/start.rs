@@ -95,6 +95,7 @@ impl Server {
             questions: config.questions.clone(),
             workflows: config.workflows.clone(),
             work: config.work.clone(),
+            ..Settings::default()
         };
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
