@@ -65,7 +65,7 @@ pub enum Refusal {
     UnknownWebhook { webhook: WebhookId },
     #[error("a channel is already called {name}; choose another name, or change the webhook that has it")]
     ChannelTaken { name: Name },
-    #[error("there is no delivery {delivery}; `folkmoot webhook deliveries` shows those there are")]
+    #[error("there is no delivery {delivery}; `folkmoot delivery list` shows those there are")]
     UnknownDelivery { delivery: DeliveryId },
     #[error("delivery {delivery} is being sent just now; look again after {until}")]
     DeliveryUnderWay { delivery: DeliveryId, until: Timestamp },

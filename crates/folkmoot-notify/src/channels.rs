@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use folkmoot_core::Timestamp;
+use folkmoot_core::{
+    Timestamp,
+    delivery::{Pattern, Subscription},
+};
 use folkmoot_llm::provider::Secret;
 
 use crate::{
@@ -29,7 +32,7 @@ pub struct Channels {
 #[derive(Debug)]
 struct Channel {
     kind: Kind,
-    events: Vec<String>,
+    events: Vec<Pattern>,
     /// Or why nobody can be told: a secret that is not there stops no server that holds gates.
     road: Result<Road, String>,
 }
@@ -50,7 +53,7 @@ pub struct Listed {
     /// How it tells people.
     pub kind: Kind,
     /// What it is told of without being named.
-    pub events: Vec<String>,
+    pub events: Vec<Pattern>,
     /// Why nobody can be told.
     pub problem: Option<String>,
 }
@@ -83,13 +86,16 @@ impl Channels {
         self.named.contains_key(name)
     }
 
-    /// The channels that are told of an event of this kind without being named.
-    pub fn told_of(&self, kind: &str) -> impl Iterator<Item = &str> {
-        let is_told = move |channel: &Channel| channel.events.iter().any(|pattern| settings::matches(pattern, kind));
-        self.named.iter().filter(move |(_, channel)| is_told(channel)).map(|(name, _)| name.as_str())
+    /// Who they are, and what each is told of without being named.
+    pub fn subscriptions(&self) -> Vec<Subscription> {
+        let subscription = |(name, channel): (&String, &Channel)| Subscription {
+            channel: name.clone(),
+            events: channel.events.clone(),
+        };
+        self.named.iter().map(subscription).collect()
     }
 
-    /// All of them.
+    /// All of them, for people.
     pub fn list(&self) -> Vec<Listed> {
         let listed = |(name, channel): (&String, &Channel)| Listed {
             name: name.clone(),

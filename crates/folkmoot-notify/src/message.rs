@@ -1,6 +1,6 @@
 //! What a channel is told, and why it was not.
 
-use std::time::Duration;
+pub use folkmoot_core::delivery::Again;
 
 /// What a channel is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,17 +42,6 @@ pub struct Undelivered {
     pub reason: String,
     /// Whether it may help to try again.
     pub again: Again,
-}
-
-/// Whether it may help to try again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
-    /// Later, when our own schedule says.
-    Later,
-    /// Not before this: the receiver said so.
-    After(Duration),
-    /// No: it would fail the same way.
-    Never,
 }
 
 impl Undelivered {

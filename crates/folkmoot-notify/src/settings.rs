@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use folkmoot_core::delivery::Pattern;
 use serde::Deserialize;
 
 use crate::{Guard, mail};
@@ -53,7 +54,7 @@ pub struct Channel {
     pub kind: Kind,
     /// What it is told of, whether or not a gate names it: `gate.opened`, `gate.*`, `*`.
     #[serde(default)]
-    pub events: Vec<String>,
+    pub events: Vec<Pattern>,
     /// Where a webhook goes. Of Slack, that is a secret.
     #[serde(default)]
     pub url: Option<String>,
@@ -150,9 +151,6 @@ impl Channel {
         if let Some((key, owner)) = self.keys().find(|(_, owner)| *owner != kind) {
             return Err(format!("`{key}` is for the kind \"{owner}\", and this channel is of the kind \"{kind}\""));
         }
-        if let Some(event) = self.events.iter().find(|event| !is_pattern(event)) {
-            return Err(format!("`events`: {event:?} is no event: write \"gate.opened\", \"gate.*\" or \"*\""));
-        }
         match kind {
             Kind::Webhook => {
                 let url = self.url.as_deref().ok_or("`url` is missing: where is it to be sent?")?;
@@ -219,22 +217,5 @@ fn one_of(what: &str, env: bool, file: bool) -> Result<(), String> {
         }
         (true, true) => Err(format!("there is `{what}_env` and `{what}_file`: keep one of them")),
         _ => Ok(()),
-    }
-}
-
-/// `gate.opened`, `gate.*`, `*`.
-fn is_pattern(text: &str) -> bool {
-    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-    match text.split_once('.') {
-        None => text == "*",
-        Some((noun, verb)) => is_word(noun) && (verb == "*" || verb.split('.').all(is_word)),
-    }
-}
-
-/// Whether an event of this kind is meant.
-pub fn matches(pattern: &str, kind: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(beginning) => kind.starts_with(beginning),
-        None => pattern == kind,
     }
 }
