@@ -111,12 +111,16 @@ pub(crate) async fn warn(notifier: &Notifier, config: &Config, engine: &Engine) 
     let webhooks = engine.webhooks(&system).await?;
     for webhook in webhooks.iter().filter(|webhook| notifier.channels.has(webhook.name.as_str())) {
         let (id, name) = (&webhook.id, &webhook.name);
-        tracing::warn!("the webhook {id} and [channels.{name}] have one name, and the webhook is told nothing; rename one of them");
+        tracing::warn!(
+            "the webhook {id} and [channels.{name}] have one name, and the webhook is told nothing; rename one of them"
+        );
     }
     let known = |name: &String| {
         notifier.channels.has(name) || webhooks.iter().any(|webhook| webhook.name.as_str() == name.as_str())
     };
-    for (key, names) in [("notification_channels", &config.policy.notification_channels), ("escalate_to", &config.policy.escalate_to)] {
+    for (key, names) in
+        [("notification_channels", &config.policy.notification_channels), ("escalate_to", &config.policy.escalate_to)]
+    {
         for name in names.iter().filter(|name| !known(name)) {
             tracing::warn!(
                 "{key} in [gates] names {name:?}, which is no channel: add [channels.{name}] to the configuration, or a webhook with \

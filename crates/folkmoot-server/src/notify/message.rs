@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_api::wire;
-use folkmoot_core::{Deadline, Gate, Question, Timestamp, gate, question};
+use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question};
 use folkmoot_engine::Letter;
 use folkmoot_notify::{Message, message::Link};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> M
     let told = match (&letter.gate, &letter.question) {
         (Some(view), _) => of_gate(&event.fact.kind, &view.gate, view.summary.as_deref(), now),
         (None, Some(view)) => of_question(&event.fact.kind, &view.question, view.text.as_deref(), now),
-        (None, None) => of_anything(&event.fact.kind, &event.fact.stream, &data["payload"]),
+        (None, None) => of_anything(&event.fact, &data["payload"]),
     };
     let Told { title, text, facts, place } = told;
     let link = place.map(|Place { page, command }| match public_url {
@@ -114,7 +114,9 @@ fn by(decision: &gate::Decision) -> String {
 fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timestamp) -> Told {
     let agent = &question.agent_id;
     let title = match (kind, &question.state) {
-        (_, question::State::Closed(closure)) => format!("The question of {agent} is {} by {}", closure.status, closure.by),
+        (_, question::State::Closed(closure)) => {
+            format!("The question of {agent} is {} by {}", closure.status, closure.by)
+        }
         ("question.asked", _) => format!("{agent} asks ({})", question.question_type),
         ("question.reminded", _) => format!("{agent} still waits for an answer ({})", question.question_type),
         _ => format!("A question of {agent}: {kind}"),
@@ -138,14 +140,19 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
     Told { title, text: text.unwrap_or_default().to_owned(), facts, place: Some(place) }
 }
 
-fn of_anything(kind: &str, stream: &str, payload: &Value) -> Told {
+fn of_anything(fact: &Fact, payload: &Value) -> Told {
     let word = |name: &str| payload.get(name).and_then(Value::as_str).map(str::to_owned);
-    let facts = [("By", word("by")), ("Scope", word("scope")), ("Agent", word("agent_id")), ("Session", word("session_id"))];
+    let facts = [
+        ("By", Some(fact.actor.to_string())),
+        ("Scope", word("scope")),
+        ("Agent", word("agent_id")),
+        ("Session", word("session_id")),
+    ];
     let facts = facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let title = match kind {
+    let title = match fact.kind.as_ref() {
         "halt.raised" => "Work was halted".to_owned(),
         "halt.lifted" => "A halt was lifted".to_owned(),
-        _ => format!("{kind}: {stream}"),
+        kind => format!("{kind}: {}", fact.stream),
     };
     Told { title, text: word("reason").or_else(|| word("title")).unwrap_or_default(), facts, place: None }
 }

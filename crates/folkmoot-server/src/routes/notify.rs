@@ -39,8 +39,12 @@ pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Resu
 /// What waits after an attempt that failed, else the newest that is dead.
 async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result<Option<Delivery>, ApiError> {
     for status in [Status::Waiting, Status::Dead] {
-        let query =
-            DeliveryQuery { status: Some(status), channel: Some(channel.to_owned()), limit: 1, ..DeliveryQuery::default() };
+        let query = DeliveryQuery {
+            status: Some(status),
+            channel: Some(channel.to_owned()),
+            limit: 1,
+            ..DeliveryQuery::default()
+        };
         let newest = app.engine.deliveries(principal, query).await?.items.pop();
         if let Some(failed) = newest.filter(|delivery| delivery.last_error.is_some()) {
             return Ok(Some(failed.into()));
