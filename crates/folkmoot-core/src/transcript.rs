@@ -669,6 +669,11 @@ fn state(gate: &Gate) -> String {
     if gate.revision > 1 {
         write!(text, ", revision {}", gate.revision).unwrap();
     }
+    let counted = [("reminded", gate.reminders.reminded), ("escalated early", gate.reminders.escalations)];
+    for (what, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
+        let times = if count == 1 { String::new() } else { format!(" {count} times") };
+        write!(text, ", {what}{times}").unwrap();
+    }
     if gate.escalated {
         text.push_str(", escalated");
     }

@@ -114,8 +114,7 @@ struct Work {
     revoked: Vec<Token>,
     timers: BTreeMap<Subject, TimerChange>,
     new_webhooks: BTreeSet<WebhookId>,
-    new_deliveries: Vec<Delivery>,
-    changed_deliveries: BTreeSet<DeliveryId>,
+    new_deliveries: BTreeSet<DeliveryId>,
     /// Each wake-up of a run that was read or made here, and of one that is named.
     woken: Vec<RunId>,
     /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
@@ -311,7 +310,7 @@ impl Work {
                     self.webhooks.insert(webhook.id.clone(), *webhook);
                 }
                 Row::Delivery(delivery) => {
-                    self.changed_deliveries.insert(delivery.id.clone());
+                    self.new_deliveries.insert(delivery.id.clone());
                     self.deliveries.insert(delivery.id.clone(), *delivery);
                 }
             }
@@ -322,8 +321,11 @@ impl Work {
         for change in commit.timers {
             self.timers.insert(change.subject().clone(), change);
         }
-        let told = commit.outbox.iter().map(|telling| Delivery::new(telling, &self.events[before + telling.event]));
-        self.new_deliveries.extend(told);
+        for telling in &commit.outbox {
+            let delivery = Delivery::new(telling, &self.events[before + telling.event]);
+            self.new_deliveries.insert(delivery.id.clone());
+            self.deliveries.insert(delivery.id.clone(), delivery);
+        }
         for wake in commit.wakes {
             self.wake(wake);
         }
@@ -371,7 +373,7 @@ impl Work {
         // Whatever is written has an event, except timers that only wake or are no longer needed, signs of life, and
         // deliveries on their way.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
-        let quiet = quiet && self.changed_deliveries.is_empty();
+        let quiet = quiet && self.new_deliveries.is_empty();
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
     }
@@ -392,8 +394,6 @@ impl Work {
         let head = self.head.expect("the head was read first");
         let (position, hash) = (rows::int(head.position), head.hash.to_string());
 
-        let changed = self.changed_deliveries.iter().map(|id| &self.deliveries[id]);
-        let deliveries = self.new_deliveries.iter().chain(changed);
         let filled = [
             Columnar::new(&rows::GATES, self.new_gates.iter().map(|id| rows::gate(&self.gates[id])).collect()),
             Columnar::new(&rows::EVENTS, self.events.iter().map(|event| rows::event(event)).collect()),
@@ -411,7 +411,10 @@ impl Work {
             ),
             Columnar::new(&rows::HALTS, self.new_halts.iter().map(|id| rows::halt(&self.halts[id])).collect()),
             Columnar::new(&rows::TIMERS, set),
-            Columnar::new(&rows::OUTBOX, deliveries.map(rows::delivery).collect()),
+            Columnar::new(
+                &rows::OUTBOX,
+                self.new_deliveries.iter().map(|id| rows::delivery(&self.deliveries[id])).collect(),
+            ),
             Columnar::new(
                 &rows::WEBHOOKS,
                 self.new_webhooks.iter().map(|id| rows::webhook(&self.webhooks[id])).collect(),
@@ -562,7 +565,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let mut touched = Touched::default();
     let mut claiming = BTreeSet::new();
     let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let (mut channels, mut most) = (Vec::new(), Vec::new());
+    let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
         let needs = command.needs();
@@ -586,8 +589,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         webhook_names.extend(needs.webhook_named.map(Name::as_str));
         deliveries.extend(needs.delivery.map(DeliveryId::as_str));
         if let Some((channel, limit)) = needs.waiting {
-            channels.push(channel);
-            most.push(i64::from(limit));
+            *waiting.entry(channel).or_default() += i64::from(limit);
         }
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
@@ -615,6 +617,9 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
         (webhooks.into_iter().collect(), webhook_names.into_iter().collect());
     let deliveries: Vec<&str> = deliveries.into_iter().collect();
+    // Those of one channel take one after another, and what is settled meanwhile is none of theirs.
+    let (channels, most): (Vec<&str>, Vec<i64>) =
+        waiting.into_iter().map(|(channel, most)| (channel, most + deliveries.len() as i64)).unzip();
     let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
 
     let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 19] = [
