@@ -8,6 +8,7 @@ mod questions;
 mod runs;
 mod tls;
 mod tokens;
+mod webhooks;
 
 use std::time::Duration;
 

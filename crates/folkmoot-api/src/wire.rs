@@ -1,6 +1,7 @@
 //! Requests and answers, as JSON. The words in them are core's; none is defined here a second time.
 
 mod audit;
+mod delivery;
 mod event;
 mod gate;
 mod halt;
@@ -10,8 +11,10 @@ mod run;
 mod schema;
 mod server;
 mod token;
+mod webhook;
 
 pub use audit::{AuditEntry, AuditPage, Verification};
+pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
 pub use event::Event;
 pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
@@ -26,3 +29,4 @@ pub use run::{
 };
 pub use server::ServerFile;
 pub use token::{NewToken, Token, TokenList};
+pub use webhook::{ChangeWebhook, NewWebhook, Webhook, WebhookList};

@@ -81,6 +81,8 @@ id!(/** A token's public name; the secret is another thing. */ TokenId, "token i
 id!(/** The name of a principal, or of an agent that a principal speaks for. */ Name, "name", 128);
 id!(/** A question: `question-{milliseconds}-{random}`. */ QuestionId, "question id", 64);
 id!(/** An operator's halt: `halt-{milliseconds}-{random}`. */ HaltId, "halt id", 64);
+id!(/** A webhook: `webhook-{milliseconds}-{random}`. */ WebhookId, "webhook id", 64);
+id!(/** A delivery: `dlv-{position}-{hash of the event}-{number}`. */ DeliveryId, "delivery id", 64);
 id!(/** A named part of a run, at whose end a gate can stand. */ Phase, "phase", 64);
 
 impl GateId {
@@ -109,6 +111,13 @@ impl HaltId {
     /// Unique across everything, and in the order of raising.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("halt-{}-{random:016x}", now.as_micros() / 1000).into())
+    }
+}
+
+impl WebhookId {
+    /// Unique across everything, and in the order of making.
+    pub fn new(now: Timestamp, random: u64) -> Self {
+        Self(format!("webhook-{}-{random:016x}", now.as_micros() / 1000).into())
     }
 }
 

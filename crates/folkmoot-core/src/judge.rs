@@ -4,13 +4,15 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+mod deliveries;
 mod halts;
 mod questions;
 mod runs;
+mod webhooks;
 
 use crate::{
-    Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake,
+    Action, Actor, Artifact, Command, Commit, Deadline, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
+    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
@@ -20,7 +22,10 @@ use crate::{
 pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
     let case = Case { command, now };
     match case.judge(loaded) {
-        Ok(commit) => Judgement::Done(commit),
+        Ok(mut commit) => {
+            commit.outbox = delivery::tellings(&commit, &command.subscriptions);
+            Judgement::Done(commit)
+        }
         Err(No { refusal, record }) => Judgement::Refused(refusal, *record),
     }
 }
@@ -135,6 +140,13 @@ impl Case<'_> {
                     None => Ok(Commit { outcome: Outcome::Token(token), ..Commit::default() }),
                 }
             }
+            Action::CreateWebhook(new) => self.create_webhook(new, &loaded),
+            Action::ChangeWebhook(change) => self.change_webhook(change, loaded),
+            Action::RemoveWebhook { webhook } => self.remove_webhook(webhook, loaded),
+            Action::TakeDeliveries { limit, lease, .. } => self.take_deliveries(*lease, *limit, loaded),
+            Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
+            Action::AbandonDeliveries { reason, .. } => self.abandon_deliveries(reason, loaded),
+            Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
         }
     }
 
@@ -180,7 +192,6 @@ impl Case<'_> {
         let event = GateEvent::Opened(Box::new(gate.clone()));
         commit.events.push(self.fact(gate.id.as_str(), 1, event.kind(), event.payload(), gate.session_id.as_ref()));
         commit.timers.extend(timer(&gate));
-        commit.outbox.extend(self.deliveries(&gate, &event));
         let texts = std::iter::once(opening.summary.as_bytes().to_vec());
         commit.rows.extend(texts.chain(contents.iter().cloned()).map(|bytes| Row::Artifact(Artifact::new(bytes))));
         commit.rows.push(Row::Gate(Box::new(gate.clone())));
@@ -210,7 +221,7 @@ impl Case<'_> {
 
     /// Everything that follows from one event on a gate that stands.
     fn happens(&self, mut gate: Gate, event: &GateEvent) -> Commit {
-        let stood = gate.deadline;
+        let stood = gate.due();
         gate.apply(event).expect("an event that the rules just allowed applies");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
         let (timers, wakes) = match &gate.state {
@@ -218,7 +229,7 @@ impl Case<'_> {
                 vec![TimerChange::Clear(Subject::Gate(gate.id.clone()))],
                 gate.run_id.iter().cloned().map(Wake::Run).collect(),
             ),
-            State::Pending { .. } if gate.deadline == stood => (Vec::new(), Vec::new()),
+            State::Pending { .. } if gate.due() == stood => (Vec::new(), Vec::new()),
             State::Pending { .. } => {
                 (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(Subject::Gate(gate.id.clone())))], Vec::new())
             }
@@ -226,10 +237,10 @@ impl Case<'_> {
         Commit {
             events: vec![fact],
             timers,
-            outbox: self.deliveries(&gate, event),
             wakes,
             rows: vec![Row::Gate(Box::new(gate.clone()))],
             outcome: Outcome::Gate(Box::new(gate)),
+            ..Commit::default()
         }
     }
 
@@ -252,24 +263,6 @@ impl Case<'_> {
     fn of_token(&self, token: Token, seq: u64, kind: &'static str, row: Row) -> Commit {
         let fact = self.fact(&format!("token:{}", token.id), seq, kind, json(&token), None);
         Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
-    }
-
-    fn deliveries(&self, gate: &Gate, event: &GateEvent) -> Vec<Delivery> {
-        match event {
-            GateEvent::Opened(_) | GateEvent::Escalated { .. } | GateEvent::Decided { .. } => {
-                let to = |channel: &String| Delivery {
-                    channel: channel.clone(),
-                    gate: gate.id.clone(),
-                    kind: event.kind(),
-                    at: self.now,
-                };
-                gate.notification_channels.iter().map(to).collect()
-            }
-            GateEvent::Amended { .. }
-            | GateEvent::Vote { .. }
-            | GateEvent::Extended { .. }
-            | GateEvent::Refused { .. } => Vec::new(),
-        }
     }
 
     fn fact(
@@ -356,12 +349,19 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::Heartbeat { .. }
         | Action::Leave { .. }
         | Action::Mint(_)
-        | Action::Revoke { .. } => None,
+        | Action::Revoke { .. }
+        | Action::CreateWebhook(_)
+        | Action::ChangeWebhook(_)
+        | Action::RemoveWebhook { .. }
+        | Action::TakeDeliveries { .. }
+        | Action::SettleDelivery(_)
+        | Action::AbandonDeliveries { .. }
+        | Action::Redeliver { .. } => None,
     }
 }
 
 fn timer(gate: &Gate) -> Option<TimerChange> {
-    match gate.deadline {
+    match gate.due() {
         Deadline::At(due) => Some(TimerChange::Set(Timer { subject: Subject::Gate(gate.id.clone()), due })),
         Deadline::Never => None,
     }

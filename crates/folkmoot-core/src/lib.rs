@@ -13,6 +13,7 @@ pub mod chain;
 pub mod clearance;
 pub mod command;
 pub mod commit;
+pub mod delivery;
 pub mod digest;
 pub mod event;
 pub mod gate;
@@ -29,19 +30,24 @@ pub mod time;
 pub mod token;
 #[cfg(test)]
 mod transcript;
+pub mod webhook;
 
 pub use agent::{Agent, AgentRole, DebatePhase, Domain, Team};
 pub use clearance::{Hold, HoldId, Scope};
 pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
-pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};
+pub use commit::{Artifact, Commit, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};
+pub use delivery::Delivery;
 pub use digest::Digest;
 pub use event::{Broken, Event, Fact, Head};
 pub use gate::{Gate, Status};
 pub use halt::Halt;
-pub use id::{BadId, CommandId, GateId, HaltId, Name, Phase, QuestionId, RunId, SessionId, TokenId};
+pub use id::{
+    BadId, CommandId, DeliveryId, GateId, HaltId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
+};
 pub use judge::judge;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
 pub use refusal::Refusal;
 pub use run::{Run, WorkflowName};
 pub use time::{Deadline, Timeout, Timestamp};
+pub use webhook::Webhook;

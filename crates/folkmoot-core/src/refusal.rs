@@ -1,7 +1,7 @@
 //! The rules say no. Expected, shown to the caller, never logged as a fault.
 
 use crate::{
-    Deadline, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId,
+    Deadline, DeliveryId, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId, WebhookId,
     gate::{Choice, Decision},
     halt::Lifting,
     journal::Key,
@@ -61,6 +61,14 @@ pub enum Refusal {
     RoleTaken { name: Name, role: Role },
     #[error("there is no token {token}; `folkmoot token list` shows those there are")]
     UnknownToken { token: TokenId },
+    #[error("there is no webhook {webhook}; `folkmoot webhook list` shows those there are")]
+    UnknownWebhook { webhook: WebhookId },
+    #[error("a channel is already called {name}; choose another name, or change the webhook that has it")]
+    ChannelTaken { name: Name },
+    #[error("there is no delivery {delivery}; `folkmoot delivery list` shows those there are")]
+    UnknownDelivery { delivery: DeliveryId },
+    #[error("delivery {delivery} is being sent just now; look again after {until}")]
+    DeliveryUnderWay { delivery: DeliveryId, until: Timestamp },
     #[error("there is no question {question}; `folkmoot questions` shows those you can see")]
     UnknownQuestion { question: QuestionId },
     #[error("question {question} was already {} by {} at {}", .closure.status, .closure.by, .closure.at)]
@@ -149,6 +157,10 @@ impl Refusal {
             Refusal::NotYourRun { .. } => "not_your_run",
             Refusal::RoleTaken { .. } => "role_taken",
             Refusal::UnknownToken { .. } => "unknown_token",
+            Refusal::UnknownWebhook { .. } => "unknown_webhook",
+            Refusal::ChannelTaken { .. } => "channel_taken",
+            Refusal::UnknownDelivery { .. } => "unknown_delivery",
+            Refusal::DeliveryUnderWay { .. } => "delivery_under_way",
             Refusal::UnknownQuestion { .. } => "unknown_question",
             Refusal::QuestionClosed { .. } => "question_closed",
             Refusal::QuestionExpired { .. } => "question_expired",

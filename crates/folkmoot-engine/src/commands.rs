@@ -8,10 +8,12 @@ mod decide;
 mod extend;
 mod halt;
 mod open;
+mod redeliver;
 mod run;
 mod tokens;
+mod webhooks;
 
-use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
+use folkmoot_core::{Action, Actor, Command, Gate, Idempotency, Outcome, Question, gate::ArtifactRef};
 use folkmoot_store::{Error, Store};
 
 pub use open::{Opened, Request};
@@ -56,7 +58,18 @@ impl Engine {
 
     fn command(&self, caller: Caller, action: Action) -> Command {
         let Caller { principal, idempotency } = caller;
-        Command { id: self.new_command_id(), by: Actor::Principal(principal), idempotency, action }
+        self.command_by(Actor::Principal(principal), idempotency, action)
+    }
+
+    /// The one place where commands are made.
+    pub(crate) fn command_by(&self, by: Actor, idempotency: Option<Idempotency>, action: Action) -> Command {
+        let subscriptions = self.0.channels.subscriptions();
+        Command { id: self.new_command_id(), by, idempotency, action, subscriptions }
+    }
+
+    /// A command of Folkmoot itself.
+    pub(crate) fn own(&self, action: Action) -> Command {
+        self.command_by(Actor::System, None, action)
     }
 
     async fn execute_on_question(&self, caller: Caller, action: Action) -> Result<Question, Error> {
@@ -72,4 +85,10 @@ impl Engine {
             other => Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
         }
     }
+}
+
+/// It is written, whatever went wrong since: nobody may be told the opposite.
+fn after_the_commit(what: &str, error: &Error) -> Error {
+    tracing::warn!("{what} cannot be read just now: {error}");
+    Error::OutcomeUnknown
 }

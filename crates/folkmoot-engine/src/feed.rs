@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Event, Fact, Principal};
+use folkmoot_core::{Event, Fact, Principal, Role};
 use folkmoot_store::{Error, Store};
 
 use crate::Engine;
@@ -44,7 +44,7 @@ impl Engine {
     }
 }
 
-/// One per node: wakes the waiters, and notices tokens that other nodes made or revoked.
+/// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed or ended.
 pub(crate) async fn tail(engine: Engine, mut last: u64) {
     loop {
         let events = match engine.0.store.follow(last).await {
@@ -55,12 +55,13 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
                 continue;
             }
         };
-        let mut tokens_changed = false;
+        let (mut tokens_changed, mut webhooks_changed, mut tells) = (false, false, false);
         for event in &events {
             last = event.position;
             tokens_changed |= is_about_tokens(event);
+            webhooks_changed |= event.fact.kind.starts_with("webhook.");
             // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
-            engine.0.newest.apply(event);
+            tells |= engine.0.newest.apply(event) || engine.0.channels.want(&event.fact.kind);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
             engine.hear(event);
@@ -73,6 +74,13 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         while tokens_changed && let Err(error) = engine.reload_credentials().await {
             tracing::warn!("tokens cannot be read just now: {error}");
             engine.0.host.sleep(RETRY).await;
+        }
+        while webhooks_changed && let Err(error) = engine.reload_webhooks().await {
+            tracing::warn!("webhooks cannot be read just now: {error}");
+            engine.0.host.sleep(RETRY).await;
+        }
+        if tells || webhooks_changed {
+            engine.0.deliveries.nudge();
         }
     }
 }
@@ -115,6 +123,10 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
         })
     };
     let Fact { kind, stream, actor, on_behalf_of, .. } = &event.fact;
+    // An address can be all that is needed to speak to whoever listens there.
+    if kind.starts_with("webhook.") {
+        return principal.role == Role::Admin;
+    }
     // What a workflow tells has a payload of its own, which may name anybody.
     let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
     let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };

@@ -5,12 +5,15 @@
 //! node wrote it.
 
 mod audit;
+mod channels;
 mod check;
 mod clearance;
 mod commands;
+mod courier;
 mod credentials;
 mod ctx;
 mod deadlines;
+mod deliveries;
 mod feed;
 mod host;
 mod lock;
@@ -26,7 +29,10 @@ mod workflow;
 
 use std::{path::Path, sync::Arc};
 
-use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, gate::Policy, question};
+use folkmoot_core::{
+    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, delivery::Subscription, gate::Policy,
+    question,
+};
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
 use tokio_util::sync::CancellationToken;
 
@@ -34,9 +40,12 @@ pub use audit::Report;
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
+pub use courier::{Courier, Letter, Undelivered};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
-pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery};
+pub use folkmoot_store::{
+    Cursor, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery,
+};
 pub use host::{Host, Task, TokioHost};
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
@@ -54,6 +63,10 @@ pub struct Settings {
     pub workflows: Workflows,
     /// How much it does at the same time.
     pub work: Work,
+    /// The channels that configuration names, beside the webhooks, and what each is told of.
+    pub channels: Vec<Subscription>,
+    /// Who carries messages to channels. Without one they wait.
+    pub courier: Option<Arc<dyn Courier>>,
 }
 
 /// The running engine. Clones are the same engine.
@@ -66,9 +79,11 @@ struct Inner {
     host: Arc<dyn Host>,
     policy: Policy,
     questions: question::Policy,
+    channels: channels::Channels,
     clearance: clearance::Clearance,
     credentials: credentials::Credentials,
     deadlines: deadlines::Deadlines,
+    deliveries: deliveries::Deliveries,
     waiters: wait::Waiters,
     newest: newest::Newest,
     newest_head: newest_head::NewestHead,
@@ -102,7 +117,7 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work } = settings;
+        let Settings { gates: policy, questions, workflows, work, channels, courier } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let started_at = store.now();
@@ -113,9 +128,11 @@ impl Engine {
             host: host.clone(),
             policy,
             questions,
+            channels: channels::Channels::new(channels),
             clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
+            deliveries: deliveries::Deliveries::new(courier),
             waiters: wait::Waiters::default(),
             newest: newest::Newest::default(),
             newest_head: newest_head::NewestHead::default(),
@@ -123,9 +140,13 @@ impl Engine {
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
+        engine.reload_webhooks().await?;
         engine.spawn(feed::tail(engine.clone(), last));
         engine.spawn(deadlines::watch(engine.clone()));
         engine.spawn(deadlines::forget_keys(engine.clone()));
+        if engine.0.deliveries.has_courier() {
+            engine.spawn(deliveries::watch(engine.clone()));
+        }
         if engine.worker().has_workflows() {
             // Where nobody else can write, whoever worked before is dead, and its runs need not wait for its lease.
             engine.beat(!engine.0.store.is_shared()).await?;
@@ -138,6 +159,7 @@ impl Engine {
     /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without it.
     pub async fn close(&self) {
         self.0.closing.cancel();
+        self.finish_deliveries().await;
         self.leave().await;
         self.0.store.close().await;
     }

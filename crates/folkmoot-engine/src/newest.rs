@@ -56,15 +56,16 @@ impl Newest {
         }
     }
 
-    /// Takes the next event of the log.
-    pub(crate) fn apply(&self, event: &Event) {
+    /// Takes the next event of the log, and says whether it is of a gate that names channels, as far as is known.
+    pub(crate) fn apply(&self, event: &Event) -> bool {
         let stream: &str = &event.fact.stream;
         if !event.fact.kind.starts_with("gate.") {
-            return;
+            return false;
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if event.fact.kind == "gate.opened" {
-            let Ok(GateEvent::Opened(gate)) = GateEvent::read(&event.fact) else { return };
+            let Ok(GateEvent::Opened(gate)) = GateEvent::read(&event.fact) else { return true };
+            let tells = tells(&gate);
             kept.order.push_back(gate.id.clone());
             kept.gates.insert(gate.id.clone(), *gate);
             if kept.order.len() > GATES
@@ -72,12 +73,21 @@ impl Newest {
             {
                 kept.gates.remove(&oldest);
             }
+            tells
         } else if let Some(gate) = kept.gates.get_mut(stream) {
             let follows = event.fact.stream_seq == gate.seq + 1;
             let applied = follows && GateEvent::read(&event.fact).is_ok_and(|event| gate.apply(&event).is_ok());
+            let tells = tells(gate);
             if !applied {
                 kept.gates.remove(stream);
             }
+            tells
+        } else {
+            true
         }
     }
+}
+
+fn tells(gate: &Gate) -> bool {
+    !gate.notification_channels.is_empty() || !gate.reminders.escalate_to.is_empty()
 }

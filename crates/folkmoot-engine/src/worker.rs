@@ -16,7 +16,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Actor, Command, Event, Name, Outcome, Run, RunId, WorkflowName,
+    Action, Event, Name, Outcome, Run, RunId, WorkflowName,
     run::{Claiming, RunEvent},
 };
 use folkmoot_store::{Error, Store};
@@ -183,11 +183,6 @@ impl Engine {
         if let Err(error) = self.0.store.execute(self.own(action)).await {
             tracing::warn!("this node's runs stay its own until its lease is over: {error}");
         }
-    }
-
-    /// A command of Folkmoot itself.
-    pub(crate) fn own(&self, action: Action) -> Command {
-        Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action }
     }
 
     /// Takes the next event of the log.

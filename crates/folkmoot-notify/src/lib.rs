@@ -1,47 +1,27 @@
 //! How Folkmoot tells people: webhooks, Slack, mail, the desktop.
 //!
 //! A channel is told, or says why not; it never decides when to try again, and never touches a gate.
+//!
+//! ```text
+//! Channels::send ─┬▶ webhook ─┐
+//!                 ├▶ slack ───┴▶ post: one POST, to where the address guard lets it go
+//!                 ├▶ mail        one conversation with the mail server that the configuration names
+//!                 └▶ desktop     notify-send or osascript, started by folkmoot-tools
+//! ```
 
-use std::time::Duration;
+pub mod address;
+pub mod channels;
+pub mod desktop;
+pub mod mail;
+pub mod message;
+pub mod post;
+pub mod settings;
+pub mod slack;
+mod text;
+pub mod trust;
+pub mod webhook;
 
-/// What a channel is told.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Message {
-    /// The same however often it is sent, so that a receiver can tell a repetition.
-    pub id: String,
-    /// Of the event, as on the feed: `gate.opened`.
-    pub kind: String,
-    /// When it happened, in RFC 3339.
-    pub at: String,
-    /// The event, as the feed has it: for programs.
-    pub data: serde_json::Value,
-    /// In one line: for people.
-    pub title: String,
-    /// What it is about, as plain text.
-    pub text: String,
-    /// Who, how risky, until when: in the order in which they are shown.
-    pub facts: Vec<(String, String)>,
-    /// Where to look, or what to type.
-    pub link: Option<String>,
-}
-
-/// Why a channel was not told.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct Undelivered {
-    /// What happened. Holds no secret: it is shown and logged.
-    pub reason: String,
-    /// Whether it may help to try again.
-    pub again: Again,
-}
-
-/// Whether it may help to try again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
-    /// Later, when our own schedule says.
-    Later,
-    /// Not before this: the receiver said so.
-    After(Duration),
-    /// No: it would fail the same way.
-    Never,
-}
+pub use address::Guard;
+pub use channels::Channels;
+pub use message::{Again, Message, Undelivered};
+pub use post::Post;

@@ -8,13 +8,14 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Limits, ServerKey};
+use crate::{Limits, ServerKey, notify::Notifier};
 
 /// Clones are the same server.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) key: Arc<ServerKey>,
+    pub(crate) notifier: Notifier,
     pub(crate) limits: Arc<Limits>,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
@@ -23,11 +24,12 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(engine: Engine, key: ServerKey, limits: Limits) -> Self {
+    pub(crate) fn new(engine: Engine, key: Arc<ServerKey>, notifier: Notifier, limits: Limits) -> Self {
         let per_second = NonZeroU32::new(limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
         Self {
             engine,
-            key: Arc::new(key),
+            key,
+            notifier,
             limits: Arc::new(limits),
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),

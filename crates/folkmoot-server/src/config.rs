@@ -12,6 +12,10 @@ use folkmoot_core::{
     question::{self, QuestionType},
 };
 use folkmoot_engine::{Work, Workflows};
+use folkmoot_notify::{
+    Guard,
+    settings::{Channel, Notify},
+};
 use folkmoot_workflows::{
     equipment,
     llm::{
@@ -42,6 +46,10 @@ pub struct Config {
     pub work: Work,
     /// What agents of ours have to work with.
     pub equipment: equipment::Settings,
+    /// Where people may be told something.
+    pub notify: Notify,
+    /// Who is told, beside the webhooks.
+    pub channels: BTreeMap<String, Channel>,
     /// How much anybody may ask for.
     pub limits: Limits,
     /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
@@ -135,6 +143,8 @@ struct File {
     prompts: Option<PathBuf>,
     mcp: BTreeMap<String, equipment::McpServer>,
     jail: equipment::JailSettings,
+    notify: Notify,
+    channels: BTreeMap<String, Channel>,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -157,6 +167,8 @@ impl Config {
             workflows: Workflows::new(),
             work: Work::default(),
             equipment: equipment::Settings::default(),
+            notify: Notify::default(),
+            channels: BTreeMap::new(),
             limits: Limits::default(),
             key: None,
             temporary: false,
@@ -193,8 +205,27 @@ impl Config {
         self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
         self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
+        self.take_channels(file.notify, file.channels, path.parent().unwrap_or(Path::new("")))
+            .map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
+    }
+
+    fn take_channels(
+        &mut self,
+        mut notify: Notify,
+        mut channels: BTreeMap<String, Channel>,
+        folder: &Path,
+    ) -> Result<(), String> {
+        notify.check().map_err(|problem| format!("[notify]: {problem}"))?;
+        notify.ca_file = notify.ca_file.map(|path| folder.join(path));
+        let guard = Guard::new(&notify.allow)?;
+        for (name, channel) in &mut channels {
+            channel.relative_to(folder);
+            channel.check(&guard).map_err(|problem| format!("[channels.{name}]: {problem}"))?;
+        }
+        (self.notify, self.channels) = (notify, channels);
+        Ok(())
     }
 
     /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`) and `FOLKMOOT_RATE_LIMIT` (requests a second).

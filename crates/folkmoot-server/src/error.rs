@@ -118,6 +118,8 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownQuestion { .. }
         | Refusal::UnknownHalt { .. }
         | Refusal::UnknownRun { .. }
+        | Refusal::UnknownWebhook { .. }
+        | Refusal::UnknownDelivery { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
@@ -141,6 +143,8 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Halted { .. }
         | Refusal::Changed { .. }
         | Refusal::LimitExceeded { .. }
+        | Refusal::ChannelTaken { .. }
+        | Refusal::DeliveryUnderWay { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }

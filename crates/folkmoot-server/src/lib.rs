@@ -10,6 +10,7 @@ mod config;
 mod data_folder;
 mod error;
 mod extract;
+mod notify;
 mod openapi;
 mod routes;
 mod server_key;
@@ -18,7 +19,10 @@ mod view;
 
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
 pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
+
+pub use folkmoot_notify::settings as notify_settings;
 pub use folkmoot_workflows as workflows;
+pub use notify::examine as examine_channels;
 pub use openapi::document;
 pub use server_key::{PublicKey, ServerKey};
 pub use start::{Server, StartError};

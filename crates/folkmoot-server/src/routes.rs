@@ -2,14 +2,17 @@
 
 pub(crate) mod audit;
 pub(crate) mod clearance;
+pub(crate) mod deliveries;
 pub(crate) mod events;
 pub(crate) mod gates;
 pub(crate) mod halts;
 pub(crate) mod health;
 pub(crate) mod metrics;
+pub(crate) mod notify;
 pub(crate) mod questions;
 pub(crate) mod runs;
 pub(crate) mod tokens;
+pub(crate) mod webhooks;
 
 use axum::{Router, http::StatusCode, middleware};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -67,6 +70,15 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(audit::verify))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::show, webhooks::change, webhooks::remove))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::resend))
+        .routes(routes!(notify::channels))
+        .routes(routes!(notify::test))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::metrics))

@@ -14,6 +14,7 @@ use crate::{
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
+    notify::{self, Notifier},
     routes,
 };
 
@@ -48,6 +49,9 @@ pub enum StartError {
         /// Why not.
         error: std::io::Error,
     },
+    /// A channel is not configured rightly.
+    #[error("in the configuration: {0}")]
+    Channels(String),
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
     Listen {
@@ -90,25 +94,30 @@ impl Server {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
         };
+        let key = match &config.key {
+            Some(path) => ServerKey::read(path).map_err(|error| StartError::Key { path: path.clone(), error })?,
+            None => config.data.server_key().map_err(unusable)?,
+        };
+        let key = Arc::new(key);
+        let notifier = Notifier::new(&config, Arc::clone(&key)).map_err(StartError::Channels)?;
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
             workflows: config.workflows.clone(),
             work: config.work.clone(),
+            channels: notifier.channels().subscriptions(),
+            courier: Some(Arc::new(notifier.clone())),
         };
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
             engine.ensure_token(token.principal.clone(), &token.secret).await?;
         }
-        let key = match &config.key {
-            Some(path) => ServerKey::read(path).map_err(|error| StartError::Key { path: path.clone(), error })?,
-            None => config.data.server_key().map_err(unusable)?,
-        };
+        notify::warn(&notifier, &config, &engine).await?;
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, config.limits.clone());
+        let app = App::new(engine, key, notifier, config.limits.clone());
         let server = ServerFile {
             url: url.clone(),
             pid: std::process::id(),

@@ -16,14 +16,17 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId, Timer, Timestamp,
-    WorkflowName, audit::Record, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, delivery, token::Token,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
-pub use query::{Cursor, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery};
+pub use query::{
+    Cursor, DeliveryQuery, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery,
+    WaitingFor,
+};
 pub use sqlite::{Sqlite, Witness};
 
 /// Why a store stopped whose writer is no longer there.
@@ -115,6 +118,21 @@ pub trait Store: Send + Sync {
 
     /// All tokens with the hashes of their secrets.
     fn tokens(&self) -> impl Future<Output = Result<Vec<(Token, [u8; 32])>, Error>> + Send;
+
+    /// All webhooks, those that were removed too.
+    fn webhooks(&self) -> impl Future<Output = Result<Vec<Webhook>, Error>> + Send;
+
+    /// One delivery.
+    fn delivery(&self, id: &DeliveryId) -> impl Future<Output = Result<Option<Delivery>, Error>> + Send;
+
+    /// A page of deliveries, newest first.
+    fn deliveries(&self, query: DeliveryQuery) -> impl Future<Output = Result<Page<Delivery>, Error>> + Send;
+
+    /// At most `limit` channels for which something waits, or is under way, by name.
+    fn waiting(&self, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
+
+    /// How many deliveries are in this state.
+    fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// How many gates are pending.
     fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
@@ -212,6 +230,11 @@ any_store! {
     due(until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error>;
     next_due() -> Result<Option<Timestamp>, Error>;
     tokens() -> Result<Vec<(Token, [u8; 32])>, Error>;
+    webhooks() -> Result<Vec<Webhook>, Error>;
+    delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
+    deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
+    waiting(limit: u32) -> Result<Vec<WaitingFor>, Error>;
+    count_deliveries(status: delivery::Status) -> Result<u64, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
     stopped() -> String;

@@ -16,6 +16,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
     Migration { version: 2, name: "questions", sql: include_str!("../migrations/0002_questions.sql") },
     Migration { version: 3, name: "runs", sql: include_str!("../migrations/0003_runs.sql") },
+    Migration { version: 4, name: "operations", sql: include_str!("../migrations/0004_operations.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

@@ -21,8 +21,8 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer, Timestamp, WorkflowName,
-    audit::Record, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
+    Timestamp, Webhook, WorkflowName, audit::Record, delivery, token::Token,
 };
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -37,8 +37,8 @@ use tokio_postgres::{
 
 use self::{tls::Tls, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery, Store,
-    SystemClock, Written, migrate, query,
+    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView,
+    RunQuery, Store, SystemClock, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -360,6 +360,31 @@ impl Store for Postgres {
     async fn tokens(&self) -> Result<Vec<(Token, [u8; 32])>, Error> {
         let sql = format!("SELECT {} FROM tokens ORDER BY created_at, id", rows::TOKENS.names());
         self.all(&sql, &[], |row| Ok((rows::read_token(row)?, rows::read_token_hash(row)?))).await
+    }
+
+    async fn webhooks(&self) -> Result<Vec<Webhook>, Error> {
+        let sql = format!("SELECT {} FROM webhooks ORDER BY created_at, id", rows::WEBHOOKS.names());
+        self.all(&sql, &[], rows::read_webhook).await
+    }
+
+    async fn delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, Error> {
+        let sql = format!("{} WHERE id = ?1", rows::select_deliveries());
+        Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_delivery).await?.pop())
+    }
+
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Page<Delivery>, Error> {
+        let (sql, arguments) = query.sql()?;
+        Ok(query.page(self.all(&sql, &arguments, rows::read_delivery).await?))
+    }
+
+    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        self.all(query::WAITING, &[Value::Int(limit.into())], query::read_waiting).await
+    }
+
+    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+        let status = [Value::Text(status.word().into())];
+        let found = self.all(query::COUNT_DELIVERIES, &status, |row| row.int(0)).await?;
+        rows::position(found.into_iter().next().unwrap_or(0))
     }
 
     async fn pending(&self) -> Result<u64, Error> {

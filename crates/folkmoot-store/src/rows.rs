@@ -1,15 +1,13 @@
 //! How core's types become columns and come back, once for both databases.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::{borrow::Cow, sync::OnceLock};
 
 use folkmoot_core::{
     Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Run,
-    RunId, Scope, Subject, Timeout, Timer, Timestamp, WorkflowName,
+    RunId, Scope, Subject, Timeout, Timer, Timestamp, Webhook, WorkflowName,
     audit::Record,
-    gate::{Content, Risk, State},
+    delivery,
+    gate::{Content, Reminders, Risk, State},
     halt::Lifting,
     journal::Entry,
     question::{self, Priority},
@@ -100,6 +98,7 @@ pub(crate) const GATES: Table = Table {
         ("status", Text),
         ("votes", Text),
         ("decision", Text),
+        ("reminders", Text),
     ],
 };
 
@@ -269,8 +268,39 @@ pub(crate) const TIMERS: Table = Table {
 
 pub(crate) const OUTBOX: Table = Table {
     name: "outbox",
-    conflict: Conflict::Fails,
-    columns: &[("id", Text), ("channel", Text), ("gate_id", Text), ("type", Text), ("created_at", Int)],
+    conflict: Conflict::Replaces { key: &["id"], but: &["channel", "subject", "type", "position", "created_at"] },
+    columns: &[
+        ("id", Text),
+        ("channel", Text),
+        ("subject", Text),
+        ("type", Text),
+        ("position", Int),
+        ("created_at", Int),
+        ("attempts", Int),
+        ("epoch", Int),
+        ("last_error", Text),
+        ("seq", Int),
+        ("status", Text),
+        ("due", Int),
+        ("ended_at", Int),
+    ],
+};
+
+pub(crate) const WEBHOOKS: Table = Table {
+    name: "webhooks",
+    conflict: Conflict::Replaces { key: &["id"], but: &["name", "created_at", "created_by"] },
+    columns: &[
+        ("id", Text),
+        ("name", Text),
+        ("url", Text),
+        ("events", Text),
+        ("generation", Int),
+        ("created_at", Int),
+        ("created_by", Text),
+        ("disabled", Int),
+        ("removed_at", Int),
+        ("seq", Int),
+    ],
 };
 
 pub(crate) const PRINCIPALS: Table =
@@ -305,7 +335,7 @@ pub(crate) const IDEMPOTENCY: Table = Table {
 };
 
 /// Every table that commands write.
-pub(crate) const WRITTEN: [Table; 14] = [
+pub(crate) const WRITTEN: [Table; 15] = [
     GATES,
     EVENTS,
     ARTIFACTS,
@@ -317,6 +347,7 @@ pub(crate) const WRITTEN: [Table; 14] = [
     HALTS,
     TIMERS,
     OUTBOX,
+    WEBHOOKS,
     PRINCIPALS,
     TOKENS,
     IDEMPOTENCY,
@@ -437,6 +468,7 @@ pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
         text(gate.status().word()),
         votes,
         Value::MaybeText(decision),
+        Value::MaybeText((!gate.reminders.is_empty()).then(|| json_text(&gate.reminders).into())),
     ]
 }
 
@@ -472,6 +504,7 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
         reject_quorum: small(row.int(25)?)?,
         dedupe_key: row.maybe_text(26)?,
         notification_channels: from_json(&row.text(27)?)?,
+        reminders: row.maybe_text(34)?.map_or_else(|| Ok(Reminders::default()), |text| from_json(&text))?,
         revision: small(row.int(28)?)?,
         digest: parse(&row.text(29)?)?,
         seq: position(row.int(30)?)?,
@@ -851,21 +884,81 @@ pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
     Ok(Timer { subject, due: Timestamp::from_micros(row.int(2)?) })
 }
 
-/// The position of the event that a delivery tells of, among those of its commit.
-pub(crate) fn told(delivery: &Delivery, events: &[Arc<Event>]) -> u64 {
-    let tells = |event: &&Arc<Event>| *event.fact.stream == *delivery.gate.as_str() && event.fact.kind == delivery.kind;
-    events.iter().find(tells).expect("a delivery tells of an event in its own commit").position
+/// Deliveries, as [`read_delivery`] reads them.
+pub(crate) fn select_deliveries() -> &'static str {
+    static SQL: OnceLock<String> = OnceLock::new();
+    SQL.get_or_init(|| format!("SELECT {} FROM outbox", OUTBOX.names()))
 }
 
-/// `position` is that of the event it tells of, so that a delivery has the same id however often it is made.
-pub(crate) fn delivery(delivery: &Delivery, position: u64) -> Vec<Value<'_>> {
+pub(crate) fn delivery(delivery: &Delivery) -> Vec<Value<'_>> {
     vec![
-        Value::Text(format!("{position}:{}", delivery.channel).into()),
+        text(delivery.id.as_str()),
         text(&delivery.channel),
-        text(delivery.gate.as_str()),
-        text(delivery.kind),
-        Value::Int(delivery.at.as_micros()),
+        text(&delivery.subject),
+        text(&delivery.kind),
+        Value::Int(int(delivery.position)),
+        Value::Int(delivery.created_at.as_micros()),
+        Value::Int(delivery.attempts.into()),
+        Value::Int(int(delivery.epoch)),
+        maybe(delivery.last_error.as_deref()),
+        Value::Int(int(delivery.seq)),
+        text(delivery.status().word()),
+        Value::MaybeInt(delivery.due().map(Timestamp::as_micros)),
+        Value::MaybeInt(delivery.ended_at().map(Timestamp::as_micros)),
     ]
+}
+
+pub(crate) fn read_delivery(row: &dyn Columns) -> Result<Delivery, Error> {
+    let status: delivery::Status = parse(&row.text(10)?)?;
+    let moment = |n| row.int(n).map(Timestamp::from_micros);
+    Ok(Delivery {
+        id: parse(&row.text(0)?)?,
+        channel: row.text(1)?,
+        subject: row.text(2)?,
+        kind: row.text(3)?,
+        position: position(row.int(4)?)?,
+        created_at: Timestamp::from_micros(row.int(5)?),
+        attempts: small(row.int(6)?)?,
+        epoch: position(row.int(7)?)?,
+        last_error: row.maybe_text(8)?,
+        seq: position(row.int(9)?)?,
+        state: match status {
+            delivery::Status::Waiting => delivery::State::Waiting { due: moment(11)? },
+            delivery::Status::Sending => delivery::State::Sending { until: moment(11)? },
+            delivery::Status::Delivered => delivery::State::Delivered { at: moment(12)? },
+            delivery::Status::Dead => delivery::State::Dead { at: moment(12)? },
+        },
+    })
+}
+
+pub(crate) fn webhook(webhook: &Webhook) -> Vec<Value<'_>> {
+    vec![
+        text(webhook.id.as_str()),
+        text(webhook.name.as_str()),
+        text(&webhook.url),
+        json(&webhook.events),
+        Value::Int(int(webhook.generation)),
+        Value::Int(webhook.created_at.as_micros()),
+        text(webhook.created_by.as_str()),
+        Value::Int(webhook.disabled.into()),
+        Value::MaybeInt(webhook.removed_at.map(Timestamp::as_micros)),
+        Value::Int(int(webhook.seq)),
+    ]
+}
+
+pub(crate) fn read_webhook(row: &dyn Columns) -> Result<Webhook, Error> {
+    Ok(Webhook {
+        id: parse(&row.text(0)?)?,
+        name: parse(&row.text(1)?)?,
+        url: row.text(2)?,
+        events: from_json(&row.text(3)?)?,
+        generation: position(row.int(4)?)?,
+        created_at: Timestamp::from_micros(row.int(5)?),
+        created_by: parse(&row.text(6)?)?,
+        disabled: row.int(7)? != 0,
+        removed_at: row.maybe_int(8)?.map(Timestamp::from_micros),
+        seq: position(row.int(9)?)?,
+    })
 }
 
 pub(crate) fn principal(principal: &Principal) -> Vec<Value<'_>> {

@@ -17,16 +17,16 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer, Timestamp, WorkflowName,
-    audit::Record, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
+    Timestamp, Webhook, WorkflowName, audit::Record, delivery, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{readers::Readers, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery, Store,
-    Written, migrate, query,
+    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView,
+    RunQuery, Store, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -385,6 +385,43 @@ impl Store for Sqlite {
         let sql = format!("SELECT {} FROM tokens ORDER BY created_at, id", rows::TOKENS.names());
         let read = |row: &dyn Columns| Ok((rows::read_token(row)?, rows::read_token_hash(row)?));
         self.readers.read(move |connection| all(connection, &sql, &[], read)).await
+    }
+
+    async fn webhooks(&self) -> Result<Vec<Webhook>, Error> {
+        let sql = format!("SELECT {} FROM webhooks ORDER BY created_at, id", rows::WEBHOOKS.names());
+        self.readers.read(move |connection| all(connection, &sql, &[], rows::read_webhook)).await
+    }
+
+    async fn delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, Error> {
+        let id = id.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{} WHERE id = ?1", rows::select_deliveries());
+                Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_delivery)?.pop())
+            })
+            .await
+    }
+
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Page<Delivery>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql()?;
+                Ok(query.page(all(connection, &sql, &arguments, rows::read_delivery)?))
+            })
+            .await
+    }
+
+    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        let read = move |connection: &Connection| {
+            all(connection, query::WAITING, &[Value::Int(limit.into())], query::read_waiting)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+        let count = [Value::Text(status.word().into())];
+        let read = move |connection: &Connection| all(connection, query::COUNT_DELIVERIES, &count, |row| row.int(0));
+        rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))
     }
 
     async fn pending(&self) -> Result<u64, Error> {

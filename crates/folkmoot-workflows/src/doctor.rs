@@ -27,6 +27,8 @@ vocabulary! {
         Languages = "languages",
         /// What else agents can use.
         Tools = "tools",
+        /// How people are told.
+        Notify = "notify",
     }
 }
 

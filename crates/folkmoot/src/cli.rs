@@ -9,9 +9,9 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, events, gate, halt,
-    journal, lift, pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token,
-    watch,
+    adjust, answer, approve, ask, ask_model, audit, cancel, clear, delivery, demo, deny, doctor, end, events, gate,
+    halt, journal, lift, notify, pause, question, questions, reject, resume, runs, serve, show, start, status, step,
+    style, token, watch, webhook,
 };
 
 const START: &str = "\
@@ -114,6 +114,15 @@ pub(crate) enum Verb {
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),
+    /// Tell programs of yours what happens, by signed messages
+    #[command(subcommand)]
+    Webhook(webhook::Verb),
+    /// Look at what was told, and send it again
+    #[command(subcommand)]
+    Delivery(delivery::Verb),
+    /// See who can be told, and test it
+    #[command(subcommand)]
+    Notify(notify::Verb),
 }
 
 /// Which of the data folder's tokens to use.

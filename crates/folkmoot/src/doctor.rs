@@ -20,7 +20,7 @@ use crate::{
     style::{self, paint},
 };
 
-/// Look at the models, the jail and the tools: what is there, what is missing, and how to get it
+/// Look at the models, the jail, the tools and the channels: what is there, what is missing, and how to get it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
@@ -29,9 +29,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
-    let equipment = equipment(args.config, ctx)?;
+    let config = read(args.config, ctx)?;
+    let channels = folkmoot_server::examine_channels(&config);
+    let equipment = equipment(config)?;
     let choice = equipment.models.choose(None).await;
-    let findings = doctor::examine(&equipment).await;
+    let mut findings = doctor::examine(&equipment).await;
+    findings.extend(channels);
     if ctx.screen.json {
         let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
         ctx.screen.json(&json!({ "findings": findings, "asked": asked }))?;
@@ -55,11 +58,16 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What the configuration of this folder gives agents to work with.
-pub(crate) fn equipment(config: Option<PathBuf>, ctx: &Context) -> Result<Equipment> {
-    let mut read = Config::new(ctx.data.clone());
-    read.read_file(config)?;
-    Equipment::new(read.equipment, |name| std::env::var(name).ok(), Helper::this_program())
+/// The configuration of this folder.
+pub(crate) fn read(file: Option<PathBuf>, ctx: &Context) -> Result<Config> {
+    let mut config = Config::new(ctx.data.clone());
+    config.read_file(file)?;
+    Ok(config)
+}
+
+/// What a configuration gives agents to work with.
+pub(crate) fn equipment(config: Config) -> Result<Equipment> {
+    Equipment::new(config.equipment, |name| std::env::var(name).ok(), Helper::this_program())
         .map_err(|why| anyhow!("in the configuration: {why}"))
 }
 
@@ -69,6 +77,7 @@ fn heading(area: Area) -> &'static str {
         Area::Jail => "The jail",
         Area::Languages => "Languages that run in it",
         Area::Tools => "Tools",
+        Area::Notify => "Who is told",
     }
 }
 

@@ -18,6 +18,7 @@ mod close;
 mod connection;
 mod context;
 mod decide;
+mod delivery;
 mod demo;
 mod deny;
 mod doctor;
@@ -34,6 +35,7 @@ mod idempotency;
 mod journal;
 mod lift;
 mod logging;
+mod notify;
 mod pause;
 mod prompt;
 mod question;
@@ -56,6 +58,7 @@ mod timeline;
 mod token;
 mod wait;
 mod watch;
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -153,5 +156,8 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Watch(args) => watch::run(args, ctx, connection).await,
         Verb::Audit(verb) => audit::run(verb, ctx, connection).await,
         Verb::Token(verb) => token::run(verb, ctx, connection).await,
+        Verb::Webhook(verb) => webhook::run(verb, ctx, connection).await,
+        Verb::Delivery(verb) => delivery::run(verb, ctx, connection).await,
+        Verb::Notify(verb) => notify::run(verb, ctx, connection).await,
     }
 }

@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
     // What agents would stumble over later is said now.
-    doctor::equipment(args.config, ctx)?.prompts.map_err(|why| anyhow!(why))?;
+    doctor::equipment(doctor::read(args.config, ctx)?)?.prompts.map_err(|why| anyhow!(why))?;
     config.listen = args.listen;
     config.key = args.key;
     config.database = args.database.filter(|url| !url.is_empty());

@@ -3,6 +3,7 @@
 use folkmoot_core::{
     Capability, Role, Scope, Status,
     clearance::Reason,
+    delivery,
     gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
     journal::{EntryKind, Progress},
     question::{self, Priority, QuestionType},
@@ -44,6 +45,7 @@ words! {
     run_outcome: run::Outcome;
     entry_kind: EntryKind;
     progress: Progress;
+    delivery_status: delivery::Status;
 }
 
 pub(super) fn limits() -> Object {

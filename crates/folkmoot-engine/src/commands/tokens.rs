@@ -1,11 +1,12 @@
 //! Making, listing and ending tokens.
 
 use folkmoot_core::{
-    Action, Actor, Command, Outcome, Principal, Refusal, Role, TokenId,
+    Action, Outcome, Principal, Refusal, Role, TokenId,
     token::{Minting, Token},
 };
 use folkmoot_store::{Error, Store};
 
+use super::after_the_commit;
 use crate::{Caller, Engine, credentials};
 
 /// The shortest secret that somebody may choose.
@@ -27,7 +28,7 @@ impl Engine {
         let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret) };
         let id = minting.id.clone();
         let token = token(self.execute(caller, Action::Mint(minting)).await?)?;
-        self.reload_credentials().await.map_err(after_the_commit)?;
+        self.reload_credentials().await.map_err(|error| after_the_commit("tokens", &error))?;
         let secret = (token.id == id).then_some(secret);
         Ok(Minted { token, secret })
     }
@@ -35,7 +36,7 @@ impl Engine {
     /// Ends a token, here at once and on other nodes as soon as they hear of it.
     pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
         let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
-        self.reload_credentials().await.map_err(after_the_commit)?;
+        self.reload_credentials().await.map_err(|error| after_the_commit("tokens", &error))?;
         Ok(token)
     }
 
@@ -64,8 +65,7 @@ impl Engine {
             return Err(Refusal::invalid("token", problem).into());
         }
         let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash });
-        let command = Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action };
-        self.0.store.execute(command).await?;
+        self.0.store.execute(self.own(action)).await?;
         self.reload_credentials().await
     }
 
@@ -77,12 +77,6 @@ impl Engine {
     fn new_token_id(&self) -> TokenId {
         format!("tok-{:016x}", self.0.host.random() as u64).parse().expect("letters, digits and a dash are an id")
     }
-}
-
-/// It is written, whatever went wrong since: nobody may be told the opposite.
-fn after_the_commit(error: Error) -> Error {
-    tracing::warn!("tokens cannot be read just now: {error}");
-    Error::OutcomeUnknown
 }
 
 fn token(outcome: Outcome) -> Result<Token, Error> {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Actor, Command, Deadline, Name, Outcome, Refusal, Run, Timestamp,
+    Action, Actor, Deadline, Name, Outcome, Refusal, Run, Timestamp,
     journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
     run::Conclusion,
 };
@@ -280,12 +280,8 @@ impl Pass {
     /// over, or another worker's.
     pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
         loop {
-            let command = Command {
-                id: self.engine.new_command_id(),
-                by: Actor::Principal(self.run.speaker()),
-                idempotency: None,
-                action: action.clone(),
-            };
+            let by = Actor::Principal(self.run.speaker());
+            let command = self.engine.command_by(by, None, action.clone());
             match self.engine.0.store.execute(command).await {
                 Ok(outcome) => return Ok(outcome),
                 Err(Error::Refused(Refusal::LeaseLost { .. } | Refusal::RunEnded { .. })) => {

@@ -16,3 +16,4 @@ mod promises;
 mod questions;
 mod runs;
 mod tokens;
+mod webhooks;

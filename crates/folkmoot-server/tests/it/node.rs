@@ -1,6 +1,7 @@
 //! Servers to test: one on SQLite, or any number on one PostgreSQL.
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -15,7 +16,7 @@ use folkmoot_core::{
     question,
 };
 use folkmoot_engine::{Work, Workflows};
-use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server};
+use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server, notify_settings::Channel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -41,6 +42,10 @@ pub struct Setting {
     pub database: Option<String>,
     pub workflows: Workflows,
     pub work: Option<Work>,
+    /// What may be sent to, beside what everybody can reach.
+    pub allow: Vec<String>,
+    pub channels: BTreeMap<String, Channel>,
+    pub public_url: Option<String>,
 }
 
 pub const PEOPLE: [(&str, &str); 7] = [
@@ -103,6 +108,10 @@ impl Node {
         http::send(&self.url, "POST", path, &token(who), &[], &body.to_string()).await
     }
 
+    pub async fn send(&self, who: &str, method: &str, path: &str, body: Value) -> Answer {
+        http::send(&self.url, method, path, &token(who), &[], &body.to_string()).await
+    }
+
     pub async fn get(&self, who: &str, path: &str) -> Answer {
         http::send(&self.url, "GET", path, &token(who), &[], "").await
     }
@@ -141,6 +150,9 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.questions = setting.questions;
     config.workflows = setting.workflows;
     config.work = setting.work.unwrap_or_default();
+    config.notify.allow = setting.allow;
+    config.notify.public_url = setting.public_url;
+    config.channels = setting.channels;
     config
 }
 

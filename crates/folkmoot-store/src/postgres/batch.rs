@@ -13,9 +13,9 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Judgement,
-    Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject, TimerChange,
-    Timestamp, TokenId, Wake, chain,
+    Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
+    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
+    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
     journal::{Entry, Key, Write},
     judge,
@@ -96,6 +96,8 @@ struct Work {
     entries: HashMap<(RunId, Key), Entry>,
     principals: HashMap<Name, Principal>,
     tokens: HashMap<TokenId, Token>,
+    webhooks: HashMap<WebhookId, Webhook>,
+    deliveries: HashMap<DeliveryId, Delivery>,
     known_keys: HashMap<(Name, String, String), (String, String)>,
 
     events: Vec<Arc<Event>>,
@@ -111,7 +113,8 @@ struct Work {
     new_tokens: Vec<(Token, [u8; 32])>,
     revoked: Vec<Token>,
     timers: BTreeMap<Subject, TimerChange>,
-    outbox: Vec<(Delivery, u64)>,
+    new_webhooks: BTreeSet<WebhookId>,
+    new_deliveries: BTreeSet<DeliveryId>,
     /// Each wake-up of a run that was read or made here, and of one that is named.
     woken: Vec<RunId>,
     /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
@@ -193,8 +196,23 @@ impl Work {
             run,
             principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
+            delivery: needs.delivery.and_then(|id| self.deliveries.get(id)).cloned(),
+            deliveries: needs.waiting.map_or_else(Vec::new, |(channel, limit)| self.waiting(channel, limit)),
             gate,
         }
+    }
+
+    fn webhook(&self, id: Option<&WebhookId>, name: Option<&Name>) -> Option<&Webhook> {
+        let named = |webhook: &&Webhook| Some(&webhook.name) == name && webhook.removed_at.is_none();
+        id.and_then(|id| self.webhooks.get(id)).or_else(|| self.webhooks.values().find(named))
+    }
+
+    fn waiting(&self, channel: &str, limit: u32) -> Vec<Delivery> {
+        let waits = |delivery: &&Delivery| delivery.channel == channel && delivery.due().is_some();
+        let mut waiting: Vec<&Delivery> = self.deliveries.values().filter(waits).collect();
+        waiting.sort_by_key(|delivery| (delivery.due(), &delivery.id));
+        waiting.into_iter().take(limit as usize).cloned().collect()
     }
 
     /// All that is still open of a run: its gates, and its questions with what else holds what they hold.
@@ -287,6 +305,14 @@ impl Work {
                     self.tokens.insert(token.id.clone(), token.clone());
                     self.revoked.push(token);
                 }
+                Row::Webhook(webhook) => {
+                    self.new_webhooks.insert(webhook.id.clone());
+                    self.webhooks.insert(webhook.id.clone(), *webhook);
+                }
+                Row::Delivery(delivery) => {
+                    self.new_deliveries.insert(delivery.id.clone());
+                    self.deliveries.insert(delivery.id.clone(), *delivery);
+                }
             }
         }
         let head = self.head.as_mut().expect("the head was read first");
@@ -295,9 +321,10 @@ impl Work {
         for change in commit.timers {
             self.timers.insert(change.subject().clone(), change);
         }
-        for delivery in commit.outbox {
-            let position = rows::told(&delivery, &self.events[before..]);
-            self.outbox.push((delivery, position));
+        for telling in &commit.outbox {
+            let delivery = Delivery::new(telling, &self.events[before + telling.event]);
+            self.new_deliveries.insert(delivery.id.clone());
+            self.deliveries.insert(delivery.id.clone(), delivery);
         }
         for wake in commit.wakes {
             self.wake(wake);
@@ -343,8 +370,10 @@ impl Work {
     }
 
     fn is_untouched(&self) -> bool {
-        // Whatever is written has an event, except timers that only wake or are no longer needed, and signs of life.
+        // Whatever is written has an event, except timers that only wake or are no longer needed, signs of life, and
+        // deliveries on their way.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
+        let quiet = quiet && self.new_deliveries.is_empty();
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
     }
@@ -384,7 +413,11 @@ impl Work {
             Columnar::new(&rows::TIMERS, set),
             Columnar::new(
                 &rows::OUTBOX,
-                self.outbox.iter().map(|(d, position)| rows::delivery(d, *position)).collect(),
+                self.new_deliveries.iter().map(|id| rows::delivery(&self.deliveries[id])).collect(),
+            ),
+            Columnar::new(
+                &rows::WEBHOOKS,
+                self.new_webhooks.iter().map(|id| rows::webhook(&self.webhooks[id])).collect(),
             ),
             Columnar::new(
                 &rows::PRINCIPALS,
@@ -531,6 +564,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut touched = Touched::default();
     let mut claiming = BTreeSet::new();
+    let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
         let needs = command.needs();
@@ -550,6 +585,12 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         }
         principals.extend(needs.principal.map(Name::as_str));
         tokens.extend(needs.token.map(TokenId::as_str));
+        webhooks.extend(needs.webhook.map(WebhookId::as_str));
+        webhook_names.extend(needs.webhook_named.map(Name::as_str));
+        deliveries.extend(needs.delivery.map(DeliveryId::as_str));
+        if let Some((channel, limit)) = needs.waiting {
+            *waiting.entry(channel).or_default() += i64::from(limit);
+        }
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
             twin_keys.push(key);
@@ -573,8 +614,15 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
     let claiming: Vec<&str> = claiming.into_iter().collect();
+    let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
+        (webhooks.into_iter().collect(), webhook_names.into_iter().collect());
+    let deliveries: Vec<&str> = deliveries.into_iter().collect();
+    // Those of one channel take one after another, and what is settled meanwhile is none of theirs.
+    let (channels, most): (Vec<&str>, Vec<i64>) =
+        waiting.into_iter().map(|(channel, most)| (channel, most + deliveries.len() as i64)).unzip();
+    let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 16] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 19] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -594,6 +642,9 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),
         (!tokens.is_empty(), &sql.load_tokens, vec![&tokens]),
+        (any_webhook, &sql.load_webhooks, vec![&webhooks, &webhook_names]),
+        (!deliveries.is_empty(), &sql.load_deliveries, vec![&deliveries]),
+        (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
@@ -618,8 +669,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         entries,
         principals,
         tokens,
+        webhooks,
+        deliveries,
+        waiting,
         keys,
-    ] = <[_; 16]>::try_from(found).expect("sixteen were asked");
+    ] = <[_; 19]>::try_from(found).expect("nineteen were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -672,6 +726,14 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     for row in &tokens {
         let token = rows::read_token(row)?;
         work.tokens.insert(token.id.clone(), token);
+    }
+    for row in &webhooks {
+        let webhook = rows::read_webhook(row)?;
+        work.webhooks.insert(webhook.id.clone(), webhook);
+    }
+    for row in deliveries.iter().chain(&waiting) {
+        let delivery = rows::read_delivery(row)?;
+        work.deliveries.insert(delivery.id.clone(), delivery);
     }
     for row in &keys {
         let key = (rows::parse(&row.text(0)?)?, row.text(1)?, row.text(2)?);

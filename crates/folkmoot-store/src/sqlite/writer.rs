@@ -9,8 +9,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Commit, Event, Head, Judgement, Loaded, Name, Outcome, Row, RunId, SessionId, TimerChange, Timestamp,
-    Wake, chain,
+    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Row, RunId, SessionId, TimerChange,
+    Timestamp, Wake, chain,
     clearance::{Others, Target},
     judge,
 };
@@ -23,7 +23,7 @@ use super::{
     failed,
 };
 use crate::{
-    Clock, Error, Written,
+    Clock, Error, Written, query,
     recent::Recent,
     rows::{self, Columns, Table, Value},
 };
@@ -96,6 +96,10 @@ struct Statements {
     load_open_questions: String,
     load_entry: String,
     load_token: String,
+    load_webhook: String,
+    load_webhook_named: String,
+    load_delivery: String,
+    load_waiting: String,
     insert: Vec<(&'static str, String)>,
 }
 
@@ -292,6 +296,8 @@ impl Writer {
                     ];
                     self.execute("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1", &arguments)?;
                 }
+                Row::Webhook(webhook) => self.insert(&rows::WEBHOOKS, &rows::webhook(webhook))?,
+                Row::Delivery(delivery) => self.insert(&rows::OUTBOX, &rows::delivery(delivery))?,
             }
         }
         let before = batch.events.len();
@@ -308,9 +314,9 @@ impl Writer {
                 }
             }
         }
-        for delivery in &commit.outbox {
-            let position = rows::told(delivery, &batch.events[before..]);
-            self.insert(&rows::OUTBOX, &rows::delivery(delivery, position))?;
+        for telling in &commit.outbox {
+            let delivery = Delivery::new(telling, &batch.events[before + telling.event]);
+            self.insert(&rows::OUTBOX, &rows::delivery(&delivery))?;
         }
         for wake in &commit.wakes {
             let (sql, argument) = match wake {
@@ -399,6 +405,22 @@ impl Writer {
         }
         if let Some(token) = needs.token {
             loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
+        }
+        if let Some(id) = needs.webhook {
+            let id = [Value::Text(id.as_str().into())];
+            loaded.webhook = self.one(&self.sql.load_webhook, &id, rows::read_webhook)?;
+        }
+        if let Some(name) = needs.webhook_named {
+            let name = [Value::Text(name.as_str().into())];
+            loaded.webhook = self.one(&self.sql.load_webhook_named, &name, rows::read_webhook)?;
+        }
+        if let Some(id) = needs.delivery {
+            let id = [Value::Text(id.as_str().into())];
+            loaded.delivery = self.one(&self.sql.load_delivery, &id, rows::read_delivery)?;
+        }
+        if let Some((channel, limit)) = needs.waiting {
+            let arguments = [Value::Text(channel.into()), Value::Int(limit.into())];
+            loaded.deliveries = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
         }
         Ok(loaded)
     }
@@ -513,6 +535,13 @@ impl Statements {
             ),
             load_entry: format!("SELECT {} FROM journal WHERE run_id = ?1 AND key = ?2", rows::JOURNAL.names()),
             load_token: format!("SELECT {} FROM tokens WHERE id = ?1", rows::TOKENS.names()),
+            load_webhook: format!("SELECT {} FROM webhooks WHERE id = ?1", rows::WEBHOOKS.names()),
+            load_webhook_named: format!(
+                "SELECT {} FROM webhooks WHERE name = ?1 AND removed_at IS NULL",
+                rows::WEBHOOKS.names()
+            ),
+            load_delivery: format!("{} WHERE id = ?1", rows::select_deliveries()),
+            load_waiting: format!("{} WHERE {}", rows::select_deliveries(), query::LOAD_WAITING),
             insert: rows::WRITTEN.iter().map(insert).collect(),
         }
     }

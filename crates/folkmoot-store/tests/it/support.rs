@@ -1,6 +1,7 @@
 //! Where stores live in these tests, and what is said to them.
 
 mod command;
+mod delivery;
 mod place;
 mod question;
 mod run;
@@ -8,6 +9,7 @@ mod storm;
 mod verify;
 
 pub(crate) use command::*;
+pub(crate) use delivery::*;
 pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect};
 pub(crate) use question::*;
 pub(crate) use run::*;

@@ -105,7 +105,8 @@ async fn start(store: &AnyStore) -> Vec<RunId> {
         };
         let by = Actor::Principal(principal("bot", Role::Agent));
         let action = Action::StartRun(Box::new(starting));
-        let command = Command { id: format!("cmd-{n}").parse().unwrap(), by, idempotency: None, action };
+        let id = format!("cmd-{n}").parse().unwrap();
+        let command = Command { id, by, idempotency: None, action, subscriptions: Default::default() };
         store.execute(command).await.unwrap();
         id
     };
