@@ -11,4 +11,5 @@ mod open;
 mod policy;
 mod properties;
 mod quorum;
+mod simulation;
 mod texts;
