@@ -1,16 +1,16 @@
 //! Fires what is due. The store's timers are the truth; in memory there is only the moment of the next one.
 
-use std::{
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
-};
+#[cfg(test)]
+mod tests;
+
+use std::{sync::atomic::Ordering, time::Duration};
 
 use folkmoot_core::{Action, Deadline, Subject, Timestamp};
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
-use crate::Engine;
+use crate::{Engine, lock::AtomicI64};
 
 /// Looked for at least this often: another node may have opened a gate and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -5,11 +5,13 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use folkmoot_core::{Digest, Event, Gate, GateId, gate::GateEvent};
 use folkmoot_store::GateView;
+
+use crate::lock::lock;
 
 /// How many gates are kept.
 const GATES: usize = 2048;
@@ -32,7 +34,7 @@ struct Kept {
 impl Newest {
     /// The gate and its summary, if both are here.
     pub(crate) fn get(&self, id: &GateId) -> Option<GateView> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         let gate = kept.gates.get(id)?.clone();
         let summary = Some(kept.texts.get(&gate.content.summary)?.clone());
         Some(GateView { gate, summary })
@@ -40,11 +42,11 @@ impl Newest {
 
     /// A summary, if it is here. It is addressed by its digest, so it cannot be stale.
     pub(crate) fn text(&self, digest: Digest) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&digest).cloned()
+        lock(&self.0).texts.get(&digest).cloned()
     }
 
     pub(crate) fn put_text(&self, digest: Digest, text: String) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if text.len() > TEXT_BYTES_MAX || kept.texts.insert(digest, text).is_some() {
             return;
         }
@@ -62,7 +64,7 @@ impl Newest {
         if !event.fact.kind.starts_with("gate.") {
             return false;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if event.fact.kind == "gate.opened" {
             let Ok(GateEvent::Opened(gate)) = GateEvent::read(&event.fact) else { return true };
             let tells = tells(&gate);

@@ -12,4 +12,5 @@ mod policy;
 mod properties;
 mod quorum;
 mod remind;
+mod simulation;
 mod texts;
