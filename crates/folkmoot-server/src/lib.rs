@@ -6,8 +6,10 @@
 mod accept;
 mod app;
 mod auth;
+pub mod backup;
 mod config;
 mod data_folder;
+pub mod doctor;
 mod error;
 mod extract;
 mod openapi;
@@ -21,4 +23,4 @@ pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
 pub use folkmoot_workflows as workflows;
 pub use openapi::document;
 pub use server_key::{PublicKey, ServerKey};
-pub use start::{Server, StartError};
+pub use start::{Pulse, Server, StartError};

@@ -9,9 +9,9 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, events, gate, halt,
-    journal, lift, pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token,
-    watch,
+    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, demo, deny, doctor, end,
+    events, gate, halt, journal, lift, man, pause, question, questions, reject, restore, resume, runs, serve, show,
+    start, status, step, style, token, watch,
 };
 
 const START: &str = "\
@@ -22,7 +22,7 @@ Start here:
   folkmoot clear builder && make              work only while nothing halts you
   folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
   folkmoot ask-model \"…\"                      ask whichever model there is
-  folkmoot doctor                             see which models, jail and tools there are
+  folkmoot doctor                             see how the server and its data are, and what agents can use
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
@@ -114,6 +114,10 @@ pub(crate) enum Verb {
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),
+    Backup(backup::Args),
+    Restore(restore::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Which of the data folder's tokens to use.

@@ -1,10 +1,11 @@
-//! `folkmoot doctor`: what is there for agents to work with, what is missing, and how to get it.
+//! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is missing, and how to get it.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use folkmoot_server::{
     Config,
+    doctor::{self as server, Place},
     workflows::{
         Equipment,
         doctor::{self, Area, Finding},
@@ -20,18 +21,27 @@ use crate::{
     style::{self, paint},
 };
 
-/// Look at the models, the jail and the tools: what is there, what is missing, and how to get it
+/// Look at the server, its data, the models, the jail and the tools: what is wrong or missing, and what to do
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The PostgreSQL that holds the data, if it is not in the data folder
+    #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+    /// The server's key; server.key in the data folder unless it is given
+    #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
+    key: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let equipment = equipment(args.config, ctx)?;
     let choice = equipment.models.choose(None).await;
-    let findings = doctor::examine(&equipment).await;
+    let database = args.database.filter(|url| !url.is_empty());
+    let place = Place { data: &ctx.data, database: database.as_deref(), key: args.key.as_deref() };
+    let mut findings = server::examine(place).await;
+    findings.extend(doctor::examine(&equipment).await);
     if ctx.screen.json {
         let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
         ctx.screen.json(&json!({ "findings": findings, "asked": asked }))?;
@@ -65,6 +75,8 @@ pub(crate) fn equipment(config: Option<PathBuf>, ctx: &Context) -> Result<Equipm
 
 fn heading(area: Area) -> &'static str {
     match area {
+        Area::Server => "The server",
+        Area::Data => "Its data",
         Area::Models => "Models",
         Area::Jail => "The jail",
         Area::Languages => "Languages that run in it",
@@ -73,6 +85,8 @@ fn heading(area: Area) -> &'static str {
 }
 
 fn line(finding: &Finding) -> String {
-    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, "missing") };
+    // Something of ours is never missing: it is not there yet, or it is wrong.
+    let wrong = if matches!(finding.area, Area::Server | Area::Data) { "wrong  " } else { "missing" };
+    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, wrong) };
     format!("  {mark}  {:<18} {}", one_line(&finding.name), one_line(&finding.detail))
 }
