@@ -141,8 +141,10 @@ fn must_be_readable(file: &Path) -> Result<(), BackupError> {
         return Err(unreadable(io::Error::other("this is no file")));
     }
     // Before a folder is made for it: whether this version knows its schema.
-    backup::schema(file)?;
-    Ok(())
+    backup::schema(file).map(drop).map_err(|error| match error {
+        Error::Schema(_) => error.into(),
+        error => unreadable(io::Error::other(format!("this is no backup: {error}"))),
+    })
 }
 
 /// An empty database makes room; anything else stays.

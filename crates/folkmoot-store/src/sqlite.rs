@@ -131,6 +131,10 @@ impl Sqlite {
         if rusqlite::version_number() < 3_051_003 {
             return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
         }
+        if path.exists() {
+            // A file of a newer version stays as it is, to the last byte.
+            migrate::missing(&taken(&connect_to_read(path)?)?)?;
+        }
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         migrate(&connection)?;
         let head = head(&connection)?;

@@ -58,14 +58,15 @@ pub(crate) fn must_be_here(ctx: &Context, verb: &str) -> Result<()> {
 
 /// What is in it.
 pub(crate) fn told(held: &Backup) -> String {
-    let count = |table: &str| held.rows.get(table).copied().unwrap_or_default();
-    let counted =
-        [("gates", "gates"), ("questions", "questions"), ("runs", "runs"), ("tokens", "tokens"), ("events", "events")];
-    let counted: Vec<String> = counted.iter().map(|(table, word)| format!("{} {word}", count(table))).collect();
+    let counted = |(table, word): (&str, &str)| match held.rows.get(table) {
+        Some(1) => format!("1 {word}"),
+        count => format!("{} {word}s", count.copied().unwrap_or_default()),
+    };
+    let all = [("gates", "gate"), ("questions", "question"), ("runs", "run"), ("tokens", "token"), ("events", "event")];
     facts([
         ("position", Some(held.position.to_string())),
         ("head", Some(held.head_hash.clone())),
-        ("holds", Some(counted.join(", "))),
+        ("holds", Some(all.map(counted).join(", "))),
         ("schema", Some(held.schema.to_string())),
         ("size", Some(bytes(held.bytes))),
         ("verified", Some("the file is whole, the log unbroken, and every row agrees with it".to_owned())),

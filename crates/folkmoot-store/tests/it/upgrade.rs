@@ -63,7 +63,7 @@ async fn reads_as_before(fixture: &Fixture, place: &impl Place) {
     let clock = Arc::new(ManualClock::at(noon()));
     let store = place.open(clock.clone()).await.unwrap();
     let newest = place.sql("SELECT max(version) FROM migrations").await[0][0].parse::<usize>().unwrap();
-    assert!(newest > 3 || fixture.schema == 3 || newest == 3, "it is migrated");
+    assert!(newest >= 3, "it is migrated");
     assert_eq!(assert_sound(&store).await.len(), read["verified"]["events"].as_u64().unwrap() as usize);
     assert_eq!(store.head().await.unwrap().hash.hex(), read["verified"]["head_hash"].as_str().unwrap());
     let gates = list("gates");
@@ -84,7 +84,7 @@ async fn reads_as_before(fixture: &Fixture, place: &impl Place) {
         let now = (
             found.gate.status().word(),
             found.gate.content.title.as_str(),
-            found.gate.content.revision,
+            found.gate.revision,
             found.gate.digest.to_string(),
         );
         let then = (
