@@ -7,7 +7,7 @@ use folkmoot_core::{
     audit::{Problem, Walk, check_content, check_row, check_tokens},
     token::Token,
 };
-use folkmoot_store::{Error, History, Store};
+use folkmoot_store::{AnyStore, Error, History, Store};
 
 use crate::Engine;
 
@@ -41,21 +41,33 @@ impl Engine {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
         }
-        let mut report = Report::default();
-        let tokens = self.verify_log(&mut report).await?;
-        self.verify_tokens(&mut report, tokens).await?;
-        self.verify_rows(&mut report).await?;
-        report.problems.truncate(PROBLEMS_MAX);
-        Ok(report)
+        verify(&self.0.store).await
     }
+}
 
+/// As [`Engine::verify`], of a store that no engine runs on: a backup.
+pub async fn verify(store: &AnyStore) -> Result<Report, Error> {
+    let verifying = Verifying { store };
+    let mut report = Report::default();
+    let tokens = verifying.verify_log(&mut report).await?;
+    verifying.verify_tokens(&mut report, tokens).await?;
+    verifying.verify_rows(&mut report).await?;
+    report.problems.truncate(PROBLEMS_MAX);
+    Ok(report)
+}
+
+struct Verifying<'a> {
+    store: &'a AnyStore,
+}
+
+impl Verifying<'_> {
     /// Walks the chain to where the log ends now, and returns the tokens as the log knows them there.
     async fn verify_log(&self, report: &mut Report) -> Result<BTreeMap<TokenId, Token>, Error> {
         let mut tokens = BTreeMap::new();
         let mut walk = Walk::new();
-        let end = self.0.store.head().await?;
+        let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
-            let events = self.0.store.events(walk.head.position, PAGE).await?;
+            let events = self.store.events(walk.head.position, PAGE).await?;
             if events.is_empty() {
                 break;
             }
@@ -78,11 +90,11 @@ impl Engine {
     async fn verify_tokens(&self, report: &mut Report, mut logged: BTreeMap<TokenId, Token>) -> Result<(), Error> {
         let mut position = report.events;
         loop {
-            let rows: Vec<Token> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let rows: Vec<Token> = self.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
             let known = logged.clone();
-            let end = self.0.store.head().await?.position;
+            let end = self.store.head().await?.position;
             while position < end {
-                let events = self.0.store.events(position, PAGE).await?;
+                let events = self.store.events(position, PAGE).await?;
                 let Some(last) = events.last() else { break };
                 position = last.position;
                 events.iter().for_each(|event| learn(&mut logged, event));
@@ -97,7 +109,7 @@ impl Engine {
     async fn verify_rows(&self, report: &mut Report) -> Result<(), Error> {
         let mut after = String::new();
         while !report.is_full() {
-            let histories = self.0.store.histories(&after, PAGE).await?;
+            let histories = self.store.histories(&after, PAGE).await?;
             let Some(last) = histories.last() else { break };
             after.clone_from(&last.stream);
             // Where somebody only tried to raise a halt there is a stream and no row.
@@ -116,7 +128,7 @@ impl Engine {
                 }
             }
             let digests: Vec<Digest> = digests.into_iter().collect();
-            for (digest, content) in digests.iter().zip(self.0.store.contents(digests.clone()).await?) {
+            for (digest, content) in digests.iter().zip(self.store.contents(digests.clone()).await?) {
                 report.problems.extend(check_content(*digest, content.as_deref()));
             }
         }

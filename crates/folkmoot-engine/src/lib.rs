@@ -36,7 +36,7 @@ use folkmoot_core::{
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
 use tokio_util::sync::CancellationToken;
 
-pub use audit::Report;
+pub use audit::{Report, verify};
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
@@ -172,6 +172,13 @@ impl Engine {
     /// Whether the database answers.
     pub async fn ready(&self) -> Result<(), Error> {
         self.0.store.head().await.map(drop)
+    }
+
+    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be written any more.
+    pub async fn is_alive(&self) -> bool {
+        // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for it.
+        let answered = self.0.store.forget_keys(Timestamp::from_micros(0)).await;
+        !matches!(answered, Err(Error::Stopped(_)))
     }
 
     /// How many gates are pending.

@@ -6,8 +6,10 @@
 mod accept;
 mod app;
 mod auth;
+pub mod backup;
 mod config;
 mod data_folder;
+pub mod doctor;
 mod error;
 mod extract;
 mod notify;
@@ -25,4 +27,4 @@ pub use folkmoot_workflows as workflows;
 pub use notify::examine as examine_channels;
 pub use openapi::document;
 pub use server_key::{PublicKey, ServerKey};
-pub use start::{Server, StartError};
+pub use start::{Pulse, Server, StartError};

@@ -134,6 +134,11 @@ impl Server {
         &self.url
     }
 
+    /// Whether it lives, for whoever looks after it while it serves.
+    pub fn pulse(&self) -> Pulse {
+        Pulse(self.app.engine.clone())
+    }
+
     /// The tokens of the folder's owner.
     pub fn tokens(&self) -> &LocalTokens {
         &self.tokens
@@ -155,6 +160,18 @@ impl Server {
         // The lock goes last. The next server reads the log's head once, so nobody else may write after that.
         drop(self.lock);
         served
+    }
+}
+
+/// Tells whether a server lives.
+#[derive(Clone, Debug)]
+pub struct Pulse(Engine);
+
+impl Pulse {
+    /// Returns when whoever writes has answered: `false` if nothing can be written any more, never if it hangs. A PostgreSQL
+    /// that is away does not make the server dead: it comes back without a restart.
+    pub async fn beats(&self) -> bool {
+        self.0.is_alive().await
     }
 }
 

@@ -4,8 +4,10 @@
 //! what to write; a backend loads, asks core, writes. Commands that wait at the same time share one commit. Rows are
 //! the present and the log is the past; both are written together, so neither can lie alone.
 
+pub mod backup;
 mod clock;
 mod error;
+pub mod health;
 mod migrate;
 mod postgres;
 mod query;

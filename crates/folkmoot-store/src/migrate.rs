@@ -29,6 +29,17 @@ impl Migration {
     }
 }
 
+/// The version of a database on which all steps were taken.
+pub(crate) fn newest() -> i64 {
+    ALL.last().map_or(0, |step| step.version)
+}
+
+/// The steps that were taken, if they are the ones that this version knows.
+pub(crate) fn known(taken: &[(i64, String)]) -> Result<&'static [Migration], Error> {
+    missing(taken)?;
+    Ok(&ALL[..taken.len()])
+}
+
 /// The steps that are still to be taken, given those that were.
 pub(crate) fn missing(taken: &[(i64, String)]) -> Result<&'static [Migration], Error> {
     for (step, (version, checksum)) in ALL.iter().zip(taken) {

@@ -4,7 +4,9 @@
 //! that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node knows of the log it has
 //! read from the log.
 
+pub(crate) mod backup;
 mod batch;
+pub(crate) mod health;
 mod listener;
 mod statements;
 mod tls;
@@ -30,7 +32,7 @@ use tokio::{
     time::{error::Elapsed, timeout},
 };
 use tokio_postgres::{
-    Config, Row,
+    Config, Row, Transaction,
     error::SqlState,
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
@@ -56,6 +58,9 @@ const READ_PATIENCE: Duration = Duration::from_secs(5);
 const PLANS: &str = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off";
 /// How many events are read at once by whoever has fallen behind.
 const CATCH_UP: u32 = 1000;
+
+/// Two who make or fill the tables at the same time must not both do it.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7032600112)";
 
 /// The database's clock, in microseconds since 1970.
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -121,10 +126,7 @@ impl Postgres {
     /// Opens the database that `url` names (a URL or `key=value` pairs), making or migrating the tables as needed.
     /// Without a clock, the database's own rules.
     pub async fn open(url: &str, clock: Option<Arc<dyn Clock>>) -> Result<Self, Error> {
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
-        config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+        let config = config(url)?;
         let tls = tls::connector()?;
         let pool = pool(&config, &tls)?;
         migrate(&config, &tls).await?;
@@ -410,6 +412,13 @@ impl Store for Postgres {
     }
 }
 
+fn config(url: &str) -> Result<Config, Error> {
+    let mut config: Config =
+        url.parse().map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
+    config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+    Ok(config)
+}
+
 fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
@@ -459,20 +468,29 @@ async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
     let (mut client, connection) = connecting.map_err(failed)?;
     let driver = tokio::spawn(connection);
     let transaction = client.transaction().await.map_err(failed)?;
-    // Two nodes that start together must not both create the tables.
-    transaction.batch_execute("SELECT pg_advisory_xact_lock(7032600112)").await.map_err(failed)?;
+    transaction.batch_execute(LOCK).await.map_err(failed)?;
     transaction.batch_execute(&migrate::for_postgres(migrate::TABLE)).await.map_err(failed)?;
+    let missing = migrate::missing(&taken(&transaction).await?)?;
+    take_steps(&transaction, missing).await?;
+    transaction.commit().await.map_err(failed)?;
+    driver.abort();
+    Ok(())
+}
+
+/// The steps of the schema that were taken.
+async fn taken(transaction: &Transaction<'_>) -> Result<Vec<(i64, String)>, Error> {
     let sql = "SELECT version, checksum FROM migrations ORDER BY version";
     let found = transaction.query(sql, &[]).await.map_err(failed)?;
-    let taken: Vec<(i64, String)> =
-        found.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect::<Result<_, Error>>()?;
-    for step in migrate::missing(&taken)? {
+    found.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
+}
+
+async fn take_steps(transaction: &Transaction<'_>, steps: &[migrate::Migration]) -> Result<(), Error> {
+    transaction.batch_execute(&migrate::for_postgres(migrate::TABLE)).await.map_err(failed)?;
+    for step in steps {
         transaction.batch_execute(&migrate::for_postgres(step.sql)).await.map_err(failed)?;
         let taken = "INSERT INTO migrations (version, name, checksum) VALUES ($1, $2, $3)";
         transaction.execute(taken, &[&step.version, &step.name, &step.checksum()]).await.map_err(failed)?;
     }
-    transaction.commit().await.map_err(failed)?;
-    driver.abort();
     Ok(())
 }
 

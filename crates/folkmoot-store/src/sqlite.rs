@@ -3,6 +3,7 @@
 //! The writer takes all that has queued while the last commit was syncing, judges and writes each command, commits
 //! once, and only then answers. So an idle store answers after one sync, and a busy one shares each sync among many.
 
+pub(crate) mod backup;
 mod checkpoint;
 mod readers;
 #[cfg(test)]
@@ -81,8 +82,8 @@ impl Sqlite {
     /// done when it returns, so that a simulation with a seed has one course.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut connection = connect(Path::new(":memory:"), flags)?;
-        migrate(&mut connection)?;
+        let connection = connect(Path::new(":memory:"), flags)?;
+        migrate(&connection)?;
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head.position));
         let (stop, stopped) = watch::channel(None);
@@ -130,8 +131,12 @@ impl Sqlite {
         if rusqlite::version_number() < 3_051_003 {
             return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
         }
-        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-        migrate(&mut connection)?;
+        if path.exists() {
+            // A file of a newer version stays as it is, to the last byte.
+            migrate::missing(&taken(&connect_to_read(path)?)?)?;
+        }
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        migrate(&connection)?;
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head.position));
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -148,6 +153,27 @@ impl Sqlite {
             witness: None,
             threads: Mutex::new(vec![writer, checkpoints]),
             readers,
+            recent,
+            clock,
+            stopped,
+        })
+    }
+
+    /// A file that nobody writes to, for whoever only reads it: a backup. It is not changed, and its schema must be the newest.
+    pub fn open_to_read(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        let connection = connect_to_read(path)?;
+        let schema = crate::backup::schema_of(&connection, path)?;
+        if schema != migrate::newest() {
+            return Err(Error::Schema(format!("{} has schema {schema} and must be migrated first", path.display())));
+        }
+        let recent = Arc::new(Recent::starting_at(head(&connection)?.position));
+        drop(connection);
+        let (_, stopped) = watch::channel(None);
+        Ok(Self {
+            jobs: RwLock::new(None),
+            witness: None,
+            threads: Mutex::default(),
+            readers: Readers::Pool(readers::Pool::new(PathBuf::from(path))?),
             recent,
             clock,
             stopped,
@@ -461,10 +487,7 @@ fn join(threads: Vec<JoinHandle<()>>) {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
-    connection.set_prepared_statement_cache_capacity(64);
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let connection = connect_bare(path, flags)?;
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
@@ -474,12 +497,47 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), Error> {
-    connection.execute_batch(migrate::TABLE).map_err(failed)?;
+/// A connection that leaves the file as it is, and cannot change it.
+pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, Error> {
+    connect_bare(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+pub(crate) fn connect_bare(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Has SQLite look whether the file is whole; `quick_check` leaves out what takes longest, whether indexes agree with tables.
+pub(crate) fn check_integrity(connection: &Connection, pragma: &str) -> Result<(), Error> {
+    let found = all(connection, &format!("PRAGMA {pragma}(10)"), &[], |row| row.text(0))?;
+    match found.as_slice() {
+        [ok] if ok == "ok" => Ok(()),
+        problems => Err(Error::Unreadable(format!("SQLite finds the file damaged: {}", problems.join("; ")))),
+    }
+}
+
+/// The steps of the schema that were taken; none where there is no such table.
+pub(crate) fn taken(connection: &Connection) -> Result<Vec<(i64, String)>, Error> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'";
+    if all(connection, sql, &[], |row| row.int(0))?.is_empty() {
+        return Ok(Vec::new());
+    }
     let sql = "SELECT version, checksum FROM migrations ORDER BY version";
-    let taken = all(connection, sql, &[], |row| Ok((row.int(0)?, row.text(1)?)))?;
-    for step in migrate::missing(&taken)? {
-        let transaction = connection.transaction().map_err(failed)?;
+    all(connection, sql, &[], |row| Ok((row.int(0)?, row.text(1)?)))
+}
+
+fn migrate(connection: &Connection) -> Result<(), Error> {
+    take_steps(connection, migrate::missing(&taken(connection)?)?)
+}
+
+/// Each step whole or not at all.
+pub(crate) fn take_steps(connection: &Connection, steps: &[migrate::Migration]) -> Result<(), Error> {
+    connection.execute_batch(migrate::TABLE).map_err(failed)?;
+    for step in steps {
+        let transaction = connection.unchecked_transaction().map_err(failed)?;
         transaction.execute_batch(step.sql).map_err(failed)?;
         let taken = "INSERT INTO migrations (version, name, checksum) VALUES (?1, ?2, ?3)";
         transaction.execute(taken, (step.version, step.name, step.checksum())).map_err(failed)?;
@@ -488,7 +546,7 @@ fn migrate(connection: &mut Connection) -> Result<(), Error> {
     Ok(())
 }
 
-fn head(connection: &Connection) -> Result<Head, Error> {
+pub(crate) fn head(connection: &Connection) -> Result<Head, Error> {
     let sql = "SELECT position, hash FROM head WHERE log = 'main'";
     let read =
         |row: &dyn Columns| Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? });
@@ -539,7 +597,7 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
         .collect()
 }
 
-fn all<T>(
+pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,
     arguments: &[Value<'_>],
@@ -579,7 +637,7 @@ impl Columns for rusqlite::Row<'_> {
 }
 
 /// What an error of SQLite means to us.
-fn failed(error: rusqlite::Error) -> Error {
+pub(crate) fn failed(error: rusqlite::Error) -> Error {
     let Some(code) = error.sqlite_error().map(|error| error.extended_code) else {
         return match error {
             rusqlite::Error::FromSqlConversionFailure(..)

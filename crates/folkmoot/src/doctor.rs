@@ -1,10 +1,11 @@
-//! `folkmoot doctor`: what is there for agents to work with, what is missing, and how to get it.
+//! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is missing, and how to get it.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use folkmoot_server::{
     Config,
+    doctor::{self as server, Place},
     workflows::{
         Equipment,
         doctor::{self, Area, Finding},
@@ -20,12 +21,18 @@ use crate::{
     style::{self, paint},
 };
 
-/// Look at the models, the jail, the tools and the channels: what is there, what is missing, and how to get it
+/// Look at the server, its data, the models, the jail, the tools and the channels: what is wrong or missing, and what to do
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The PostgreSQL that holds the data, if it is not in the data folder
+    #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+    /// The server's key; server.key in the data folder unless it is given
+    #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
+    key: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
@@ -33,7 +40,10 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let channels = folkmoot_server::examine_channels(&config);
     let equipment = equipment(config)?;
     let choice = equipment.models.choose(None).await;
-    let mut findings = doctor::examine(&equipment).await;
+    let database = args.database.filter(|url| !url.is_empty());
+    let place = Place { data: &ctx.data, database: database.as_deref(), key: args.key.as_deref() };
+    let mut findings = server::examine(place).await;
+    findings.extend(doctor::examine(&equipment).await);
     findings.extend(channels);
     if ctx.screen.json {
         let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
@@ -73,6 +83,8 @@ pub(crate) fn equipment(config: Config) -> Result<Equipment> {
 
 fn heading(area: Area) -> &'static str {
     match area {
+        Area::Server => "The server",
+        Area::Data => "Its data",
         Area::Models => "Models",
         Area::Jail => "The jail",
         Area::Languages => "Languages that run in it",
@@ -82,6 +94,8 @@ fn heading(area: Area) -> &'static str {
 }
 
 fn line(finding: &Finding) -> String {
-    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, "missing") };
+    // Something of ours is never missing: it is not there yet, or it is wrong.
+    let wrong = if matches!(finding.area, Area::Server | Area::Data) { "wrong  " } else { "missing" };
+    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, wrong) };
     format!("  {mark}  {:<18} {}", one_line(&finding.name), one_line(&finding.detail))
 }

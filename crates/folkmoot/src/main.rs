@@ -10,11 +10,13 @@ mod artifact;
 mod ask;
 mod ask_model;
 mod audit;
+mod backup;
 mod cancel;
 mod clear;
 mod cli;
 mod clock;
 mod close;
+mod completions;
 mod connection;
 mod context;
 mod decide;
@@ -35,6 +37,7 @@ mod idempotency;
 mod journal;
 mod lift;
 mod logging;
+mod man;
 mod notify;
 mod pause;
 mod prompt;
@@ -42,11 +45,13 @@ mod question;
 mod question_view;
 mod questions;
 mod reject;
+mod restore;
 mod resume;
 mod run_view;
 mod runs;
 mod screen;
 mod serve;
+mod service;
 mod show;
 mod signal;
 mod span;
@@ -112,6 +117,16 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
             logging::quiet(ctx)?;
             doctor::run(args, ctx).await
         }
+        Verb::Backup(args) => {
+            logging::quiet(ctx)?;
+            backup::run(args, ctx).await
+        }
+        Verb::Restore(args) => {
+            logging::quiet(ctx)?;
+            restore::run(args, ctx).await
+        }
+        Verb::Completions(args) => completions::run(args, ctx),
+        Verb::Man(args) => man::run(args, ctx),
         verb => {
             logging::quiet(ctx)?;
             if let Verb::Clear(_) = verb {
@@ -129,7 +144,8 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
 async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
-        Verb::AskModel(_) | Verb::Doctor(_) => unreachable!("these need none"),
+        Verb::AskModel(_) | Verb::Doctor(_) | Verb::Completions(_) | Verb::Man(_) => unreachable!("these need none"),
+        Verb::Backup(_) | Verb::Restore(_) => unreachable!("these work beside one"),
         Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
         Verb::Approve(args) => approve::run(args, ctx, connection).await,
         Verb::Reject(args) => reject::run(args, ctx, connection).await,

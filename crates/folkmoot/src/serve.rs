@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     doctor,
     exit::{Exit, Stopped},
-    logging, signal,
+    logging, service, signal,
     style::{self, paint},
 };
 
@@ -62,6 +62,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     } else {
         ctx.screen.say(greeting(ctx, server.url(), &place))?;
     }
+    service::ready(server.url(), server.pulse(), &shutdown);
     server.serve(shutdown).await.map_err(Stopped)?;
     // Behind the ^C that a terminal shows.
     let line = if ctx.screen.terminal { "\n" } else { "" };

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so best by panicking")]
 
+mod backup;
 mod conformance;
 mod faults;
 mod nodes;
 mod support;
+mod upgrade;

@@ -3,10 +3,13 @@
 mod answer;
 mod ask;
 mod audit;
+mod backup;
 mod clear;
 mod close;
+mod completions;
 mod decide;
 mod demo;
+mod doctor;
 mod examples;
 mod exit_codes;
 mod finding;
@@ -18,8 +21,10 @@ mod prompt;
 mod questions;
 mod runs;
 mod serve;
+mod service;
 mod status;
 mod token;
+mod upgrade;
 mod watch;
 mod workflows;
 

@@ -2,6 +2,7 @@
 //! not; and whoever waits is told in the end.
 
 mod acknowledged_means_durable;
+mod backup;
 mod disk;
 mod full_disk;
 mod halts;
