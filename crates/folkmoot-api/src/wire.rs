@@ -11,7 +11,7 @@ mod schema;
 mod server;
 mod token;
 
-pub use audit::{AuditEntry, AuditPage, Verification};
+pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
 pub use event::Event;
 pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,

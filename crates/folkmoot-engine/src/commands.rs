@@ -5,6 +5,7 @@ mod ask;
 mod cancel;
 mod close;
 mod decide;
+mod erase;
 mod extend;
 mod halt;
 mod open;
@@ -14,6 +15,7 @@ mod tokens;
 use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
 use folkmoot_store::{Error, Store};
 
+pub use erase::Erasure;
 pub use open::{Opened, Request};
 pub use run::Recorded;
 pub use tokens::Minted;

@@ -6,6 +6,7 @@
 
 mod audit;
 mod check;
+mod checkpoint;
 mod clearance;
 mod commands;
 mod credentials;
@@ -17,6 +18,8 @@ mod lock;
 mod newest;
 mod newest_head;
 mod questions;
+mod receipt;
+mod retention;
 mod runs;
 pub mod sim;
 mod turns;
@@ -26,18 +29,24 @@ mod workflow;
 
 use std::{path::Path, sync::Arc};
 
-use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, gate::Policy, question};
+use folkmoot_core::{
+    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp,
+    audit::{Problem, Record, check_row},
+    gate::Policy,
+    question,
+};
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
 use tokio_util::sync::CancellationToken;
 
 pub use audit::Report;
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
-pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
+pub use commands::{Erasure, Minted, NewArtifact, Opened, Recorded, Request};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery};
 pub use host::{Host, Task, TokioHost};
+pub use retention::Retention;
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
 pub use worker::Work;
@@ -54,6 +63,8 @@ pub struct Settings {
     pub workflows: Workflows,
     /// How much it does at the same time.
     pub work: Work,
+    /// How long it keeps what it need not keep.
+    pub retention: Retention,
 }
 
 /// The running engine. Clones are the same engine.
@@ -73,6 +84,7 @@ struct Inner {
     newest: newest::Newest,
     newest_head: newest_head::NewestHead,
     worker: worker::Worker,
+    retention: Retention,
     closing: CancellationToken,
 }
 
@@ -102,9 +114,10 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work } = settings;
+        let Settings { gates: policy, questions, workflows, work, retention } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
+        let barred = store.barred().await?;
         let started_at = store.now();
         let node =
             format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
@@ -117,15 +130,16 @@ impl Engine {
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
             waiters: wait::Waiters::default(),
-            newest: newest::Newest::default(),
+            newest: newest::Newest::without(barred),
             newest_head: newest_head::NewestHead::default(),
             worker: worker::Worker::new(node, workflows, &work),
+            retention,
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
         engine.spawn(feed::tail(engine.clone(), last));
         engine.spawn(deadlines::watch(engine.clone()));
-        engine.spawn(deadlines::forget_keys(engine.clone()));
+        engine.spawn(retention::keep(engine.clone()));
         if engine.worker().has_workflows() {
             // Where nobody else can write, whoever worked before is dead, and its runs need not wait for its lease.
             engine.beat(!engine.0.store.is_shared()).await?;
@@ -166,7 +180,24 @@ impl Engine {
     pub async fn gate(&self, principal: &Principal, id: &GateId) -> Result<GateView, Error> {
         let found = self.0.store.gate(id).await?;
         let unknown = || Refusal::UnknownGate { gate: id.clone() };
-        Ok(found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?)
+        let view = found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?;
+        self.must_agree(&view.gate).await?;
+        Ok(view)
+    }
+
+    /// Refuses to tell a decision that is not the log's: a disk can change what is on it, and so can people.
+    async fn must_agree(&self, gate: &Gate) -> Result<(), Error> {
+        if gate.decision().is_none() {
+            return Ok(());
+        }
+        let mut events = self.0.store.streams(vec![gate.id.to_string()]).await?;
+        // Of a gate that is decided only more refusals can have come since it was read.
+        events.retain(|event| event.fact.stream_seq <= gate.seq);
+        let row = Record::Gate(Box::new(gate.clone()));
+        match check_row(gate.id.as_str(), Some(&row), &events) {
+            Some(Problem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
+            None => Ok(()),
+        }
     }
 
     /// A page of the gates that `principal` may know of.

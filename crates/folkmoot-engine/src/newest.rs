@@ -4,11 +4,11 @@
 //! the log, and whatever it does not know yet is still to be delivered to those who wait.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Mutex, PoisonError},
 };
 
-use folkmoot_core::{Digest, Event, Gate, GateId, gate::GateEvent};
+use folkmoot_core::{Digest, Event, Gate, GateId, erase, gate::GateEvent};
 use folkmoot_store::GateView;
 
 /// How many gates are kept.
@@ -27,9 +27,27 @@ struct Kept {
     order: VecDeque<GateId>,
     texts: HashMap<Digest, String>,
     text_order: VecDeque<Digest>,
+    /// What was erased for good is not kept here either.
+    barred: HashSet<Digest>,
 }
 
 impl Newest {
+    /// Nothing yet, and never anything of these.
+    pub(crate) fn without(barred: Vec<Digest>) -> Self {
+        Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))
+    }
+
+    /// Forgets a summary that was erased.
+    pub(crate) fn forget(&self, digest: Digest, for_good: bool) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.texts.remove(&digest).is_some() {
+            kept.text_order.retain(|known| *known != digest);
+        }
+        if for_good {
+            kept.barred.insert(digest);
+        }
+    }
+
     /// The gate and its summary, if both are here.
     pub(crate) fn get(&self, id: &GateId) -> Option<GateView> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +63,7 @@ impl Newest {
 
     pub(crate) fn put_text(&self, digest: Digest, text: String) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if text.len() > TEXT_BYTES_MAX || kept.texts.insert(digest, text).is_some() {
+        if text.len() > TEXT_BYTES_MAX || kept.barred.contains(&digest) || kept.texts.insert(digest, text).is_some() {
             return;
         }
         kept.text_order.push_back(digest);
@@ -58,6 +76,7 @@ impl Newest {
 
     /// Takes the next event of the log.
     pub(crate) fn apply(&self, event: &Event) {
+        erase::by(event).into_iter().for_each(|(digest, for_good)| self.forget(digest, for_good));
         let stream: &str = &event.fact.stream;
         if !event.fact.kind.starts_with("gate.") {
             return;

@@ -118,6 +118,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownQuestion { .. }
         | Refusal::UnknownHalt { .. }
         | Refusal::UnknownRun { .. }
+        | Refusal::UnknownContent { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
@@ -141,6 +142,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Halted { .. }
         | Refusal::Changed { .. }
         | Refusal::LimitExceeded { .. }
+        | Refusal::ContentInUse { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }

@@ -6,6 +6,7 @@
 mod accept;
 mod app;
 mod auth;
+mod checkpoints;
 mod config;
 mod data_folder;
 mod error;
@@ -13,9 +14,11 @@ mod extract;
 mod openapi;
 mod routes;
 mod server_key;
+pub mod signed;
 mod start;
 mod view;
 
+pub use checkpoints::Checkpoints;
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
 pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
 pub use folkmoot_workflows as workflows;

@@ -16,6 +16,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
     Migration { version: 2, name: "questions", sql: include_str!("../migrations/0002_questions.sql") },
     Migration { version: 3, name: "runs", sql: include_str!("../migrations/0003_runs.sql") },
+    Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
 ];
 
 /// Where the steps that were taken are recorded.
