@@ -13,7 +13,7 @@ mod server;
 mod token;
 mod webhook;
 
-pub use audit::{AuditEntry, AuditPage, Verification};
+pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
 pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
 pub use event::Event;
 pub use gate::{

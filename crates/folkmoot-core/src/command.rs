@@ -7,6 +7,7 @@ use crate::{
     Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
     delivery::{Settling, Subscription},
+    erase::{Erasing, Kept},
     gate::{Amendment, Extension, Opening, Policy, Verdict},
     halt::Raising,
     journal::{Entry, Fence, Key, Recording},
@@ -180,6 +181,15 @@ pub enum Action {
         /// Which one.
         node: Name,
     },
+    /// Erases content, for good.
+    Erase(Erasing),
+    /// Erases content that nothing shows any more but what was decided before then.
+    Retire {
+        /// Which; what somebody has sent since then stays.
+        digests: Vec<Digest>,
+        /// As the caller found out.
+        decided_before: Timestamp,
+    },
     /// Makes a token.
     Mint(Minting),
     /// Ends a token.
@@ -245,6 +255,8 @@ pub struct Needs<'a> {
     pub entry: Option<&'a Key>,
     /// Whether something holds each of these agents in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
+    /// What is known of these contents, without the bytes.
+    pub kept: &'a [Digest],
     /// The principal of this name.
     pub principal: Option<&'a Name>,
     /// This token.
@@ -291,6 +303,8 @@ pub struct Loaded {
     pub entry: Option<Entry>,
     /// Of the agents that were asked about, whether one is held by nothing.
     pub free: bool,
+    /// The contents that are or were kept, each once.
+    pub kept: Vec<Kept>,
     /// The principal.
     pub principal: Option<Principal>,
     /// The token.
@@ -336,6 +350,7 @@ impl Command {
                 Needs { question: Some(question), ..none }
             }
             Action::Lift { halt } => Needs { halt: Some(halt), ..none },
+            Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => Needs { kept: digests, ..none },
             Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
             Action::Revoke { token } => Needs { token: Some(token), ..none },
             Action::CreateWebhook(new) => Needs { webhook_named: Some(&new.name), ..none },

@@ -62,6 +62,8 @@ pub enum Outcome {
     Entry(Box<Entry>),
     /// The line of a journal as it was before, which stands.
     Stands(Box<Entry>),
+    /// What was erased.
+    Erased(Vec<Digest>),
     /// A run was not parked, because something has changed for it; the wake-ups that it has had.
     Awake(u64),
     /// The webhook as it now is.
@@ -92,8 +94,17 @@ pub enum Row {
     Question(Box<Question>),
     /// A new or a changed halt.
     Halt(Box<Halt>),
-    /// Content, under its digest; writing what is there changes nothing.
+    /// Content, under its digest. Writing what is there changes nothing, and what was erased for good stays erased.
     Artifact(Artifact),
+    /// The content under this digest goes.
+    Erased {
+        /// Whose.
+        digest: Digest,
+        /// How often an admin has erased it by now.
+        erasures: u64,
+        /// It is not kept again, whoever sends it.
+        barred: bool,
+    },
     /// A new or a changed run; its session with it if that is new.
     Run(Box<Run>),
     /// A line of a run's journal.

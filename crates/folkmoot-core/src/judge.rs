@@ -11,8 +11,9 @@ mod runs;
 mod webhooks;
 
 use crate::{
-    Action, Actor, Artifact, Command, Commit, Deadline, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
+    Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
+    erase::{self, Erased, Kept, Retired},
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
@@ -127,6 +128,14 @@ impl Case<'_> {
             Action::Leave { node } => {
                 self.must_be_system("be a node")?;
                 Ok(Commit { rows: vec![Row::NodeGone(node.clone())], ..Commit::default() })
+            }
+            Action::Erase(erasing) => {
+                let wanted = erase::erase(erasing, self.principal("erase content")?, &loaded.kept)?;
+                Ok(self.erased(&wanted, &erasing.reason))
+            }
+            Action::Retire { digests, decided_before } => {
+                self.must_be_system("retire content")?;
+                Ok(self.retired(digests, *decided_before, &loaded.kept))
             }
             Action::Mint(minting) => {
                 let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
@@ -260,6 +269,37 @@ impl Case<'_> {
         }
     }
 
+    fn erased(&self, wanted: &[Kept], reason: &str) -> Commit {
+        let mut commit = Commit::default();
+        for Kept { digest, erasures, .. } in wanted {
+            let (erasures, payload) = (erasures + 1, json(&Erased { digest: *digest, reason: reason.to_owned() }));
+            commit.events.push(self.fact(&erase::stream(*digest), erasures, erase::ERASED, payload, None));
+            commit.rows.push(Row::Erased { digest: *digest, erasures, barred: true });
+        }
+        commit.outcome = Outcome::Erased(wanted.iter().map(|kept| kept.digest).collect());
+        commit
+    }
+
+    /// One event for all of it: the log is to grow by less than what is erased.
+    fn retired(&self, digests: &[Digest], decided_before: Timestamp, kept: &[Kept]) -> Commit {
+        let is_old =
+            |kept: &&Kept| kept.present && digests.contains(&kept.digest) && kept.is_unused_since(decided_before);
+        let old: Vec<&Kept> = kept.iter().filter(is_old).collect();
+        let digests: Vec<Digest> = old.iter().map(|kept| kept.digest).collect();
+        if digests.is_empty() {
+            return Commit { outcome: Outcome::Erased(digests), ..Commit::default() };
+        }
+        let row = |kept: &Kept| Row::Erased { digest: kept.digest, erasures: kept.erasures, barred: kept.barred };
+        let payload = json(&Retired { digests: digests.clone(), decided_before });
+        let stream = format!("retention:{}", self.command.id);
+        Commit {
+            rows: old.into_iter().map(row).collect(),
+            events: vec![self.fact(&stream, 1, erase::RETIRED, payload, None)],
+            outcome: Outcome::Erased(digests),
+            ..Commit::default()
+        }
+    }
+
     fn of_token(&self, token: Token, seq: u64, kind: &'static str, row: Row) -> Commit {
         let fact = self.fact(&format!("token:{}", token.id), seq, kind, json(&token), None);
         Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
@@ -348,6 +388,8 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::ResumeRun { .. }
         | Action::Heartbeat { .. }
         | Action::Leave { .. }
+        | Action::Erase(_)
+        | Action::Retire { .. }
         | Action::Mint(_)
         | Action::Revoke { .. }
         | Action::CreateWebhook(_)

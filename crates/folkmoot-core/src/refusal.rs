@@ -122,6 +122,10 @@ pub enum Refusal {
     Halted { agent: Name },
     #[error("run {run} has used up its {limit} {what}; start it with a higher limit")]
     LimitExceeded { run: RunId, what: &'static str, limit: u64 },
+    #[error("nothing was ever kept under {digest}; `folkmoot gate show` names the digests of a gate's artifacts")]
+    UnknownContent { digest: Digest },
+    #[error("{by} still needs {digest}; decide, answer, end or cancel that first")]
+    ContentInUse { digest: Digest, by: String },
     #[error("{field} {problem}")]
     Invalid { field: &'static str, problem: String },
 }
@@ -184,6 +188,8 @@ impl Refusal {
             Refusal::StepsOpen { .. } => "steps_open",
             Refusal::Halted { .. } => "halted",
             Refusal::LimitExceeded { .. } => "limit_exceeded",
+            Refusal::UnknownContent { .. } => "unknown_content",
+            Refusal::ContentInUse { .. } => "content_in_use",
             Refusal::Invalid { .. } => "invalid",
         }
     }

@@ -554,6 +554,7 @@ impl Stage {
             Outcome::Run(run) | Outcome::Claimed(run, _) => run_state(run),
             Outcome::ExistingRun(run) => format!("existing, {}", run_state(run)),
             Outcome::Entry(entry) | Outcome::Stands(entry) => self.step(entry),
+            Outcome::Erased(digests) => format!("{} erased", digests.len()),
             Outcome::Awake(wakes) => format!("awake, {wakes} wake-ups"),
             Outcome::Token(token) => {
                 let Principal { name, role, capabilities } = &token.principal;

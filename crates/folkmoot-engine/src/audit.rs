@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
     Digest, Event, Principal, Refusal, TokenId,
-    audit::{Problem, Walk, check_content, check_row, check_tokens},
+    audit::{Problem, Walk, check_row, check_tokens},
+    erase::Erasures,
     token::Token,
 };
 use folkmoot_store::{AnyStore, Error, History, Store};
@@ -49,9 +50,9 @@ impl Engine {
 pub async fn verify(store: &AnyStore) -> Result<Report, Error> {
     let verifying = Verifying { store };
     let mut report = Report::default();
-    let tokens = verifying.verify_log(&mut report).await?;
+    let (tokens, erasures) = verifying.verify_log(&mut report).await?;
     verifying.verify_tokens(&mut report, tokens).await?;
-    verifying.verify_rows(&mut report).await?;
+    verifying.verify_rows(&mut report, erasures).await?;
     report.problems.truncate(PROBLEMS_MAX);
     Ok(report)
 }
@@ -61,9 +62,9 @@ struct Verifying<'a> {
 }
 
 impl Verifying<'_> {
-    /// Walks the chain to where the log ends now, and returns the tokens as the log knows them there.
-    async fn verify_log(&self, report: &mut Report) -> Result<BTreeMap<TokenId, Token>, Error> {
-        let mut tokens = BTreeMap::new();
+    /// Walks the chain to where the log ends now, and returns the tokens and what was erased, as the log knows them there.
+    async fn verify_log(&self, report: &mut Report) -> Result<(BTreeMap<TokenId, Token>, Erasures), Error> {
+        let (mut tokens, mut erasures) = (BTreeMap::new(), Erasures::default());
         let mut walk = Walk::new();
         let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
@@ -75,6 +76,7 @@ impl Verifying<'_> {
                 report.problems.extend(walk.step(event));
                 report.events += 1;
                 learn(&mut tokens, event);
+                erasures.learn(event);
             }
             // The log grows while it is walked; what came since we began is the next verification's.
             if events.last().is_some_and(|event| event.position > end.position) {
@@ -83,7 +85,7 @@ impl Verifying<'_> {
         }
         report.problems.extend(walk.end(end));
         report.head_hash = end.hash;
-        Ok(tokens)
+        Ok((tokens, erasures))
     }
 
     /// Compares the tokens' rows with the log, at a moment in which neither changes.
@@ -106,7 +108,8 @@ impl Verifying<'_> {
         }
     }
 
-    async fn verify_rows(&self, report: &mut Report) -> Result<(), Error> {
+    async fn verify_rows(&self, report: &mut Report, mut erasures: Erasures) -> Result<(), Error> {
+        let mut learnt = report.events;
         let mut after = String::new();
         while !report.is_full() {
             let histories = self.store.histories(&after, PAGE).await?;
@@ -122,17 +125,36 @@ impl Verifying<'_> {
                     }
                     Some(Ok(row)) => {
                         report.problems.extend(check_row(stream, Some(row), events));
-                        digests.extend(row.contents());
+                        digests.extend(row.all_contents(events));
                     }
                     None => report.problems.extend(check_row(stream, None, events)),
                 }
             }
             let digests: Vec<Digest> = digests.into_iter().collect();
-            for (digest, content) in digests.iter().zip(self.store.contents(digests.clone()).await?) {
-                report.problems.extend(check_content(*digest, content.as_deref()));
+            let contents = self.store.contents(digests.clone()).await?;
+            let problems = digests.iter().zip(&contents).filter_map(|(digest, content)| {
+                Some((*digest, content.is_none(), erasures.check(*digest, content.as_deref())?))
+            });
+            let problems: Vec<_> = problems.collect();
+            if problems.iter().any(|(_, is_gone, _)| *is_gone) {
+                // Others erase while we read: whatever was gone by now, the log says so by now.
+                learnt = self.learn_erasures(&mut erasures, learnt).await?;
             }
+            let stands = |digest, is_gone: bool| !is_gone || erasures.check(digest, None).is_some();
+            let problems = problems.into_iter().filter(|(digest, is_gone, _)| stands(*digest, *is_gone));
+            report.problems.extend(problems.map(|(.., problem)| problem));
         }
         Ok(())
+    }
+
+    /// What was erased after `position`, and where the log ends.
+    async fn learn_erasures(&self, erasures: &mut Erasures, mut position: u64) -> Result<u64, Error> {
+        loop {
+            let events = self.store.events(position, PAGE).await?;
+            let Some(last) = events.last() else { return Ok(position) };
+            position = last.position;
+            events.iter().for_each(|event| erasures.learn(event));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod ask;
 mod cancel;
 mod close;
 mod decide;
+mod erase;
 mod extend;
 mod halt;
 mod open;
@@ -16,6 +17,7 @@ mod webhooks;
 use folkmoot_core::{Action, Actor, Command, Gate, Idempotency, Outcome, Question, gate::ArtifactRef};
 use folkmoot_store::{Error, Store};
 
+pub use erase::Erasure;
 pub use open::{Opened, Request};
 pub use run::Recorded;
 pub use tokens::Minted;

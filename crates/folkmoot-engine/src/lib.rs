@@ -7,6 +7,7 @@
 mod audit;
 mod channels;
 mod check;
+mod checkpoint;
 mod clearance;
 mod commands;
 mod courier;
@@ -20,6 +21,8 @@ mod lock;
 mod newest;
 mod newest_head;
 mod questions;
+mod receipt;
+mod retention;
 mod runs;
 pub mod sim;
 mod turns;
@@ -30,7 +33,10 @@ mod workflow;
 use std::{path::Path, sync::Arc};
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, delivery::Subscription, gate::Policy,
+    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp,
+    audit::{Problem, Record, check_row},
+    delivery::Subscription,
+    gate::Policy,
     question,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
@@ -39,7 +45,7 @@ use tokio_util::sync::CancellationToken;
 pub use audit::{Report, verify};
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
-pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
+pub use commands::{Erasure, Minted, NewArtifact, Opened, Recorded, Request};
 pub use courier::{Courier, Letter, Undelivered};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
@@ -47,6 +53,7 @@ pub use folkmoot_store::{
     Cursor, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery,
 };
 pub use host::{Host, Task, TokioHost};
+pub use retention::Retention;
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
 pub use worker::Work;
@@ -67,6 +74,8 @@ pub struct Settings {
     pub channels: Vec<Subscription>,
     /// Who carries messages to channels. Without one they wait.
     pub courier: Option<Arc<dyn Courier>>,
+    /// How long it keeps what it need not keep.
+    pub retention: Retention,
 }
 
 /// The running engine. Clones are the same engine.
@@ -88,6 +97,7 @@ struct Inner {
     newest: newest::Newest,
     newest_head: newest_head::NewestHead,
     worker: worker::Worker,
+    retention: Retention,
     closing: CancellationToken,
 }
 
@@ -117,9 +127,10 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work, channels, courier } = settings;
+        let Settings { gates: policy, questions, workflows, work, channels, courier, retention } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
+        let barred = store.barred().await?;
         let started_at = store.now();
         let node =
             format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
@@ -134,16 +145,17 @@ impl Engine {
             deadlines: deadlines::Deadlines::default(),
             deliveries: deliveries::Deliveries::new(courier),
             waiters: wait::Waiters::default(),
-            newest: newest::Newest::default(),
+            newest: newest::Newest::without(barred),
             newest_head: newest_head::NewestHead::default(),
             worker: worker::Worker::new(node, workflows, &work),
+            retention,
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
         engine.reload_webhooks().await?;
         engine.spawn(feed::tail(engine.clone(), last));
         engine.spawn(deadlines::watch(engine.clone()));
-        engine.spawn(deadlines::forget_keys(engine.clone()));
+        engine.spawn(retention::keep(engine.clone()));
         if engine.0.deliveries.has_courier() {
             engine.spawn(deliveries::watch(engine.clone()));
         }
@@ -195,7 +207,24 @@ impl Engine {
     pub async fn gate(&self, principal: &Principal, id: &GateId) -> Result<GateView, Error> {
         let found = self.0.store.gate(id).await?;
         let unknown = || Refusal::UnknownGate { gate: id.clone() };
-        Ok(found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?)
+        let view = found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?;
+        self.must_agree(&view.gate).await?;
+        Ok(view)
+    }
+
+    /// Refuses to tell a decision that is not the log's: a disk can change what is on it, and so can people.
+    async fn must_agree(&self, gate: &Gate) -> Result<(), Error> {
+        if gate.decision().is_none() {
+            return Ok(());
+        }
+        let mut events = self.0.store.streams(vec![gate.id.to_string()]).await?;
+        // Of a gate that is decided only more refusals can have come since it was read.
+        events.retain(|event| event.fact.stream_seq <= gate.seq);
+        let row = Record::Gate(Box::new(gate.clone()));
+        match check_row(gate.id.as_str(), Some(&row), &events) {
+            Some(Problem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
+            None => Ok(()),
+        }
     }
 
     /// A page of the gates that `principal` may know of.

@@ -4,11 +4,11 @@
 //! the log, and whatever it does not know yet is still to be delivered to those who wait.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Mutex,
 };
 
-use folkmoot_core::{Digest, Event, Gate, GateId, gate::GateEvent};
+use folkmoot_core::{Digest, Event, Gate, GateId, erase, gate::GateEvent};
 use folkmoot_store::GateView;
 
 use crate::lock::lock;
@@ -29,9 +29,27 @@ struct Kept {
     order: VecDeque<GateId>,
     texts: HashMap<Digest, String>,
     text_order: VecDeque<Digest>,
+    /// What was erased for good is not kept here either.
+    barred: HashSet<Digest>,
 }
 
 impl Newest {
+    /// Nothing yet, and never anything of these.
+    pub(crate) fn without(barred: Vec<Digest>) -> Self {
+        Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))
+    }
+
+    /// Forgets a summary that was erased.
+    pub(crate) fn forget(&self, digest: Digest, for_good: bool) {
+        let mut kept = lock(&self.0);
+        if kept.texts.remove(&digest).is_some() {
+            kept.text_order.retain(|known| *known != digest);
+        }
+        if for_good {
+            kept.barred.insert(digest);
+        }
+    }
+
     /// The gate and its summary, if both are here.
     pub(crate) fn get(&self, id: &GateId) -> Option<GateView> {
         let kept = lock(&self.0);
@@ -47,7 +65,7 @@ impl Newest {
 
     pub(crate) fn put_text(&self, digest: Digest, text: String) {
         let mut kept = lock(&self.0);
-        if text.len() > TEXT_BYTES_MAX || kept.texts.insert(digest, text).is_some() {
+        if text.len() > TEXT_BYTES_MAX || kept.barred.contains(&digest) || kept.texts.insert(digest, text).is_some() {
             return;
         }
         kept.text_order.push_back(digest);
@@ -60,6 +78,7 @@ impl Newest {
 
     /// Takes the next event of the log, and says whether it is of a gate that names channels, as far as is known.
     pub(crate) fn apply(&self, event: &Event) -> bool {
+        erase::by(event).into_iter().for_each(|(digest, for_good)| self.forget(digest, for_good));
         let stream: &str = &event.fact.stream;
         if !event.fact.kind.starts_with("gate.") {
             return false;

@@ -3,7 +3,9 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
+    num::{NonZeroU32, NonZeroU64},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use folkmoot_core::{
@@ -11,7 +13,7 @@ use folkmoot_core::{
     gate::Policy,
     question::{self, QuestionType},
 };
-use folkmoot_engine::{Work, Workflows};
+use folkmoot_engine::{Retention, Work, Workflows};
 use folkmoot_notify::{
     Guard,
     settings::{Channel, Notify},
@@ -25,7 +27,7 @@ use folkmoot_workflows::{
 };
 use serde::Deserialize;
 
-use crate::DataFolder;
+use crate::{Checkpoints, DataFolder};
 
 /// Everything a server needs to start.
 #[derive(Clone, Debug)]
@@ -55,6 +57,10 @@ pub struct Config {
     /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
     /// on one PostgreSQL share one.
     pub key: Option<PathBuf>,
+    /// Where checkpoints of the log are written without being asked, if anywhere.
+    pub checkpoints: Option<Checkpoints>,
+    /// How long it keeps what it need not keep.
+    pub retention: Retention,
     /// It serves only as long as a verb of the command line lasts.
     pub temporary: bool,
     /// Tokens that must exist.
@@ -145,6 +151,46 @@ struct File {
     jail: equipment::JailSettings,
     notify: Notify,
     channels: BTreeMap<String, Channel>,
+    audit: Audit,
+    retention: Kept,
+}
+
+/// `[audit]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Audit {
+    checkpoints: Option<PathBuf>,
+    checkpoint_every_ms: Option<NonZeroU64>,
+}
+
+impl Audit {
+    /// A relative path starts at the folder of the configuration.
+    fn checkpoints(self, folder: &Path) -> Option<Checkpoints> {
+        let every = self.checkpoint_every_ms.map_or(CHECKPOINT_EVERY, |ms| Duration::from_millis(ms.get()));
+        Some(Checkpoints { file: folder.join(self.checkpoints?), every })
+    }
+}
+
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(600);
+
+/// `[retention]`. Nothing is kept for no time at all: whoever has just decided may look at it again.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Kept {
+    contents_days: Option<NonZeroU32>,
+    deliveries_days: Option<NonZeroU32>,
+    idempotency_days: Option<NonZeroU32>,
+}
+
+impl From<Kept> for Retention {
+    fn from(kept: Kept) -> Self {
+        let span = |days: NonZeroU32| Duration::from_secs(u64::from(days.get()) * 24 * 3600);
+        Retention {
+            contents: kept.contents_days.map(span),
+            deliveries: kept.deliveries_days.map(span),
+            idempotency: kept.idempotency_days.map_or(Retention::default().idempotency, span),
+        }
+    }
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -171,6 +217,8 @@ impl Config {
             channels: BTreeMap::new(),
             limits: Limits::default(),
             key: None,
+            checkpoints: None,
+            retention: Retention::default(),
             temporary: false,
             bootstrap_tokens: Vec::new(),
         }
@@ -196,6 +244,8 @@ impl Config {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;
         }
+        self.checkpoints = file.audit.checkpoints(path.parent().unwrap_or(Path::new("")));
+        self.retention = file.retention.into();
         let models = settings::Settings {
             provider: file.provider,
             providers: file.providers,

@@ -120,6 +120,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownRun { .. }
         | Refusal::UnknownWebhook { .. }
         | Refusal::UnknownDelivery { .. }
+        | Refusal::UnknownContent { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
@@ -145,6 +146,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::LimitExceeded { .. }
         | Refusal::ChannelTaken { .. }
         | Refusal::DeliveryUnderWay { .. }
+        | Refusal::ContentInUse { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }

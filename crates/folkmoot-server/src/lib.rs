@@ -7,6 +7,7 @@ mod accept;
 mod app;
 mod auth;
 pub mod backup;
+mod checkpoints;
 mod config;
 mod data_folder;
 pub mod doctor;
@@ -16,9 +17,11 @@ mod notify;
 mod openapi;
 mod routes;
 mod server_key;
+pub mod signed;
 mod start;
 mod view;
 
+pub use checkpoints::Checkpoints;
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
 pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
 

@@ -1,5 +1,6 @@
 //! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
 
+pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod clearance;
 pub(crate) mod deliveries;
@@ -45,6 +46,8 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(gates::decide::decide))
         .routes(routes!(gates::extend::extend))
         .routes(routes!(gates::cancel::cancel))
+        .routes(routes!(gates::receipt::receipt))
+        .routes(routes!(gates::erase::erase))
         .routes(routes!(questions::ask::ask, questions::list::list))
         .routes(routes!(questions::show::show))
         .routes(routes!(questions::wait::wait))
@@ -68,6 +71,9 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(events::events))
         .routes(routes!(audit::page))
         .routes(routes!(audit::verify))
+        .routes(routes!(audit::checkpoint))
+        .routes(routes!(audit::key))
+        .routes(routes!(artifacts::erase))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
         .routes(routes!(webhooks::create, webhooks::list))

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, DataFolder, LocalTokens, Lock, ServerKey,
+    Checkpoints, Config, DataFolder, LocalTokens, Lock, ServerKey,
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
@@ -52,6 +52,14 @@ pub enum StartError {
     /// A channel is not configured rightly.
     #[error("in the configuration: {0}")]
     Channels(String),
+    /// Checkpoints cannot be written where they should be.
+    #[error("no checkpoint can be written to {}: {error}; see [audit] in the configuration", .path.display())]
+    Checkpoints {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
     Listen {
@@ -81,6 +89,7 @@ pub struct Server {
     tokens: LocalTokens,
     url: String,
     lock: Lock,
+    checkpoints: Option<Checkpoints>,
 }
 
 impl Server {
@@ -107,6 +116,7 @@ impl Server {
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),
             courier: Some(Arc::new(notifier.clone())),
+            retention: config.retention.clone(),
         };
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
@@ -118,6 +128,11 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
         let app = App::new(engine, key, notifier, config.limits.clone());
+        if let Some(checkpoints) = config.checkpoints.clone() {
+            let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
+            let written = checkpoints.begin(&app).await.map_err(unwritable)?;
+            tokio::spawn(checkpoints.go_on(app.clone(), written));
+        }
         let server = ServerFile {
             url: url.clone(),
             pid: std::process::id(),
@@ -126,7 +141,8 @@ impl Server {
         };
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
-        Ok(Self { app, acceptor, data: config.data, tokens, url, lock })
+        let checkpoints = config.checkpoints;
+        Ok(Self { app, acceptor, data: config.data, tokens, url, lock, checkpoints })
     }
 
     /// Where it listens.
@@ -154,6 +170,9 @@ impl Server {
         };
         // Not after a failed sync: then the files stay as they are, and the process ends.
         if served.is_ok() {
+            if let Some(checkpoints) = &self.checkpoints {
+                checkpoints.end(&self.app).await;
+            }
             self.app.engine.close().await;
         }
         self.data.remove_server();

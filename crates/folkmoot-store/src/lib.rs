@@ -19,7 +19,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, delivery, token::Token,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -108,6 +108,25 @@ pub trait Store: Send + Sync {
     /// The bytes behind each digest; `None` where they are unknown or were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
+    /// What is known of these contents, without the bytes; those that were never kept are left out.
+    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Kept>, Error>> + Send;
+
+    /// A gate or question that waits, or a run that is not over, that needs this content; none if nothing does.
+    fn needed_by(&self, digest: Digest) -> impl Future<Output = Result<Option<String>, Error>> + Send;
+
+    /// All contents that are barred.
+    fn barred(&self) -> impl Future<Output = Result<Vec<Digest>, Error>> + Send;
+
+    /// The events of these streams, in the order of the log.
+    fn streams(&self, streams: Vec<String>) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
+
+    /// The events that erased any of these for their age.
+    fn retirements(&self, digests: &[Digest]) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
+
+    /// Makes what was erased before this disappear from the database's own files too, and says whether it has: not yet, where
+    /// somebody still reads what was there. PostgreSQL does so in its own time.
+    fn scrub(&self) -> impl Future<Output = Result<bool, Error>> + Send;
+
     /// The next `limit` gates, questions, halts and runs by id after `after`, each row with all its events, in one snapshot.
     /// Those whose row is gone are among them.
     fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
@@ -141,6 +160,9 @@ pub trait Store: Send + Sync {
 
     /// Forgets idempotency keys that were used before `before`.
     fn forget_keys(&self, before: Timestamp) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Forgets at most `limit` deliveries that arrived before `before`, and returns how many there were.
+    fn forget_deliveries(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Returns once nothing can be written any more, with the reason: the first failed sync stops the writer.
     fn stopped(&self) -> impl Future<Output = String> + Send;
@@ -239,6 +261,13 @@ any_store! {
     count_deliveries(status: delivery::Status) -> Result<u64, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
+    forget_deliveries(before: Timestamp, limit: u32) -> Result<u64, Error>;
+    kept(digests: Vec<Digest>) -> Result<Vec<Kept>, Error>;
+    needed_by(digest: Digest) -> Result<Option<String>, Error>;
+    barred() -> Result<Vec<Digest>, Error>;
+    streams(streams: Vec<String>) -> Result<Vec<Event>, Error>;
+    retirements(digests: &[Digest]) -> Result<Vec<Event>, Error>;
+    scrub() -> Result<bool, Error>;
     stopped() -> String;
     close() -> ();
 }

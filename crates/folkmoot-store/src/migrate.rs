@@ -17,6 +17,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 2, name: "questions", sql: include_str!("../migrations/0002_questions.sql") },
     Migration { version: 3, name: "runs", sql: include_str!("../migrations/0003_runs.sql") },
     Migration { version: 4, name: "operations", sql: include_str!("../migrations/0004_operations.sql") },
+    Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

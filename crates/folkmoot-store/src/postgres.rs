@@ -24,7 +24,7 @@ use std::{
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, delivery, token::Token,
+    Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -292,6 +292,53 @@ impl Store for Postgres {
             contents.push(found.into_iter().next().flatten());
         }
         Ok(contents)
+    }
+
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+        let places: Vec<String> = (1..=digests.len()).map(|n| format!("?{n}")).collect();
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!("{} WHERE digest IN ({})", rows::SELECT_KEPT, places.join(", "));
+        let arguments: Vec<Value<'_>> = digests.iter().map(|digest| Value::Text(digest.to_string().into())).collect();
+        self.all(&sql, &arguments, rows::read_kept).await
+    }
+
+    async fn needed_by(&self, digest: Digest) -> Result<Option<String>, Error> {
+        let digest = [Value::Text(digest.to_string().into())];
+        Ok(self.all(query::NEEDED_BY, &digest, |row| row.text(0)).await?.pop())
+    }
+
+    async fn barred(&self) -> Result<Vec<Digest>, Error> {
+        self.all(query::BARRED, &[], |row| rows::parse(&row.text(0)?)).await
+    }
+
+    async fn streams(&self, streams: Vec<String>) -> Result<Vec<Event>, Error> {
+        let sql = format!("SELECT {} FROM events WHERE stream = ?1", rows::EVENTS.names());
+        let mut events = Vec::new();
+        for stream in streams {
+            events.extend(self.all(&sql, &[Value::Text(stream.into())], rows::read_event).await?);
+        }
+        Ok(query::each_once(events))
+    }
+
+    async fn retirements(&self, digests: &[Digest]) -> Result<Vec<Event>, Error> {
+        let mut events = Vec::new();
+        for digest in digests {
+            let digest = [Value::Text(digest.to_string().into())];
+            events.extend(self.all(&query::retirements(), &digest, rows::read_event).await?);
+        }
+        Ok(query::each_once(events))
+    }
+
+    async fn scrub(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        let sql = format!("{} RETURNING id", rows::FORGET_DELIVERIES);
+        let arguments = [Value::Int(before.as_micros()), Value::Int(limit.into())];
+        Ok(self.all(&sql, &arguments, |_| Ok(())).await?.len() as u64)
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use folkmoot_core::{
-    Delivery, Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName, delivery,
+    Delivery, Event, Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
+    delivery,
     journal::{Entry, Key},
     question, run,
 };
@@ -497,6 +498,32 @@ pub(crate) const STREAMS: &str = "SELECT id FROM (
       AND type IN ('gate.opened', 'question.asked', 'halt.raised', 'halt.refused', 'run.started') ORDER BY stream LIMIT ?2
     ) AS with_log
   ) AS known ORDER BY id LIMIT ?2";
+
+/// Something that is not over and needs the content under `?1`.
+pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
+    SELECT id FROM gates WHERE status = 'pending' AND (summary_digest = ?1 OR artifacts LIKE '%' || ?1 || '%')
+    UNION ALL SELECT id FROM questions WHERE status = 'pending' AND text_digest = ?1
+    UNION ALL SELECT id FROM runs WHERE status NOT IN ('completed', 'failed', 'cancelled') AND (input = ?1
+      OR EXISTS (SELECT 1 FROM journal WHERE run_id = runs.id AND result = ?1))
+  ) AS needing LIMIT 1";
+
+/// What erased the content under `?1` for its age. By stream, of which the index knows where they are.
+pub(crate) fn retirements() -> String {
+    let names = rows::EVENTS.names();
+    format!(
+        "SELECT {names} FROM events WHERE stream > 'retention:' AND stream < 'retention;' AND payload LIKE '%' || ?1 || '%'"
+    )
+}
+
+/// In the order of the log.
+pub(crate) fn each_once(mut events: Vec<Event>) -> Vec<Event> {
+    events.sort_by_key(|event| event.position);
+    events.dedup_by_key(|event| event.position);
+    events
+}
+
+/// Contents that are not kept again.
+pub(crate) const BARRED: &str = "SELECT digest FROM artifacts WHERE barred = 1";
 
 /// Questions that hold somebody.
 pub(crate) const HOLDING: &str = "holds IS NOT NULL";

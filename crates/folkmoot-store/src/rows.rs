@@ -7,6 +7,7 @@ use folkmoot_core::{
     RunId, Scope, Subject, Timeout, Timer, Timestamp, Webhook, WorkflowName,
     audit::Record,
     delivery,
+    erase::Kept,
     gate::{Content, Reminders, Risk, State},
     halt::Lifting,
     journal::Entry,
@@ -50,6 +51,8 @@ pub(crate) enum Conflict {
     Fails,
     /// It stays as it is.
     Keeps,
+    /// This, which the statement's end says.
+    Does(&'static str),
     /// It is replaced, except for its key, and for columns that never change: an index over them need not be written
     /// again.
     Replaces { key: &'static [&'static str], but: &'static [&'static str] },
@@ -122,8 +125,18 @@ pub(crate) const EVENTS: Table = Table {
     ],
 };
 
-pub(crate) const ARTIFACTS: Table =
-    Table { name: "artifacts", conflict: Conflict::Keeps, columns: &[("digest", Text), ("content", Bytes)] };
+pub(crate) const ARTIFACTS: Table = Table {
+    name: "artifacts",
+    conflict: Conflict::Does(SENT_AGAIN),
+    columns: &[("digest", Text), ("content", Bytes), ("used_at", Int)],
+};
+
+/// What was erased for its age is kept again, what was erased for good is not. Else nothing is written but, once a day, that
+/// it was sent: a row is written whole, however long its content is.
+const SENT_AGAIN: &str = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at,
+    content = CASE WHEN artifacts.barred = 1 THEN NULL ELSE coalesce(artifacts.content, excluded.content) END
+    WHERE (artifacts.content IS NULL AND artifacts.barred = 0) OR excluded.used_at >= artifacts.used_at + 86400000000";
+const _: () = assert!(folkmoot_core::erase::USED_AT_STEP.as_micros() == 86_400_000_000);
 
 pub(crate) const SESSIONS: Table =
     Table { name: "sessions", conflict: Conflict::Keeps, columns: &[("id", Text), ("created_at", Int)] };
@@ -303,6 +316,10 @@ pub(crate) const WEBHOOKS: Table = Table {
     ],
 };
 
+/// Forgets what has arrived before `?1`, at most `?2`.
+pub(crate) const FORGET_DELIVERIES: &str = "DELETE FROM outbox WHERE id IN
+    (SELECT id FROM outbox WHERE status = 'delivered' AND created_at < ?1 AND ended_at < ?1 ORDER BY created_at, id LIMIT ?2)";
+
 pub(crate) const PRINCIPALS: Table =
     Table { name: "principals", conflict: Conflict::Keeps, columns: &[("name", Text), ("role", Text)] };
 
@@ -375,6 +392,7 @@ impl Table {
         match self.conflict {
             Conflict::Fails => String::new(),
             Conflict::Keeps => " ON CONFLICT DO NOTHING".to_owned(),
+            Conflict::Does(what) => what.to_owned(),
             Conflict::Replaces { key, but } => {
                 let changing = self.columns.iter().filter(|(name, _)| !key.contains(name) && !but.contains(name));
                 let sets: Vec<_> = changing.map(|(name, _)| format!("{name} = excluded.{name}")).collect();
@@ -568,8 +586,25 @@ pub(crate) fn read_event(row: &dyn Columns) -> Result<Event, Error> {
     })
 }
 
-pub(crate) fn artifact(artifact: &Artifact) -> Vec<Value<'_>> {
-    vec![Value::Text(artifact.digest.to_string().into()), Value::Bytes(artifact.content.as_slice().into())]
+pub(crate) fn artifact(artifact: &Artifact, now: Timestamp) -> Vec<Value<'_>> {
+    vec![
+        Value::Text(artifact.digest.to_string().into()),
+        Value::Bytes(artifact.content.as_slice().into()),
+        Value::Int(now.as_micros()),
+    ]
+}
+
+/// What is known of contents, as [`read_kept`] reads it.
+pub(crate) const SELECT_KEPT: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
+
+pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
+    Ok(Kept {
+        digest: parse(&row.text(0)?)?,
+        present: row.int(1)? != 0,
+        erasures: position(row.int(2)?)?,
+        barred: row.int(3)? != 0,
+        used_at: Timestamp::from_micros(row.int(4)?),
+    })
 }
 
 /// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and

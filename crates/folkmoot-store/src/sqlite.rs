@@ -19,7 +19,7 @@ use std::{
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, delivery, token::Token,
+    Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -389,6 +389,56 @@ impl Store for Sqlite {
             .await
     }
 
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+        self.readers.read(move |connection| kept(connection, &digests)).await
+    }
+
+    async fn needed_by(&self, digest: Digest) -> Result<Option<String>, Error> {
+        let needed = move |connection: &Connection| {
+            all(connection, query::NEEDED_BY, &[Value::Text(digest.to_string().into())], |row| row.text(0))
+        };
+        Ok(self.readers.read(needed).await?.pop())
+    }
+
+    async fn barred(&self) -> Result<Vec<Digest>, Error> {
+        let barred = |connection: &Connection| all(connection, query::BARRED, &[], |row| rows::parse(&row.text(0)?));
+        self.readers.read(barred).await
+    }
+
+    async fn streams(&self, streams: Vec<String>) -> Result<Vec<Event>, Error> {
+        let read = move |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction().map_err(failed)?;
+            let sql = format!("SELECT {} FROM events WHERE stream = ?1", rows::EVENTS.names());
+            let mut events = Vec::new();
+            for stream in &streams {
+                events.extend(all(&snapshot, &sql, &[Value::Text(stream.into())], rows::read_event)?);
+            }
+            Ok(query::each_once(events))
+        };
+        self.readers.read(read).await
+    }
+
+    async fn retirements(&self, digests: &[Digest]) -> Result<Vec<Event>, Error> {
+        let digests = digests.to_vec();
+        let read = move |connection: &Connection| {
+            let mut events = Vec::new();
+            for digest in digests {
+                let digest = [Value::Text(digest.to_string().into())];
+                events.extend(all(connection, &query::retirements(), &digest, rows::read_event)?);
+            }
+            Ok(query::each_once(events))
+        };
+        self.readers.read(read).await
+    }
+
+    async fn scrub(&self) -> Result<bool, Error> {
+        self.submit(Job::Scrub).await
+    }
+
+    async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.submit(|reply| Job::ForgetDeliveries(before, limit, reply)).await
+    }
+
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
         let after = after.to_owned();
         self.readers.read(move |connection| histories(connection, &after, limit)).await
@@ -491,7 +541,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
-             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
+             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
         )
         .map_err(failed)?;
     Ok(connection)
@@ -551,6 +601,13 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Error> {
     let read =
         |row: &dyn Columns| Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? });
     all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
+}
+
+fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<Kept>, Error> {
+    let sql = format!("{} WHERE digest = ?1", rows::SELECT_KEPT);
+    let one = |digest: &Digest| all(connection, &sql, &[Value::Text(digest.to_string().into())], rows::read_kept);
+    let found = digests.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {

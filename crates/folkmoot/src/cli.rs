@@ -9,9 +9,9 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor, end,
-    events, gate, halt, journal, lift, man, notify, pause, question, questions, reject, restore, resume, runs, serve, show,
-    start, status, step, style, token, watch, webhook,
+    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
+    end, events, gate, halt, journal, lift, man, notify, pause, question, questions, reject, restore, resume, runs,
+    serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\

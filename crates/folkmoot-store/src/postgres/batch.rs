@@ -17,6 +17,7 @@ use folkmoot_core::{
     Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
     TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
+    erase::Kept,
     journal::{Entry, Key, Write},
     judge,
     question::Asking,
@@ -88,6 +89,8 @@ struct Work {
     /// end; so one that is left here is left indeed.
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
+    /// What is known of the contents that somebody erases here.
+    kept: HashMap<Digest, Kept>,
     runs: HashMap<RunId, Run>,
     /// What was read with each run, as it is by now, except for its node.
     asides: HashMap<RunId, RunAside>,
@@ -104,7 +107,10 @@ struct Work {
     new_gates: Vec<GateId>,
     new_questions: BTreeSet<QuestionId>,
     new_halts: BTreeSet<HaltId>,
-    new_artifacts: Vec<Artifact>,
+    /// Each once: a statement cannot touch a row twice.
+    new_artifacts: BTreeMap<Digest, (Artifact, Timestamp)>,
+    /// What is erased at the end: how often by an admin, whether it is barred, and whether it was sent again since.
+    erased: BTreeMap<Digest, Gone>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
     new_entries: BTreeSet<(RunId, Key)>,
@@ -192,6 +198,7 @@ impl Work {
             halt,
             others,
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
+            kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
             run,
             principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
@@ -269,8 +276,16 @@ impl Work {
                     self.halts.insert(halt.id.clone(), *halt);
                 }
                 Row::Artifact(artifact) => {
+                    self.sent(artifact.digest, now);
                     self.texts.insert(artifact.digest, artifact.content.clone());
-                    self.new_artifacts.push(artifact);
+                    self.new_artifacts.insert(artifact.digest, (artifact, now));
+                }
+                Row::Erased { digest, erasures, barred } => {
+                    self.texts.remove(&digest);
+                    if let Some(kept) = self.kept.get_mut(&digest) {
+                        *kept = Kept { present: false, erasures, barred, ..*kept };
+                    }
+                    self.erased.insert(digest, Gone { erasures, barred, sent_again: false });
                 }
                 Row::Run(run) => {
                     if run.seq == 1 {
@@ -328,6 +343,16 @@ impl Work {
         }
         for wake in commit.wakes {
             self.wake(wake);
+        }
+    }
+
+    /// Takes note of content that was sent: whoever erases it later in this batch finds it.
+    fn sent(&mut self, digest: Digest, now: Timestamp) {
+        let new = Kept { digest, present: false, erasures: 0, barred: false, used_at: now };
+        let kept = self.kept.entry(digest).or_insert(new);
+        (kept.present, kept.used_at) = (!kept.barred, now);
+        if let Some(gone) = self.erased.get_mut(&digest) {
+            gone.sent_again = !gone.barred;
         }
     }
 
@@ -391,13 +416,20 @@ impl Work {
         let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
         let revoked_at: Vec<Option<i64>> =
             self.revoked.iter().map(|token| token.revoked_at.map(Timestamp::as_micros)).collect();
+        let erased: Vec<String> = self.erased.keys().map(Digest::to_string).collect();
+        let erasures: Vec<i64> = self.erased.values().map(|gone| rows::int(gone.erasures)).collect();
+        let barred: Vec<i64> = self.erased.values().map(|gone| gone.barred.into()).collect();
+        let sent_again: Vec<bool> = self.erased.values().map(|gone| gone.sent_again).collect();
         let head = self.head.expect("the head was read first");
         let (position, hash) = (rows::int(head.position), head.hash.to_string());
 
         let filled = [
             Columnar::new(&rows::GATES, self.new_gates.iter().map(|id| rows::gate(&self.gates[id])).collect()),
             Columnar::new(&rows::EVENTS, self.events.iter().map(|event| rows::event(event)).collect()),
-            Columnar::new(&rows::ARTIFACTS, self.new_artifacts.iter().map(rows::artifact).collect()),
+            Columnar::new(
+                &rows::ARTIFACTS,
+                self.new_artifacts.values().map(|(artifact, at)| rows::artifact(artifact, *at)).collect(),
+            ),
             Columnar::new(&rows::SESSIONS, self.new_sessions.iter().map(|(id, at)| rows::session(id, *at)).collect()),
             Columnar::new(&rows::RUNS, self.new_runs.iter().map(|id| rows::run(&self.runs[id])).collect()),
             Columnar::new(
@@ -453,6 +485,9 @@ impl Work {
         if !revoked_ids.is_empty() {
             updates.push((&sql.revoke, vec![&revoked_ids, &revoked_at]));
         }
+        if !self.erased.is_empty() {
+            updates.push((&sql.erase, vec![&erased, &erasures, &barred, &sent_again]));
+        }
         let updates = updates.iter().map(|(statement, arguments)| client.execute(*statement, arguments));
         // All are sent before the first is answered. Every answer is looked at: after a statement that failed, COMMIT
         // is a ROLLBACK, and says nothing about it.
@@ -468,6 +503,13 @@ impl Work {
         }
         Ok(())
     }
+}
+
+/// What becomes of content that is erased.
+struct Gone {
+    erasures: u64,
+    barred: bool,
+    sent_again: bool,
 }
 
 /// Whether a run waits for clearance that this keeps from it.
@@ -563,6 +605,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut touched = Touched::default();
+    let mut kept = BTreeSet::new();
     let mut claiming = BTreeSet::new();
     let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
@@ -591,6 +634,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         if let Some((channel, limit)) = needs.waiting {
             *waiting.entry(channel).or_default() += i64::from(limit);
         }
+        kept.extend(needs.kept.iter().map(Digest::to_string));
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
             twin_keys.push(key);
@@ -621,8 +665,9 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (channels, most): (Vec<&str>, Vec<i64>) =
         waiting.into_iter().map(|(channel, most)| (channel, most + deliveries.len() as i64)).unzip();
     let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
+    let kept: Vec<String> = kept.into_iter().collect();
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 19] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 20] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -646,6 +691,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!deliveries.is_empty(), &sql.load_deliveries, vec![&deliveries]),
         (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
+        (!kept.is_empty(), &sql.load_kept, vec![&kept]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
@@ -673,7 +719,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         deliveries,
         waiting,
         keys,
-    ] = <[_; 19]>::try_from(found).expect("nineteen were asked");
+        kept,
+    ] = <[_; 20]>::try_from(found).expect("twenty were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -722,6 +769,10 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     for row in &principals {
         let principal = rows::read_principal(row)?;
         work.principals.insert(principal.name.clone(), principal);
+    }
+    for row in &kept {
+        let kept = rows::read_kept(row)?;
+        work.kept.insert(kept.digest, kept);
     }
     for row in &tokens {
         let token = rows::read_token(row)?;

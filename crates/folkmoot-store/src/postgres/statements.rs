@@ -77,6 +77,11 @@ statements! {
             ),
     load_keys: "SELECT principal, route, key, fingerprint, outcome FROM idempotency
                  WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
+    load_kept: format!("{} WHERE digest = ANY(?1)", rows::SELECT_KEPT),
+    /// What was sent again since it was erased stays.
+    erase: "UPDATE artifacts SET content = CASE WHEN gone.sent_again THEN content END, erasures = gone.erasures, barred = gone.barred
+                 FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[], ?4::bool[]) AS gone (digest, erasures, barred, sent_again)
+                 WHERE artifacts.digest = gone.digest",
     move_head: "UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'",
     clear_timers: "DELETE FROM timers WHERE subject = ANY(?1)",
     wake: "UPDATE runs SET wakes = wakes + woken.times

@@ -63,11 +63,17 @@ pub(super) const WAKE_SESSION: &str = "UPDATE runs SET wakes = wakes + 1 WHERE h
 /// For all that wait for clearance: whatever they wait for comes after `?1`, which is nothing.
 pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held > ?1";
 
+/// The content under `?1` goes.
+const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred = ?3 WHERE digest = ?1";
+
 /// What the writer is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
     Execute(Box<Command>, oneshot::Sender<Result<Written, Error>>),
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
+    ForgetDeliveries(Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
+    /// What was erased before goes from the files too. No part of a batch.
+    Scrub(oneshot::Sender<Result<bool, Error>>),
 }
 
 #[derive(Debug)]
@@ -119,6 +125,8 @@ struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
     answers: Vec<Result<Written, Error>>,
+    /// How many deliveries were forgotten. Nobody asks for that twice at once.
+    forgotten: u64,
 }
 
 impl Writer {
@@ -173,11 +181,29 @@ impl Writer {
 
     /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
     pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+        let scrubs: Vec<Job> = jobs.extract_if(.., |job| matches!(job, Job::Scrub(_))).collect();
+        if !jobs.is_empty() {
+            self.commit_all(jobs)?;
+        }
+        for job in scrubs {
+            let Job::Scrub(reply) = job else { continue };
+            let scrubbed = self.move_log(checkpoint::Mode::Truncate).map_err(failed);
+            if let Err(Error::Stopped(reason)) = &scrubbed {
+                return Err(reason.clone());
+            }
+            // Whoever has gone away need not know.
+            let _ = reply.send(scrubbed);
+        }
+        Ok(())
+    }
+
+    fn commit_all(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
         match self.write(jobs) {
             Ok(batch) => {
                 self.head = batch.head;
                 self.recent.offer(&batch.events);
-                jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer));
+                let forgotten = batch.forgotten;
+                jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer, forgotten));
                 Ok(())
             }
             // One of them broke a constraint, or met a page that cannot be read: alone, each gets an answer of its own.
@@ -186,7 +212,7 @@ impl Writer {
             }
             Err(error) => {
                 tracing::error!("nothing of this batch was written: {error}");
-                jobs.drain(..).for_each(|job| job.answer(Err(error.clone())));
+                jobs.drain(..).for_each(|job| job.answer(Err(error.clone()), 0));
                 match error {
                     Error::Stopped(reason) => Err(reason),
                     _ => Ok(()),
@@ -208,7 +234,8 @@ impl Writer {
     }
 
     fn write_all(&self, jobs: &[Job]) -> Result<Batch, Error> {
-        let mut batch = Batch { head: self.head, events: Vec::new(), answers: Vec::with_capacity(jobs.len()) };
+        let mut batch =
+            Batch { head: self.head, events: Vec::new(), answers: Vec::with_capacity(jobs.len()), forgotten: 0 };
         for job in jobs {
             let answer = match job {
                 Job::Execute(command, _) => self.judge(&mut batch, command)?,
@@ -217,6 +244,12 @@ impl Writer {
                     self.execute("DELETE FROM idempotency WHERE created_at < ?1", &before)?;
                     Ok(Outcome::Nothing)
                 }
+                Job::ForgetDeliveries(before, limit, _) => {
+                    let arguments = [Value::Int(before.as_micros()), Value::Int((*limit).into())];
+                    batch.forgotten = self.execute(rows::FORGET_DELIVERIES, &arguments)? as u64;
+                    Ok(Outcome::Nothing)
+                }
+                Job::Scrub(_) => unreachable!("it was taken out of the batch"),
             };
             let position = batch.head.position;
             batch.answers.push(answer.map(|outcome| Written { outcome, position }));
@@ -267,7 +300,15 @@ impl Writer {
                 Row::Gate(gate) => self.insert(&rows::GATES, &rows::gate(gate))?,
                 Row::Question(question) => self.insert(&rows::QUESTIONS, &rows::question(question))?,
                 Row::Halt(halt) => self.insert(&rows::HALTS, &rows::halt(halt))?,
-                Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact))?,
+                Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact, now))?,
+                Row::Erased { digest, erasures, barred } => {
+                    let arguments = [
+                        Value::Text(digest.to_string().into()),
+                        Value::Int(rows::int(*erasures)),
+                        Value::Int((*barred).into()),
+                    ];
+                    self.execute(ERASE, &arguments)?;
+                }
                 Row::Run(run) => {
                     if run.seq == 1 {
                         self.insert(&rows::SESSIONS, &rows::session(&run.start.session_id, now))?;
@@ -399,6 +440,9 @@ impl Writer {
                 loaded.free |= others == Others::default();
             }
         }
+        if !needs.kept.is_empty() {
+            loaded.kept = super::kept(&self.connection, needs.kept)?;
+        }
         if let Some(name) = needs.principal {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";
             loaded.principal = self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?;
@@ -488,7 +532,7 @@ impl Writer {
     fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages >= self.restart_at {
-            match self.restart_log().map_err(failed) {
+            match self.move_log(checkpoint::Mode::Restart).map_err(failed) {
                 Ok(true) => {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
@@ -503,10 +547,10 @@ impl Writer {
     }
 
     /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
-    fn restart_log(&self) -> rusqlite::Result<bool> {
+    fn move_log(&self, mode: checkpoint::Mode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
         self.connection.busy_timeout(checkpoint::PATIENCE)?;
-        let busy = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
+        let busy = self.connection.query_row(mode.statement(), [], |row| row.get::<_, i64>(0));
         self.connection.busy_timeout(super::PATIENCE)?;
         Ok(busy? == 0)
     }
@@ -548,11 +592,13 @@ impl Statements {
 }
 
 impl Job {
-    fn answer(self, answer: Result<Written, Error>) {
+    fn answer(self, answer: Result<Written, Error>, forgotten: u64) {
         // A caller that has gone away gets its answer by asking again with the same idempotency key.
         match self {
             Job::Execute(_, reply) => drop(reply.send(answer)),
             Job::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
+            Job::ForgetDeliveries(_, _, reply) => drop(reply.send(answer.map(|_| forgotten))),
+            Job::Scrub(reply) => drop(reply.send(answer.map(|_| false))),
         }
     }
 }
