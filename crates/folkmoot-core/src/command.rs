@@ -177,6 +177,39 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// The word for it in logs and traces; what it is about is not among them.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Action::Open { .. } => "open",
+            Action::Amend { .. } => "amend",
+            Action::Decide(_) => "decide",
+            Action::Extend(_) => "extend",
+            Action::Cancel { .. } => "cancel",
+            Action::Expire { .. } => "expire",
+            Action::Ask { .. } => "ask",
+            Action::Close(_) => "close",
+            Action::Fetch { .. } => "fetch",
+            Action::Lapse { .. } => "lapse",
+            Action::Raise(_) => "raise",
+            Action::Lift { .. } => "lift",
+            Action::StartRun(_) => "start_run",
+            Action::Claim(_) => "claim",
+            Action::Record(_) => "record",
+            Action::Park(_) => "park",
+            Action::Wake { .. } => "wake",
+            Action::Stop(_) => "stop",
+            Action::EndRun { .. } => "end_run",
+            Action::CancelRun { .. } => "cancel_run",
+            Action::ResumeRun { .. } => "resume_run",
+            Action::Heartbeat { .. } => "heartbeat",
+            Action::Leave { .. } => "leave",
+            Action::Mint(_) => "mint",
+            Action::Revoke { .. } => "revoke",
+        }
+    }
+}
+
 /// The rows that a command needs to be judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs<'a> {

@@ -34,6 +34,7 @@ pub use audit::Report;
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
+pub use feed::Lag;
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery};
@@ -155,6 +156,11 @@ impl Engine {
     /// How many gates are pending.
     pub async fn pending(&self) -> Result<u64, Error> {
         self.0.store.pending().await
+    }
+
+    /// How many commands wait to be written.
+    pub fn queued(&self) -> usize {
+        self.0.store.queued()
     }
 
     /// Returns once nothing can be written any more, with the reason.

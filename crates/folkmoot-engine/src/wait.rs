@@ -7,7 +7,7 @@ use std::{
     collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -26,6 +26,8 @@ const READS: usize = 8;
 pub(crate) struct Waiters {
     by_stream: Mutex<HashMap<String, Vec<Registration>>>,
     next: AtomicU64,
+    /// Those who wait for gates.
+    waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -117,6 +119,11 @@ impl Engine {
         }
     }
 
+    /// How many wait for gates on this node.
+    pub fn waiting_for_gates(&self) -> usize {
+        self.0.waiters.waiting.load(Ordering::Relaxed)
+    }
+
     /// Begins to wait for these gates, all of which must be there.
     pub async fn waiter(&self, principal: &Principal, ids: impl IntoIterator<Item = GateId>) -> Result<Waiter, Error> {
         let (sender, events) = mpsc::unbounded_channel();
@@ -187,12 +194,14 @@ impl Waiter {
     }
 
     fn register(&self, events: &mpsc::UnboundedSender<Arc<Event>>) {
+        self.engine.0.waiters.waiting.fetch_add(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.engine.0.waiters.register(self.number, id.as_str(), events));
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
+        self.engine.0.waiters.waiting.fetch_sub(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.engine.0.waiters.deregister(self.number, id.as_str()));
     }
 }

@@ -21,7 +21,7 @@ use folkmoot_workflows::{
 };
 use serde::Deserialize;
 
-use crate::DataFolder;
+use crate::{DataFolder, Origin, observe::Adopt};
 
 /// Everything a server needs to start.
 #[derive(Clone, Debug)]
@@ -44,6 +44,10 @@ pub struct Config {
     pub equipment: equipment::Settings,
     /// How much anybody may ask for.
     pub limits: Limits,
+    /// Whose pages may open WebSockets, beside this server's own.
+    pub origins: Vec<Origin>,
+    /// Takes over the trace of whoever calls. Nothing else depends on it.
+    pub adopt: Option<Adopt>,
     /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
     /// on one PostgreSQL share one.
     pub key: Option<PathBuf>,
@@ -128,6 +132,7 @@ struct File {
     gates: Policy,
     questions: BTreeMap<QuestionType, Usual>,
     limits: Limits,
+    server: Doors,
     provider: Option<String>,
     providers: BTreeMap<String, settings::Provider>,
     models: BTreeMap<String, Price>,
@@ -135,6 +140,13 @@ struct File {
     prompts: Option<PathBuf>,
     mcp: BTreeMap<String, equipment::McpServer>,
     jail: equipment::JailSettings,
+}
+
+/// `[server]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Doors {
+    origins: Vec<String>,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -158,6 +170,8 @@ impl Config {
             work: Work::default(),
             equipment: equipment::Settings::default(),
             limits: Limits::default(),
+            origins: Vec::new(),
+            adopt: None,
             key: None,
             temporary: false,
             bootstrap_tokens: Vec::new(),
@@ -193,6 +207,11 @@ impl Config {
         self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
         self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
+        let origin = |text: &String| {
+            let wrong = |error| ConfigError(format!("[server] origins in {}: {text:?}: {error}", path.display()));
+            text.parse::<Origin>().map_err(wrong)
+        };
+        self.origins = file.server.origins.iter().map(origin).collect::<Result<_, _>>()?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }

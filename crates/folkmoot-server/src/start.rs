@@ -6,6 +6,7 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +15,7 @@ use crate::{
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
-    routes,
+    figures, routes,
 };
 
 /// How long requests in flight may take once the server is told to end.
@@ -86,6 +87,8 @@ impl Server {
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
         config.data.remove_server();
+        // The store keeps handles of its figures.
+        figures::recorder();
         let store = match &config.database {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
@@ -108,7 +111,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, config.limits.clone());
+        let app = App::new(engine, key, &config);
         let server = ServerFile {
             url: url.clone(),
             pid: std::process::id(),
@@ -134,10 +137,12 @@ impl Server {
     /// reason if the store has stopped: nothing was acknowledged after it.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
+        let upkeep = tokio::spawn(keep_up(self.app.metrics.clone()));
         let served = tokio::select! {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
             reason = stopped => Err(reason),
         };
+        upkeep.abort();
         // Not after a failed sync: then the files stay as they are, and the process ends.
         if served.is_ok() {
             self.app.engine.close().await;
@@ -146,6 +151,13 @@ impl Server {
         // The lock goes last. The next server reads the log's head once, so nobody else may write after that.
         drop(self.lock);
         served
+    }
+}
+
+async fn keep_up(metrics: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(figures::UPKEEP).await;
+        metrics.run_upkeep();
     }
 }
 

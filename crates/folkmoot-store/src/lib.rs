@@ -6,6 +6,7 @@
 
 mod clock;
 mod error;
+mod figures;
 mod migrate;
 mod postgres;
 mod query;
@@ -48,6 +49,12 @@ pub trait Store: Send + Sync {
 
     /// How long this node has not heard from the database. What others have written since then it cannot know.
     fn silence(&self) -> Duration;
+
+    /// How many commands wait to be written.
+    fn queued(&self) -> usize;
+
+    /// The position up to which [`Store::follow`] has events to give.
+    fn offered(&self) -> u64;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
@@ -169,6 +176,18 @@ macro_rules! any_store {
                 match self {
                     AnyStore::Sqlite(store) => store.silence(),
                     AnyStore::Postgres(store) => store.silence(),
+                }
+            }
+            fn queued(&self) -> usize {
+                match self {
+                    AnyStore::Sqlite(store) => store.queued(),
+                    AnyStore::Postgres(store) => store.queued(),
+                }
+            }
+            fn offered(&self) -> u64 {
+                match self {
+                    AnyStore::Sqlite(store) => store.offered(),
+                    AnyStore::Postgres(store) => store.offered(),
                 }
             }
             $(async fn $name(&self, $($arg: $type),*) -> $output {

@@ -65,7 +65,7 @@ impl Engine {
         }
         let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash });
         let command = Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action };
-        self.0.store.execute(command).await?;
+        self.execute_command(command).await?;
         self.reload_credentials().await
     }
 

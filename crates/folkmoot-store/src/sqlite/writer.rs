@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicI32, Ordering},
     },
+    time::Instant,
 };
 
 use folkmoot_core::{
@@ -24,6 +25,7 @@ use super::{
 };
 use crate::{
     Clock, Error, Written,
+    figures::Figures,
     recent::Recent,
     rows::{self, Columns, Table, Value},
 };
@@ -82,6 +84,7 @@ pub(super) struct Writer {
     pages: Arc<AtomicI32>,
     restart_at: i32,
     sql: Statements,
+    figures: Figures,
 }
 
 /// The texts of the statements, which are also the keys of the statement cache.
@@ -137,7 +140,7 @@ impl Writer {
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = Statements::new();
         let restart_at = checkpoint::PAGES_RESTART;
-        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
+        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql, figures: Figures::new() })
     }
 
     /// Works until the store is closed or dropped, or a sync fails.
@@ -169,8 +172,10 @@ impl Writer {
 
     /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
     pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+        let began = Instant::now();
         match self.write(jobs) {
             Ok(batch) => {
+                self.figures.committed(jobs.len(), began);
                 self.head = batch.head;
                 self.recent.offer(&batch.events);
                 jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer));
