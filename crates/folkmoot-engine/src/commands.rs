@@ -52,6 +52,7 @@ impl Engine {
             otel.name = command.action.word(),
             command = command.id.as_str(),
             position = field::Empty,
+            together = field::Empty,
             refused = field::Empty,
         );
         if span.is_disabled() {
@@ -61,8 +62,9 @@ impl Engine {
             let written = self.0.store.write(command).await;
             let span = Span::current();
             match &written {
-                Ok(Written { position, .. }) => {
+                Ok(Written { position, together, .. }) => {
                     span.record("position", position);
+                    span.record("together", together);
                     tracing::debug!(target: "folkmoot::command", "done");
                 }
                 Err(error) => match error.refusal() {

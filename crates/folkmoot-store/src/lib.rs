@@ -144,6 +144,8 @@ pub struct Written {
     pub outcome: Outcome,
     /// Everything that the command wrote is at this position or before it.
     pub position: u64,
+    /// How many commands were written together, this one among them.
+    pub together: usize,
 }
 
 /// A row, and all that the log says of it.

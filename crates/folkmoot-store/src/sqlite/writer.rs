@@ -220,7 +220,7 @@ impl Writer {
                 }
             };
             let position = batch.head.position;
-            batch.answers.push(answer.map(|outcome| Written { outcome, position }));
+            batch.answers.push(answer.map(|outcome| Written { outcome, position, together: jobs.len() }));
         }
         if batch.head != self.head {
             let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];
