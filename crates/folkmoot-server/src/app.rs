@@ -1,6 +1,6 @@
 //! What every handler can reach.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use folkmoot_core::Name;
 use folkmoot_engine::Engine;
@@ -40,6 +40,11 @@ impl App {
             figures: Arc::default(),
             metrics: figures::recorder(),
         }
+    }
+
+    /// How often a silent stream says that it is still there.
+    pub(crate) fn heartbeat(&self) -> Duration {
+        Duration::from_millis(self.limits.heartbeat_ms)
     }
 
     /// Whether this principal may ask once more just now. Keys are principals, so there are only as many as tokens.

@@ -69,6 +69,8 @@ pub struct Limits {
     pub body_timeout_ms: u64,
     /// How long a client may leave its answer unread.
     pub write_timeout_ms: u64,
+    /// How often a stream on which nothing happens says that it is still there.
+    pub heartbeat_ms: u64,
     /// Connections at the same time.
     pub connections: usize,
     /// Requests a second, of one principal.
@@ -82,6 +84,7 @@ impl Default for Limits {
             header_timeout_ms: 30_000,
             body_timeout_ms: 30_000,
             write_timeout_ms: 30_000,
+            heartbeat_ms: 15_000,
             connections: 16_384,
             requests_per_second: 2_000,
         }
@@ -96,6 +99,7 @@ impl Limits {
             ("header_timeout_ms", self.header_timeout_ms == 0),
             ("body_timeout_ms", self.body_timeout_ms == 0),
             ("write_timeout_ms", self.write_timeout_ms == 0),
+            ("heartbeat_ms", self.heartbeat_ms == 0),
             ("connections", self.connections == 0),
             ("requests_per_second", self.requests_per_second == 0),
         ];

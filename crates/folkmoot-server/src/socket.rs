@@ -21,7 +21,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncReadExt, AsyncWriteExt},
     time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
 use tokio_tungstenite::{
@@ -39,7 +39,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    routes::events::{Ended, HEARTBEAT, Subscriber},
+    routes::events::{Ended, Subscriber},
 };
 
 /// The subprotocol that we speak.
@@ -56,6 +56,8 @@ const WRITE_TOGETHER: usize = 16 * 1024;
 const SILENT_MAX: u32 = 3;
 /// How long a client has to hear why it is over.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How much more it may send meanwhile.
+const FAREWELL_BYTES: u64 = 8 << 20;
 
 /// Somebody who may open a socket and is about to.
 #[derive(Debug)]
@@ -206,7 +208,8 @@ impl Socket {
         dialect: &impl Dialect,
     ) -> Result<std::convert::Infallible, Over> {
         self.send(dialect.begin(subscriber.position())).await?;
-        let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        let every = self.app.heartbeat();
+        let mut heartbeat = interval_at(Instant::now() + every, every);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut silent = 0;
         loop {
@@ -296,16 +299,21 @@ impl Socket {
     /// unread takes back what was written last.
     async fn say_farewell(mut self, code: CloseCode, reason: &'static str) {
         let goodbye = async {
-            self.stream.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
-            while self.stream.next().await.transpose()?.is_some() {}
+            // One that has closed it itself is answered by flushing; it may also be gone already.
+            let _ = self.stream.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+            let _ = self.stream.flush().await;
+            while let Some(heard) = self.stream.next().await {
+                heard?;
+            }
             Ok::<_, SocketError>(())
         };
-        // It may be gone already.
-        let _ = timeout(FAREWELL, goodbye).await;
+        if let Ok(Ok(())) = timeout(FAREWELL, goodbye).await {
+            return;
+        }
         let mut raw = self.stream.into_inner().into_inner();
         let rest = async {
             raw.shutdown().await?;
-            tokio::io::copy(&mut raw, &mut tokio::io::sink()).await
+            tokio::io::copy(&mut raw.take(FAREWELL_BYTES), &mut tokio::io::sink()).await
         };
         let _ = timeout(FAREWELL, rest).await;
     }

@@ -1,6 +1,6 @@
 //! `GET /v1/events`: the feed, as server-sent events.
 
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
 use axum::{
     extract::State,
@@ -14,9 +14,6 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
-
-/// How often a silent stream says that it is still there.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// From where on.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -42,7 +39,7 @@ pub(crate) async fn events(
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
     let position = begin(&app, &headers, from).await?;
-    let heartbeat = sse::KeepAlive::new().interval(HEARTBEAT);
+    let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
     // The position alone, before any event: whoever loses the connection now still knows from where to go on.
     let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);
     Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())

@@ -15,7 +15,7 @@ use folkmoot_core::{
     question,
 };
 use folkmoot_engine::{Work, Workflows};
-use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server};
+use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Origin, Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -41,6 +41,7 @@ pub struct Setting {
     pub database: Option<String>,
     pub workflows: Workflows,
     pub work: Option<Work>,
+    pub origins: Vec<Origin>,
 }
 
 pub const PEOPLE: [(&str, &str); 7] = [
@@ -125,6 +126,7 @@ impl Node {
 fn config(data: &Path, setting: Setting) -> Config {
     let mut config = Config::new(DataFolder::at(data));
     config.listen = ([127, 0, 0, 1], 0).into();
+    config.origins = setting.origins;
     config.policy = setting.policy;
     config.database = setting.database;
     config.limits = setting.limits.unwrap_or(Limits { requests_per_second: 1_000_000, ..Limits::default() });
