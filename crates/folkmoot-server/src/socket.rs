@@ -250,11 +250,7 @@ impl Socket {
         }
     }
 
-    fn heard(
-        &self,
-        heard: Option<Result<Message, SocketError>>,
-        dialect: &impl Dialect,
-    ) -> Result<Option<u64>, Over> {
+    fn heard(&self, heard: Option<Result<Message, SocketError>>, dialect: &impl Dialect) -> Result<Option<u64>, Over> {
         let message = heard.ok_or(Over::Gone)??;
         if self.messages.check().is_err() {
             return Err(TOO_MUCH);

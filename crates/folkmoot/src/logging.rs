@@ -31,7 +31,8 @@ fn start(variables: &[&str], default: &str, json: bool, telemetry: Option<&Telem
     let filter = filter.add_directive("rmcp=off".parse().expect("it is a directive"));
     let colour = std::io::stderr().is_terminal() && anstream::ColorChoice::global() != anstream::ColorChoice::Never;
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colour);
-    let lines = if json { lines.json().flatten_event(true).boxed() } else { lines.compact().with_target(false).boxed() };
+    let lines =
+        if json { lines.json().flatten_event(true).boxed() } else { lines.compact().with_target(false).boxed() };
     let traces = telemetry.map(Telemetry::layer);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces).init();
     Ok(())

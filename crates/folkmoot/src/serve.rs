@@ -73,9 +73,15 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         telemetry.finish().await;
     }
     served.map_err(Stopped)?;
-    // Behind the ^C that a terminal shows.
-    let line = if ctx.screen.terminal { "\n" } else { "" };
-    ctx.screen.note(format!("{line}Folkmoot has stopped. Gates and questions that wait are kept."));
+    let goodbye = "Folkmoot has stopped. Gates and questions that wait are kept.";
+    if args.log_json {
+        // Whoever reads the log as JSON reads nothing else there.
+        tracing::info!("{goodbye}");
+    } else {
+        // Behind the ^C that a terminal shows.
+        let line = if ctx.screen.terminal { "\n" } else { "" };
+        ctx.screen.note(format!("{line}{goodbye}"));
+    }
     Ok(Exit::Done)
 }
 

@@ -59,5 +59,11 @@ async fn serve(file: &str) -> Response {
     if found.gzpipped {
         set(header::CONTENT_ENCODING, "gzip");
     }
-    (StatusCode::OK, headers, found.bytes.into_owned()).into_response()
+    let mut bytes = found.bytes.into_owned();
+    if let Ok(page) = std::str::from_utf8(&bytes)
+        && file == "index.html"
+    {
+        bytes = page.replace("<title>Swagger UI</title>", "<title>Folkmoot: the API</title>").into_bytes();
+    }
+    (StatusCode::OK, headers, bytes).into_response()
 }

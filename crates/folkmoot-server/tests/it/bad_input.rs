@@ -161,7 +161,10 @@ async fn every_code_that_the_server_can_give_is_explained() {
 
 fn is_code(word: &str) -> bool {
     // That would be the name of a figure.
-    !word.starts_with("folkmoot_") && word.contains('_') && word.len() > 5 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    !word.starts_with("folkmoot_")
+        && word.contains('_')
+        && word.len() > 5
+        && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 #[tokio::test]

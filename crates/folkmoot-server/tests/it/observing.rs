@@ -52,10 +52,14 @@ async fn the_figures_that_are_documented_are_those_that_there_are() {
     assert!(missing.is_empty(), "docs/operations.md names these, but they are not there: {missing:?}");
     let without_help: Vec<_> = names.iter().filter(|name| !text.contains(&format!("# HELP {name} "))).collect();
     assert!(without_help.is_empty(), "say in figures.rs what these are: {without_help:?}");
-    for bucket in ["folkmoot_store_commit_seconds_bucket{le=\"0.001\"}", "folkmoot_store_batch_commands_bucket{le=\"128\"}"] {
+    for bucket in
+        ["folkmoot_store_commit_seconds_bucket{le=\"0.001\"}", "folkmoot_store_batch_commands_bucket{le=\"128\"}"]
+    {
         assert!(text.contains(bucket), "{bucket} is missing");
     }
-    assert!(text.contains(r#"folkmoot_http_requests_total{method="POST",route="/v1/gates/{id}/approve",status="200"}"#));
+    assert!(
+        text.contains(r#"folkmoot_http_requests_total{method="POST",route="/v1/gates/{id}/approve",status="200"}"#)
+    );
 }
 
 /// Anybody can send any word as a method, without a token.
@@ -120,9 +124,12 @@ async fn the_api_is_shown_without_anything_from_elsewhere() {
         let answer = http::bytes(&node.url, &format!("/docs/{}", file.trim_start_matches("./"))).await;
         assert_eq!(answer.0, 200, "{file}");
     }
+    assert!(page.body.contains("<title>Folkmoot: the API</title>"), "{}", page.body);
     assert!(!page.body.contains("<script>"), "a script inside the page would not run");
     let start = node.get("", "/docs/swagger-initializer.js").await;
-    for needed in ["\"/openapi.json\"", "\"persistAuthorization\": false", "\"deepLinking\": true", "\"validatorUrl\": \"none\""] {
+    for needed in
+        ["\"/openapi.json\"", "\"persistAuthorization\": false", "\"deepLinking\": true", "\"validatorUrl\": \"none\""]
+    {
         assert!(start.body.contains(needed), "{needed} is missing: {}", start.body);
     }
     assert!(!start.body.contains("petstore"), "{}", start.body);

@@ -140,7 +140,18 @@ impl Writer {
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = Statements::new();
         let restart_at = checkpoint::PAGES_RESTART;
-        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql, figures: Figures::new() })
+        Ok(Self {
+            connection,
+            head,
+            recent,
+            clock,
+            stop,
+            checkpointer,
+            pages,
+            restart_at,
+            sql,
+            figures: Figures::new(),
+        })
     }
 
     /// Works until the store is closed or dropped, or a sync fails.

@@ -63,7 +63,8 @@ async fn only_pages_of_this_server_and_of_those_that_are_listed_may_read() {
             let expected = (!allowed).then(|| (403, "foreign_origin".to_owned()));
             assert_eq!(refused, expected, "{path} {origin:?}");
         }
-        let two = [("authorization", authorization.as_str()), ("origin", &format!("http://{host}")), ("origin", "null")];
+        let two =
+            [("authorization", authorization.as_str()), ("origin", &format!("http://{host}")), ("origin", "null")];
         assert_eq!(Socket::knock(&node, path, &two).await.err(), Some((403, "foreign_origin".to_owned())), "two");
     }
 }
