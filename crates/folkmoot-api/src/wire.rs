@@ -1,6 +1,7 @@
 //! Requests and answers, as JSON. The words in them are core's; none is defined here a second time.
 
 mod audit;
+pub mod decision_frame;
 mod delivery;
 mod event;
 mod gate;

@@ -233,6 +233,47 @@ pub enum Action {
 
 /// How many deliveries die in one commit.
 pub const ABANDONED_AT_ONCE: u32 = 256;
+impl Action {
+    /// The word for it in logs and traces; what it is about is not among them.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Action::Open { .. } => "open",
+            Action::Amend { .. } => "amend",
+            Action::Decide(_) => "decide",
+            Action::Extend(_) => "extend",
+            Action::Cancel { .. } => "cancel",
+            Action::Expire { .. } => "expire",
+            Action::Ask { .. } => "ask",
+            Action::Close(_) => "close",
+            Action::Fetch { .. } => "fetch",
+            Action::Lapse { .. } => "lapse",
+            Action::Raise(_) => "raise",
+            Action::Lift { .. } => "lift",
+            Action::StartRun(_) => "start_run",
+            Action::Claim(_) => "claim",
+            Action::Record(_) => "record",
+            Action::Park(_) => "park",
+            Action::Wake { .. } => "wake",
+            Action::Stop(_) => "stop",
+            Action::EndRun { .. } => "end_run",
+            Action::CancelRun { .. } => "cancel_run",
+            Action::ResumeRun { .. } => "resume_run",
+            Action::Heartbeat { .. } => "heartbeat",
+            Action::Leave { .. } => "leave",
+            Action::Mint(_) => "mint",
+            Action::Revoke { .. } => "revoke",
+            Action::Erase(_) => "erase",
+            Action::Retire { .. } => "retire",
+            Action::CreateWebhook(_) => "create_webhook",
+            Action::ChangeWebhook(_) => "change_webhook",
+            Action::RemoveWebhook { .. } => "remove_webhook",
+            Action::TakeDeliveries { .. } => "take_deliveries",
+            Action::SettleDelivery(_) => "settle_delivery",
+            Action::AbandonDeliveries { .. } => "abandon_deliveries",
+            Action::Redeliver { .. } => "redeliver",
+        }
+    }
+}
 
 /// The rows that a command needs to be judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,8 @@ mod tokens;
 mod webhooks;
 
 use folkmoot_core::{Action, Actor, Command, Gate, Idempotency, Outcome, Question, gate::ArtifactRef};
-use folkmoot_store::{Error, Store};
+use folkmoot_store::{Error, Store, Written};
+use tracing::{Instrument, Span, field};
 
 pub use erase::Erasure;
 pub use open::{Opened, Request};
@@ -47,13 +48,55 @@ impl NewArtifact {
 }
 
 impl Engine {
+    /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay nothing for that.
+    pub(crate) async fn write(&self, command: Command) -> Result<Written, Error> {
+        let span = tracing::debug_span!(
+            target: "folkmoot::command",
+            "command",
+            otel.name = command.action.word(),
+            command = command.id.as_str(),
+            position = field::Empty,
+            together = field::Empty,
+            refused = field::Empty,
+        );
+        if span.is_disabled() {
+            return self.0.store.write(command).await;
+        }
+        async {
+            let written = self.0.store.write(command).await;
+            let span = Span::current();
+            match &written {
+                Ok(Written { position, together, .. }) => {
+                    span.record("position", position);
+                    span.record("together", together);
+                    tracing::debug!(target: "folkmoot::command", "done");
+                }
+                Err(error) => match error.refusal() {
+                    Some(refusal) => {
+                        span.record("refused", refusal.code());
+                        tracing::debug!(target: "folkmoot::command", "refused");
+                    }
+                    None => tracing::debug!(target: "folkmoot::command", "failed: {error}"),
+                },
+            }
+            written
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// As [`Engine::write`], for whoever does not ask where in the log it was written.
+    pub(crate) async fn execute_command(&self, command: Command) -> Result<Outcome, Error> {
+        Ok(self.write(command).await?.outcome)
+    }
+
     async fn execute(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
-        self.0.store.execute(self.command(caller, action)).await
+        self.execute_command(self.command(caller, action)).await
     }
 
     /// As [`Engine::execute`], and returns only when this node's index of holds knows of it.
     async fn execute_and_reach(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
-        let written = self.0.store.write(self.command(caller, action)).await?;
+        let written = self.write(self.command(caller, action)).await?;
         self.reached(written.position).await;
         Ok(written.outcome)
     }

@@ -180,7 +180,7 @@ impl Engine {
     async fn abandon(&self, channel: &str, reason: &str) -> Result<(), Error> {
         loop {
             let action = Action::AbandonDeliveries { channel: channel.to_owned(), reason: reason.to_owned() };
-            let died = deliveries(self.0.store.execute(self.own(action)).await?)?;
+            let died = deliveries(self.execute_command(self.own(action)).await?)?;
             if died.is_empty() {
                 return Ok(());
             }
@@ -194,7 +194,7 @@ impl Engine {
 
     async fn take(&self, channel: String, places: usize) -> Result<Vec<Delivery>, Error> {
         let action = Action::TakeDeliveries { channel, limit: places as u32, lease: LEASE };
-        deliveries(self.0.store.execute(self.own(action)).await?)
+        deliveries(self.execute_command(self.own(action)).await?)
     }
 
     fn send(&self, delivery: Delivery) {
@@ -250,7 +250,7 @@ impl Engine {
     async fn settle(&self, settling: Settling, lease_ends: Timestamp) {
         loop {
             let action = Action::SettleDelivery(Box::new(settling.clone()));
-            match self.0.store.execute(self.own(action)).await {
+            match self.execute_command(self.own(action)).await {
                 Ok(Outcome::Delivery(delivery)) => return report(&delivery),
                 Ok(_) => return,
                 Err(error) if self.now() >= lease_ends || self.0.closing.is_cancelled() => {

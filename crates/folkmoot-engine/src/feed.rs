@@ -38,10 +38,31 @@ impl Engine {
         }
     }
 
+    /// How far what this node offers to its subscribers is behind the log.
+    pub async fn feed_lag(&self) -> Result<Lag, Error> {
+        let offered = self.0.store.offered();
+        let events = self.0.store.head().await?.position.saturating_sub(offered);
+        if events == 0 {
+            return Ok(Lag::default());
+        }
+        let oldest = self.0.store.events(offered, 1).await?;
+        let age = oldest.first().map_or(0, |event| self.now().as_micros() - event.fact.at.as_micros());
+        Ok(Lag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
+    }
+
     /// The position of the last event.
     pub async fn position(&self) -> Result<u64, Error> {
         Ok(self.0.store.head().await?.position)
     }
+}
+
+/// See [`Engine::feed_lag`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// How many events are not offered yet.
+    pub events: u64,
+    /// How old the oldest of them is.
+    pub age: Duration,
 }
 
 /// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed or ended.

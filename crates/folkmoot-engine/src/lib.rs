@@ -48,6 +48,7 @@ pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Erasure, Minted, NewArtifact, Opened, Recorded, Request};
 pub use courier::{Courier, Letter, Undelivered};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
+pub use feed::Lag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{
     Cursor, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery,
@@ -196,6 +197,11 @@ impl Engine {
     /// How many gates are pending.
     pub async fn pending(&self) -> Result<u64, Error> {
         self.0.store.pending().await
+    }
+
+    /// How many commands wait to be written.
+    pub fn queued(&self) -> usize {
+        self.0.store.queued()
     }
 
     /// Returns once nothing can be written any more, with the reason.

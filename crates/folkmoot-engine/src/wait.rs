@@ -10,7 +10,7 @@ use std::{
     collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -29,6 +29,8 @@ const READS: usize = 8;
 pub(crate) struct Waiters {
     by_stream: Mutex<HashMap<String, Vec<Registration>>>,
     next: AtomicU64,
+    /// Those who wait for gates.
+    waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -150,6 +152,11 @@ impl Engine {
         }
     }
 
+    /// How many wait for gates on this node.
+    pub fn waiting_for_gates(&self) -> usize {
+        self.0.waiters.waiting.load(Ordering::Relaxed)
+    }
+
     /// Begins to wait for these gates, all of which must be there.
     pub async fn waiter(&self, principal: &Principal, ids: impl IntoIterator<Item = GateId>) -> Result<Waiter, Error> {
         let reads = Reads { engine: self.clone(), principal: principal.clone() };
@@ -241,12 +248,14 @@ impl<S: Source> Waiting<S> {
     }
 
     fn register(&self, events: &mpsc::UnboundedSender<Arc<Event>>) {
+        self.source.waiters().waiting.fetch_add(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.source.waiters().register(self.number, id.as_str(), events));
     }
 }
 
 impl<S: Source> Drop for Waiting<S> {
     fn drop(&mut self) {
+        self.source.waiters().waiting.fetch_sub(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.source.waiters().deregister(self.number, id.as_str()));
     }
 }

@@ -168,7 +168,7 @@ impl Engine {
         // Taken before it is sent: the lease that the store gives ends no sooner.
         let sent = self.now();
         let action = Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
-        self.0.store.execute(self.own(action)).await?;
+        self.execute_command(self.own(action)).await?;
         worker.alive_until_micros.store(sent.plus(worker.lease).as_micros(), Ordering::SeqCst);
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Engine {
         }
         lock(&self.worker().active).values().for_each(|active| active.gone.cancel());
         let action = Action::Leave { node: self.node().clone() };
-        if let Err(error) = self.0.store.execute(self.own(action)).await {
+        if let Err(error) = self.execute_command(self.own(action)).await {
             tracing::warn!("this node's runs stay its own until its lease is over: {error}");
         }
     }
@@ -236,7 +236,7 @@ impl Engine {
     /// Ends a run because the one that started it is over.
     async fn end_child(&self, run: &RunId) -> Result<(), Error> {
         let reason = "the run that started it is over".to_owned();
-        match self.0.store.execute(self.own(Action::CancelRun { run: run.clone(), reason })).await {
+        match self.execute_command(self.own(Action::CancelRun { run: run.clone(), reason })).await {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -333,7 +333,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     let worker = engine.worker();
     let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
     let claiming = Claiming { run: id.clone(), node: worker.node.clone() };
-    let claimed = match engine.0.store.execute(engine.own(Action::Claim(claiming))).await {
+    let claimed = match engine.execute_command(engine.own(Action::Claim(claiming))).await {
         Ok(Outcome::Claimed(run, wakes)) => {
             let attended = engine.attend(&run, slot);
             let engine = engine.clone();

@@ -27,7 +27,7 @@ use folkmoot_workflows::{
 };
 use serde::Deserialize;
 
-use crate::{Checkpoints, DataFolder};
+use crate::{Checkpoints, DataFolder, Origin, observe::Adopt};
 
 /// Everything a server needs to start.
 #[derive(Clone, Debug)]
@@ -54,6 +54,10 @@ pub struct Config {
     pub channels: BTreeMap<String, Channel>,
     /// How much anybody may ask for.
     pub limits: Limits,
+    /// Whose pages may open WebSockets, beside this server's own.
+    pub origins: Vec<Origin>,
+    /// Takes over the trace of whoever calls. Nothing else depends on it.
+    pub adopt: Option<Adopt>,
     /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
     /// on one PostgreSQL share one.
     pub key: Option<PathBuf>,
@@ -79,6 +83,8 @@ pub struct Limits {
     pub body_timeout_ms: u64,
     /// How long a client may leave its answer unread.
     pub write_timeout_ms: u64,
+    /// How often a stream on which nothing happens says that it is still there.
+    pub heartbeat_ms: u64,
     /// Connections at the same time.
     pub connections: usize,
     /// Requests a second, of one principal.
@@ -92,6 +98,7 @@ impl Default for Limits {
             header_timeout_ms: 30_000,
             body_timeout_ms: 30_000,
             write_timeout_ms: 30_000,
+            heartbeat_ms: 15_000,
             connections: 16_384,
             requests_per_second: 2_000,
         }
@@ -106,6 +113,7 @@ impl Limits {
             ("header_timeout_ms", self.header_timeout_ms == 0),
             ("body_timeout_ms", self.body_timeout_ms == 0),
             ("write_timeout_ms", self.write_timeout_ms == 0),
+            ("heartbeat_ms", self.heartbeat_ms == 0),
             ("connections", self.connections == 0),
             ("requests_per_second", self.requests_per_second == 0),
         ];
@@ -142,6 +150,7 @@ struct File {
     gates: Policy,
     questions: BTreeMap<QuestionType, Usual>,
     limits: Limits,
+    server: Doors,
     provider: Option<String>,
     providers: BTreeMap<String, settings::Provider>,
     models: BTreeMap<String, Price>,
@@ -193,6 +202,13 @@ impl From<Kept> for Retention {
     }
 }
 
+/// `[server]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Doors {
+    origins: Vec<String>,
+}
+
 /// `[questions.BLOCKING]` and so on. What is left out stays.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -216,6 +232,8 @@ impl Config {
             notify: Notify::default(),
             channels: BTreeMap::new(),
             limits: Limits::default(),
+            origins: Vec::new(),
+            adopt: None,
             key: None,
             checkpoints: None,
             retention: Retention::default(),
@@ -257,6 +275,11 @@ impl Config {
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.take_channels(file.notify, file.channels, path.parent().unwrap_or(Path::new("")))
             .map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
+        let origin = |text: &String| {
+            let wrong = |error| ConfigError(format!("[server] origins in {}: {text:?}: {error}", path.display()));
+            text.parse::<Origin>().map_err(wrong)
+        };
+        self.origins = file.server.origins.iter().map(origin).collect::<Result<_, _>>()?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }

@@ -11,7 +11,7 @@ use folkmoot_engine::Caller;
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::{app::App, auth::Authenticated, error::ApiError};
+use crate::{app::App, auth::Authenticated, error::ApiError, observe};
 
 /// A JSON body from somebody who may be recognised when they ask again. No body is an empty object.
 #[derive(Debug)]
@@ -102,7 +102,9 @@ impl<S: Send + Sync> FromRequestParts<S> for GatePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let PathText(id) = PathText::from_request_parts(parts, state).await?;
         let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id");
-        Ok(Self(id.parse().map_err(unknown)?))
+        let id = id.parse().map_err(unknown)?;
+        observe::gate(&id);
+        Ok(Self(id))
     }
 }
 

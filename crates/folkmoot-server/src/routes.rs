@@ -1,9 +1,11 @@
 //! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
 
+pub(crate) mod api_ws;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod clearance;
 pub(crate) mod deliveries;
+pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod gates;
 pub(crate) mod halts;
@@ -14,11 +16,12 @@ pub(crate) mod questions;
 pub(crate) mod runs;
 pub(crate) mod tokens;
 pub(crate) mod webhooks;
+pub(crate) mod ws;
 
 use axum::{Router, http::StatusCode, middleware};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{app::App, error::ApiError, openapi};
+use crate::{app::App, error::ApiError, observe, openapi};
 
 /// All routes, and what is said where there is none.
 pub(crate) fn router(app: App) -> Router {
@@ -26,9 +29,10 @@ pub(crate) fn router(app: App) -> Router {
     let document = serde_json::to_string(&document).unwrap_or_default();
     router
         .route("/openapi.json", axum::routing::get(move || openapi::serve(document.clone())))
+        .merge(docs::router())
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn(metrics::count))
+        .layer(middleware::from_fn_with_state(app.clone(), observe::request))
         .with_state(app)
 }
 
@@ -69,6 +73,8 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(halts::raise, halts::status))
         .routes(routes!(halts::lift, halts::show))
         .routes(routes!(events::events))
+        .routes(routes!(ws::ws))
+        .routes(routes!(api_ws::ws))
         .routes(routes!(audit::page))
         .routes(routes!(audit::verify))
         .routes(routes!(audit::checkpoint))

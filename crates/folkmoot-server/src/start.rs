@@ -6,6 +6,7 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +15,7 @@ use crate::{
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
+    figures,
     notify::{self, Notifier},
     routes,
 };
@@ -99,6 +101,8 @@ impl Server {
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
         config.data.remove_server();
+        // The store keeps handles of its figures.
+        figures::recorder();
         let store = match &config.database {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
@@ -127,7 +131,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, config.limits.clone());
+        let app = App::new(engine, key, notifier, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             let written = checkpoints.begin(&app).await.map_err(unwritable)?;
@@ -164,10 +168,12 @@ impl Server {
     /// reason if the store has stopped: nothing was acknowledged after it.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
+        let upkeep = tokio::spawn(keep_up(self.app.metrics.clone()));
         let served = tokio::select! {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
             reason = stopped => Err(reason),
         };
+        upkeep.abort();
         // Not after a failed sync: then the files stay as they are, and the process ends.
         if served.is_ok() {
             if let Some(checkpoints) = &self.checkpoints {
@@ -191,6 +197,13 @@ impl Pulse {
     /// that is away does not make the server dead: it comes back without a restart.
     pub async fn beats(&self) -> bool {
         self.0.is_alive().await
+    }
+}
+
+async fn keep_up(metrics: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(figures::UPKEEP).await;
+        metrics.run_upkeep();
     }
 }
 

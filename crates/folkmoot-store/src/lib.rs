@@ -7,6 +7,7 @@
 pub mod backup;
 mod clock;
 mod error;
+mod figures;
 pub mod health;
 mod migrate;
 mod postgres;
@@ -53,6 +54,12 @@ pub trait Store: Send + Sync {
 
     /// How long this node has not heard from the database. What others have written since then it cannot know.
     fn silence(&self) -> Duration;
+
+    /// How many commands wait to be written.
+    fn queued(&self) -> usize;
+
+    /// The position up to which [`Store::follow`] has events to give.
+    fn offered(&self) -> u64;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
@@ -179,6 +186,8 @@ pub struct Written {
     pub outcome: Outcome,
     /// Everything that the command wrote is at this position or before it.
     pub position: u64,
+    /// How many commands were written together, this one among them.
+    pub together: usize,
 }
 
 /// A row, and all that the log says of it.
@@ -211,6 +220,18 @@ macro_rules! any_store {
                 match self {
                     AnyStore::Sqlite(store) => store.silence(),
                     AnyStore::Postgres(store) => store.silence(),
+                }
+            }
+            fn queued(&self) -> usize {
+                match self {
+                    AnyStore::Sqlite(store) => store.queued(),
+                    AnyStore::Postgres(store) => store.queued(),
+                }
+            }
+            fn offered(&self) -> u64 {
+                match self {
+                    AnyStore::Sqlite(store) => store.offered(),
+                    AnyStore::Postgres(store) => store.offered(),
                 }
             }
             $(async fn $name(&self, $($arg: $type),*) -> $output {

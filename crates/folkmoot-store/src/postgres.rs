@@ -180,6 +180,14 @@ impl Store for Postgres {
         self.heard.silence()
     }
 
+    fn queued(&self) -> usize {
+        self.jobs.max_capacity() - self.jobs.capacity()
+    }
+
+    fn offered(&self) -> u64 {
+        self.recent.last()
+    }
+
     async fn write(&self, command: Command) -> Result<Written, Error> {
         let (reply, answer) = oneshot::channel();
         self.jobs.try_send(Job { command, reply }).map_err(|refused| match refused {

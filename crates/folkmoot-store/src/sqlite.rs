@@ -231,6 +231,17 @@ impl Store for Sqlite {
         if self.stopped.borrow().is_some() { Duration::MAX } else { Duration::ZERO }
     }
 
+    fn queued(&self) -> usize {
+        match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(Jobs::Queue(queue)) => queue.max_capacity() - queue.capacity(),
+            Some(Jobs::Memory(_)) | None => 0,
+        }
+    }
+
+    fn offered(&self) -> u64 {
+        self.recent.last()
+    }
+
     async fn write(&self, command: Command) -> Result<Written, Error> {
         let Some(witness) = &self.witness else {
             return self.submit(|reply| Job::Execute(Box::new(command), reply)).await;

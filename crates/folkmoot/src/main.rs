@@ -59,6 +59,7 @@ mod start;
 mod status;
 mod step;
 mod style;
+mod telemetry;
 mod timeline;
 mod token;
 mod wait;

@@ -65,7 +65,7 @@ impl Engine {
             return Err(Refusal::invalid("token", problem).into());
         }
         let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash });
-        self.0.store.execute(self.own(action)).await?;
+        self.execute_command(self.own(action)).await?;
         self.reload_credentials().await
     }
 

@@ -15,7 +15,7 @@ use folkmoot_core::{
     journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
     run::Conclusion,
 };
-use folkmoot_store::{Error, Line, Store};
+use folkmoot_store::{Error, Line};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -282,7 +282,7 @@ impl Pass {
         loop {
             let by = Actor::Principal(self.run.speaker());
             let command = self.engine.command_by(by, None, action.clone());
-            match self.engine.0.store.execute(command).await {
+            match self.engine.execute_command(command).await {
                 Ok(outcome) => return Ok(outcome),
                 Err(Error::Refused(Refusal::LeaseLost { .. } | Refusal::RunEnded { .. })) => {
                     self.gone.cancel();

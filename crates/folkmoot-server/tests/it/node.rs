@@ -16,7 +16,7 @@ use folkmoot_core::{
     question,
 };
 use folkmoot_engine::{Work, Workflows};
-use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server, notify_settings::Channel};
+use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Origin, Server, notify_settings::Channel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -46,6 +46,7 @@ pub struct Setting {
     pub allow: Vec<String>,
     pub channels: BTreeMap<String, Channel>,
     pub public_url: Option<String>,
+    pub origins: Vec<Origin>,
 }
 
 pub const PEOPLE: [(&str, &str); 7] = [
@@ -134,6 +135,7 @@ impl Node {
 fn config(data: &Path, setting: Setting) -> Config {
     let mut config = Config::new(DataFolder::at(data));
     config.listen = ([127, 0, 0, 1], 0).into();
+    config.origins = setting.origins;
     config.policy = setting.policy;
     config.database = setting.database;
     config.limits = setting.limits.unwrap_or(Limits { requests_per_second: 1_000_000, ..Limits::default() });

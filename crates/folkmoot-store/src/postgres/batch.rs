@@ -68,7 +68,7 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
         }
     };
     let now = time.of_batch(micros);
-    let answers: Vec<_> = commands.iter().map(|command| work.written(command, now)).collect();
+    let answers: Vec<_> = commands.iter().map(|command| work.written(command, now, commands.len())).collect();
     if work.is_untouched() {
         client.batch_execute("ROLLBACK").await.map_err(failed)?;
     } else {
@@ -129,9 +129,9 @@ struct Work {
 }
 
 impl Work {
-    fn written(&mut self, command: &Command, now: Timestamp) -> Result<Written, Error> {
+    fn written(&mut self, command: &Command, now: Timestamp, together: usize) -> Result<Written, Error> {
         let outcome = self.judge(command, now)?;
-        Ok(Written { outcome, position: self.head.expect("the head was read first").position })
+        Ok(Written { outcome, position: self.head.expect("the head was read first").position, together })
     }
 
     fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {

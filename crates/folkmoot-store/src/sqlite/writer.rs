@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicI32, Ordering},
     },
+    time::Instant,
 };
 
 use folkmoot_core::{
@@ -23,7 +24,9 @@ use super::{
     failed,
 };
 use crate::{
-    Clock, Error, Written, query,
+    Clock, Error, Written,
+    figures::Figures,
+    query,
     recent::Recent,
     rows::{self, Columns, Table, Value},
 };
@@ -88,6 +91,7 @@ pub(super) struct Writer {
     pages: Arc<AtomicI32>,
     restart_at: i32,
     sql: Statements,
+    figures: Figures,
 }
 
 /// The texts of the statements, which are also the keys of the statement cache.
@@ -149,7 +153,18 @@ impl Writer {
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = Statements::new();
         let restart_at = checkpoint::PAGES_RESTART;
-        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
+        Ok(Self {
+            connection,
+            head,
+            recent,
+            clock,
+            stop,
+            checkpointer,
+            pages,
+            restart_at,
+            sql,
+            figures: Figures::new(),
+        })
     }
 
     /// Works until the store is closed or dropped, or a sync fails.
@@ -198,8 +213,10 @@ impl Writer {
     }
 
     fn commit_all(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+        let began = Instant::now();
         match self.write(jobs) {
             Ok(batch) => {
+                self.figures.committed(jobs.len(), began);
                 self.head = batch.head;
                 self.recent.offer(&batch.events);
                 let forgotten = batch.forgotten;
@@ -252,7 +269,7 @@ impl Writer {
                 Job::Scrub(_) => unreachable!("it was taken out of the batch"),
             };
             let position = batch.head.position;
-            batch.answers.push(answer.map(|outcome| Written { outcome, position }));
+            batch.answers.push(answer.map(|outcome| Written { outcome, position, together: jobs.len() }));
         }
         if batch.head != self.head {
             let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];

@@ -145,7 +145,7 @@ impl Desk {
             quorum: rules.quorum,
             reject_quorum: rules.reject_quorum,
             self_review: rules.self_review.map(self_review),
-            notification_channels: Vec::new(),
+            ..Policy::default()
         };
         policy.check().expect("a policy that can be followed");
         Self {
@@ -164,7 +164,7 @@ impl Desk {
             Wish::Expire => Actor::System,
             _ => Actor::Principal(principal(step.who)),
         };
-        let command = Command { id: word("c"), by, idempotency: None, action: self.action(step) };
+        let command = Command { id: word("c"), by, idempotency: None, action: self.action(step), subscriptions: [].into() };
         let loaded = self.load(&command);
         match judge(&command, loaded, Timestamp::from_micros(step.at)) {
             Judgement::Done(commit) => {

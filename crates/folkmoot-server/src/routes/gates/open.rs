@@ -14,7 +14,7 @@ use folkmoot_core::{
 use folkmoot_engine::Request;
 
 use super::artifact;
-use crate::{app::App, error::ApiError, extract::Call};
+use crate::{app::App, error::ApiError, extract::Call, observe};
 
 /// Opens a gate
 ///
@@ -28,6 +28,7 @@ pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result
     let texts: Vec<String> = body.artifacts.iter().map(|artifact| artifact.content.clone()).collect();
     let summary = body.summary.clone();
     let opened = app.engine.open(caller, request(&app, body)).await?;
+    observe::gate(&opened.gate.id);
     let location = format!("/v1/gates/{}", opened.gate.id);
     let mut shown = wire::Gate::new(opened.gate, Some(summary));
     for (artifact, content) in shown.artifacts.iter_mut().zip(texts) {
