@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
-    Digest, Event, Principal, Refusal, TokenId,
-    audit::{Problem, Walk, check_row, check_tokens},
+    Digest, Event, Principal, Refusal, TokenId, WebhookId,
+    audit::{Problem, Walk, check_row, check_tokens, check_webhooks},
     erase::Erasures,
     token::Token,
+    webhook::LoggedWebhook,
 };
 use folkmoot_store::{AnyStore, Error, History, Store};
 
@@ -37,7 +38,8 @@ impl Report {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, questions, halts, their content and tokens with it, while others go on writing.
+    /// Walks the whole log and compares gates, questions, halts, their content, tokens and webhooks with it, while others go
+    /// on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
@@ -50,8 +52,8 @@ impl Engine {
 pub async fn verify(store: &AnyStore) -> Result<Report, Error> {
     let verifying = Verifying { store };
     let mut report = Report::default();
-    let (tokens, erasures) = verifying.verify_log(&mut report).await?;
-    verifying.verify_tokens(&mut report, tokens).await?;
+    let (logged, erasures) = verifying.verify_log(&mut report).await?;
+    verifying.verify_logged(&mut report, logged).await?;
     verifying.verify_rows(&mut report, erasures).await?;
     report.problems.truncate(PROBLEMS_MAX);
     Ok(report)
@@ -62,9 +64,10 @@ struct Verifying<'a> {
 }
 
 impl Verifying<'_> {
-    /// Walks the chain to where the log ends now, and returns the tokens and what was erased, as the log knows them there.
-    async fn verify_log(&self, report: &mut Report) -> Result<(BTreeMap<TokenId, Token>, Erasures), Error> {
-        let (mut tokens, mut erasures) = (BTreeMap::new(), Erasures::default());
+    /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was erased, as the log knows
+    /// them there.
+    async fn verify_log(&self, report: &mut Report) -> Result<(Logged, Erasures), Error> {
+        let (mut logged, mut erasures) = (Logged::default(), Erasures::default());
         let mut walk = Walk::new();
         let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
@@ -75,7 +78,7 @@ impl Verifying<'_> {
             for event in events.iter().take_while(|event| event.position <= end.position) {
                 report.problems.extend(walk.step(event));
                 report.events += 1;
-                learn(&mut tokens, event);
+                logged.learn(event);
                 erasures.learn(event);
             }
             // The log grows while it is walked; what came since we began is the next verification's.
@@ -85,24 +88,26 @@ impl Verifying<'_> {
         }
         report.problems.extend(walk.end(end));
         report.head_hash = end.hash;
-        Ok((tokens, erasures))
+        Ok((logged, erasures))
     }
 
-    /// Compares the tokens' rows with the log, at a moment in which neither changes.
-    async fn verify_tokens(&self, report: &mut Report, mut logged: BTreeMap<TokenId, Token>) -> Result<(), Error> {
+    /// Compares the tokens' and webhooks' rows with the log, at a moment in which neither changes.
+    async fn verify_logged(&self, report: &mut Report, mut logged: Logged) -> Result<(), Error> {
         let mut position = report.events;
         loop {
-            let rows: Vec<Token> = self.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let tokens: Vec<Token> = self.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let webhooks = self.store.webhooks().await?;
             let known = logged.clone();
             let end = self.store.head().await?.position;
             while position < end {
                 let events = self.store.events(position, PAGE).await?;
                 let Some(last) = events.last() else { break };
                 position = last.position;
-                events.iter().for_each(|event| learn(&mut logged, event));
+                events.iter().for_each(|event| logged.learn(event));
             }
             if known == logged {
-                report.problems.extend(check_tokens(&rows, &logged));
+                report.problems.extend(check_tokens(&tokens, &logged.tokens));
+                report.problems.extend(check_webhooks(&webhooks, &logged.webhooks));
                 return Ok(());
             }
         }
@@ -158,11 +163,25 @@ impl Verifying<'_> {
     }
 }
 
-/// Keeps what the log says of a token.
-fn learn(tokens: &mut BTreeMap<TokenId, Token>, event: &Event) {
-    if event.fact.kind.starts_with("token.")
-        && let Ok(token) = serde_json::from_str::<Token>(&event.fact.payload)
-    {
-        tokens.insert(token.id.clone(), token);
+/// What the log says of that of which each event says all.
+#[derive(Clone, Default, PartialEq)]
+struct Logged {
+    tokens: BTreeMap<TokenId, Token>,
+    webhooks: BTreeMap<WebhookId, LoggedWebhook>,
+}
+
+impl Logged {
+    fn learn(&mut self, event: &Event) {
+        let (kind, payload) = (event.fact.kind.as_ref(), &event.fact.payload);
+        if kind.starts_with("token.")
+            && let Ok(token) = serde_json::from_str::<Token>(payload)
+        {
+            self.tokens.insert(token.id.clone(), token);
+        }
+        if kind.starts_with("webhook.")
+            && let Ok(webhook) = serde_json::from_str::<LoggedWebhook>(payload)
+        {
+            self.webhooks.insert(webhook.id.clone(), webhook);
+        }
     }
 }
