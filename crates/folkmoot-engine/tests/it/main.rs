@@ -6,6 +6,7 @@
 mod check;
 mod clearance;
 mod deadlines;
+mod deliveries;
 mod moot;
 mod runs;
 mod wait;

@@ -105,8 +105,8 @@ async fn start(store: &AnyStore) -> Vec<RunId> {
         };
         let by = Actor::Principal(principal("bot", Role::Agent));
         let action = Action::StartRun(Box::new(starting));
-        let id = format!("cmd-{n}").parse().unwrap();
-        let command = Command { id, by, idempotency: None, action, subscriptions: Default::default() };
+        let command_id = format!("cmd-{n}").parse().unwrap();
+        let command = Command { id: command_id, by, idempotency: None, action, subscriptions: Default::default() };
         store.execute(command).await.unwrap();
         id
     };
