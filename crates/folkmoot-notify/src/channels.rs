@@ -6,7 +6,7 @@ use folkmoot_core::{
     Timestamp,
     delivery::{Pattern, Subscription},
 };
-use folkmoot_llm::provider::Secret;
+use folkmoot_llm::provider::{Secret, secret};
 
 use crate::{
     Guard, Message, Post, Undelivered,
@@ -114,16 +114,15 @@ impl Channels {
             )));
         };
         // Later: what is missing can be put there, and the server started anew.
-        let road = channel.road.as_ref().map_err(|why| Undelivered::later(format!("channel {name}: {why}")))?;
-        let told = match road {
+        let road = channel.road.as_ref().map_err(|why| Undelivered::later(why.as_str()))?;
+        match road {
             Road::Webhook { url, secret } => {
                 webhook::send(&self.post, url, std::slice::from_ref(secret), message, now).await
             }
             Road::Slack { url } => slack::send(&self.post, url, message).await,
             Road::Mail(server) => mail::send(server, self.post.guard(), &self.trust, message, now).await,
             Road::Desktop(desktop) => desktop.send(message).await,
-        };
-        told.map_err(|Undelivered { reason, again }| Undelivered { reason: format!("channel {name}: {reason}"), again })
+        }
     }
 }
 
@@ -181,5 +180,10 @@ fn secret(env: Option<&str>, file: Option<&PathBuf>) -> Result<Secret, String> {
         (None, Some(path)) => Secret::from_file(path),
         (None, None) => return Err("it names neither a variable nor a file".to_owned()),
     }
-    .map_err(|error| error.to_string())
+    .map_err(|error| match error {
+        secret::Error::NotSet(variable) => {
+            format!("the server's environment has no {variable}: set it, and start the server again")
+        }
+        other => other.to_string(),
+    })
 }

@@ -210,8 +210,8 @@ fn plain(message: &Message) -> String {
     let fact = |(name, value): &(String, String)| format!("{name}: {}", text::line(value, FACT_CHARS_MAX));
     parts.extend(Some(message.facts.iter().map(fact).collect::<Vec<_>>().join("\n")).filter(|facts| !facts.is_empty()));
     parts.extend(message.link.as_ref().map(|link| match link {
-        Link::Page(url) => format!("Look and decide: {url}"),
-        Link::Command(command) => format!("To decide: {command}"),
+        Link::Page(url) => format!("In Folkmoot: {url}"),
+        Link::Command(command) => format!("In a terminal: {command}"),
     }));
     parts.join("\n\n") + "\n"
 }
@@ -223,15 +223,15 @@ fn html(message: &Message) -> String {
     if !body.is_empty() {
         page += &format!("<p>{}</p>", quoted(&body).replace('\n', "<br>\n"));
     }
-    page += "<table>";
+    page += if message.facts.is_empty() { "" } else { "<table>" };
     for (name, value) in &message.facts {
         page +=
             &format!("<tr><td>{}&nbsp;</td><td>{}</td></tr>", quoted(name), quoted(&text::line(value, FACT_CHARS_MAX)));
     }
-    page += "</table>";
+    page += if message.facts.is_empty() { "" } else { "</table>" };
     match &message.link {
-        Some(Link::Page(url)) => page += &format!("<p><a href=\"{}\">Look and decide</a></p>", quoted(url)),
-        Some(Link::Command(command)) => page += &format!("<p>To decide: <code>{}</code></p>", quoted(command)),
+        Some(Link::Page(url)) => page += &format!("<p><a href=\"{}\">Open in Folkmoot</a></p>", quoted(url)),
+        Some(Link::Command(command)) => page += &format!("<p>In a terminal: <code>{}</code></p>", quoted(command)),
         None => {}
     }
     page + "</body></html>\n"

@@ -147,7 +147,8 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> Undelivered 
         }
     }
     let said = hidden.erase(&text::line(&String::from_utf8_lossy(&said), SHOWN_CHARS_MAX));
-    let reason = if said.is_empty() {
+    // A page is for a browser, and says nothing in one line.
+    let reason = if said.is_empty() || said.starts_with('<') {
         format!("{origin} answered {status}")
     } else {
         format!("{origin} answered {status}: {said}")

@@ -50,11 +50,11 @@ fn blocks(message: &Message) -> Value {
     match &message.link {
         // Made of the configuration and an id. Within a link, the bar means something too.
         Some(Link::Page(url)) => {
-            let link = format!("<{}|Look and decide>", escaped(url).replace('|', "%7C"));
+            let link = format!("<{}|Open in Folkmoot>", escaped(url).replace('|', "%7C"));
             blocks.push(json!({ "type": "section", "text": { "type": "mrkdwn", "text": link, "verbatim": true } }));
         }
         Some(Link::Command(command)) => {
-            blocks.push(json!({ "type": "section", "text": plain(&format!("To decide: {command}")) }));
+            blocks.push(json!({ "type": "section", "text": plain(&format!("In a terminal: {command}")) }));
         }
         None => {}
     }

@@ -32,7 +32,7 @@ fn agents_text_mentions_nobody_and_forges_no_link() {
     collect(&told["blocks"], &mut of_markup);
     assert_eq!(
         of_markup,
-        ["<https://folkmoot.example.org/gates/g%7C1&gt;|Look and decide>"],
+        ["<https://folkmoot.example.org/gates/g%7C1&gt;|Open in Folkmoot>"],
         "only our own link is markup"
     );
     let fields = &told["blocks"][2]["fields"];
@@ -52,5 +52,5 @@ fn long_text_stays_within_what_slack_takes() {
     assert!(chars(&told["blocks"][1]["text"]["text"]) <= 3000);
     let fields = told["blocks"][2]["fields"].as_array().expect("fields");
     assert!(fields.len() <= 10 && fields.iter().all(|field| chars(&field["text"]) <= 2000));
-    assert_eq!(told["blocks"][3]["text"]["text"], "To decide: folkmoot approve g-1");
+    assert_eq!(told["blocks"][3]["text"]["text"], "In a terminal: folkmoot approve g-1");
 }

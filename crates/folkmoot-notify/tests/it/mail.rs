@@ -53,7 +53,7 @@ async fn a_mail_says_what_it_is_about_and_is_recognised_when_it_comes_again() {
             "References: <g-1@example.org>",
             "Auto-Submitted: auto-generated",
             "Asked by: agent-a",
-            "Look and decide: https://folkmoot.example.org/gates/g-1",
+            "In Folkmoot: https://folkmoot.example.org/gates/g-1",
             "=C3=9Cbergabe <b>now</b>",
         ] {
             assert!(mail.text.lines().any(|found| found == line), "{line:?} is not in {}", mail.text);

@@ -264,7 +264,7 @@ async fn a_channel_of_the_configuration_is_told_what_people_need() {
     assert!(facts[3].starts_with("Deadline\n20") && facts[3].ends_with(" UTC (in 30 min)"), "{facts:?}");
     assert_eq!(
         link,
-        &json!(format!("<https://folkmoot.example.org/gates/{}|Look and decide>", gate["id"].as_str().unwrap()))
+        &json!(format!("<https://folkmoot.example.org/gates/{}|Open in Folkmoot>", gate["id"].as_str().unwrap()))
     );
     let path = format!("/v1/gates/{}/reject", gate["id"].as_str().unwrap());
     node.post("alice", &path, json!({"reason": "not on a Friday"})).await;

@@ -13,7 +13,8 @@ use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where to send: https://…
-    url: String,
+    #[arg(value_name = "URL")]
+    address: String,
     /// What gates call it; the address's host unless it is given
     #[arg(long)]
     name: Option<Name>,
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
     // Asked once: a second webhook, whose secret nobody has seen, would be worse than an error.
     let wanted = (!args.events.is_empty()).then_some(args.events);
-    let request = NewWebhook { url: args.url, name: args.name, events: wanted };
+    let request = NewWebhook { url: args.address, name: args.name, events: wanted };
     let webhook = connection.client(As::You)?.create_webhook(&request).await?;
     say_secret(ctx, &webhook, &format!("Webhook {} is told of {}.", webhook.name, events(&webhook.events)))
 }

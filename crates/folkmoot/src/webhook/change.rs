@@ -13,8 +13,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
     /// Another address
-    #[arg(long, group = "what")]
-    url: Option<String>,
+    #[arg(long, value_name = "URL", group = "what")]
+    address: Option<String>,
     /// Other events, as often as you like: gate.opened, gate.*, *
     #[arg(long, value_name = "EVENT", value_delimiter = ',', group = "what")]
     events: Vec<Pattern>,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let change = ChangeWebhook {
-        url: args.url,
+        url: args.address,
         events: (!args.events.is_empty()).then_some(args.events),
         disabled: (args.disable || args.enable).then_some(args.disable),
     };

@@ -17,6 +17,7 @@ mod gate;
 mod halt;
 mod json;
 mod models;
+mod notify;
 mod prompt;
 mod questions;
 mod runs;
