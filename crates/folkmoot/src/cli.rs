@@ -9,7 +9,7 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, events, gate, halt,
+    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, erase, events, gate, halt,
     journal, lift, pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token,
     watch,
 };
@@ -111,6 +111,7 @@ pub(crate) enum Verb {
     /// Check the log, or take it with you
     #[command(subcommand)]
     Audit(audit::Verb),
+    Erase(erase::Args),
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),
