@@ -101,8 +101,9 @@ impl Engine {
             after.clone_from(&last.stream);
             for history in &histories {
                 if let Some(row) = readable(history)?.filter(|row| !is_over(row, before)) {
-                    let needed = row.all_contents(&history.events);
-                    old.retain(|digest| !needed.contains(digest));
+                    for digest in row.all_contents(&history.events) {
+                        old.remove(&digest);
+                    }
                 }
             }
         }

@@ -10,7 +10,7 @@ use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
     adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
-    end, events, gate, halt, journal, lift, man, notify, pause, question, questions, reject, restore, resume, runs,
+    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, reject, restore, resume, runs,
     serve, show, start, status, step, style, token, watch, webhook,
 };
 
@@ -111,6 +111,7 @@ pub(crate) enum Verb {
     /// Check the log, or take it with you
     #[command(subcommand)]
     Audit(audit::Verb),
+    Erase(erase::Args),
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),

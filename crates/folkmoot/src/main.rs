@@ -25,6 +25,7 @@ mod demo;
 mod deny;
 mod doctor;
 mod end;
+mod erase;
 mod events;
 mod exit;
 mod find;
@@ -109,7 +110,8 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(args) => serve::run(args, ctx).await,
         Verb::Demo(args) => demo::run(args, ctx).await,
-        Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(args, ctx),
+        Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(&args, ctx),
+        Verb::Audit(audit::Verb::Check(args)) => audit::check::offline(&args, ctx),
         Verb::AskModel(args) => {
             logging::quiet(ctx)?;
             ask_model::run(args, ctx).await
@@ -172,6 +174,7 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Status(args) => status::run(args, ctx, connection).await,
         Verb::Watch(args) => watch::run(args, ctx, connection).await,
         Verb::Audit(verb) => audit::run(verb, ctx, connection).await,
+        Verb::Erase(args) => erase::run(args, ctx, connection).await,
         Verb::Token(verb) => token::run(verb, ctx, connection).await,
         Verb::Webhook(verb) => webhook::run(verb, ctx, connection).await,
         Verb::Delivery(verb) => delivery::run(verb, ctx, connection).await,
