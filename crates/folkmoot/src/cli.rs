@@ -10,8 +10,8 @@ use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
     adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, demo, deny, doctor, end,
-    events, gate, halt, journal, lift, man, pause, question, questions, reject, restore, resume, runs, serve, show,
-    start, status, step, style, token, watch,
+    events, gate, halt, journal, lift, man, pause, question, questions, ready, reject, restore, resume, runs, serve,
+    show, start, status, step, style, token, watch,
 };
 
 const START: &str = "\
@@ -114,6 +114,7 @@ pub(crate) enum Verb {
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),
+    Ready(ready::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     Completions(completions::Args),
