@@ -15,6 +15,7 @@ mod deny;
 mod lint;
 mod packages;
 mod real_model;
+mod supply;
 mod test;
 
 const HELP: &str = "\
@@ -25,6 +26,10 @@ usage: cargo xtask <verb>
   lint                        rustfmt and clippy, warnings refused
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   deny                        licences, banned crates and sources, by cargo-deny
+  supply [--strict] [--reproduce [PROFILE]]
+                              what the binary is made of: deny, RustSec's advisories where they can be had (--strict: or
+                              it fails), a CycloneDX list in the target folder, and with --reproduce two builds in two
+                              folders that must be equal (release unless PROFILE is given)
   bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
                               the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
                               limits, cycles, wake, questions, runs, models, jail, cold-start, memory or scale (a million
@@ -55,6 +60,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     match verb.as_str() {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
+        "supply" => supply::run(rest),
         "real-model" => real_model::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),

@@ -10,7 +10,7 @@ use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
     adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
-    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, reject, restore, resume, runs,
+    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, ready, reject, restore, resume, runs,
     serve, show, start, status, step, style, token, watch, webhook,
 };
 
@@ -124,6 +124,7 @@ pub(crate) enum Verb {
     /// See who can be told, and test it
     #[command(subcommand)]
     Notify(notify::Verb),
+    Ready(ready::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     Completions(completions::Args),

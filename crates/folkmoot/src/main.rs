@@ -45,6 +45,7 @@ mod prompt;
 mod question;
 mod question_view;
 mod questions;
+mod ready;
 mod reject;
 mod restore;
 mod resume;
@@ -128,6 +129,10 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
             logging::quiet(ctx)?;
             restore::run(args, ctx).await
         }
+        Verb::Ready(args) => {
+            logging::quiet(ctx)?;
+            ready::run(args, ctx).await
+        }
         Verb::Completions(args) => completions::run(args, ctx),
         Verb::Man(args) => man::run(args, ctx),
         verb => {
@@ -148,7 +153,7 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
     match verb {
         Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
         Verb::AskModel(_) | Verb::Doctor(_) | Verb::Completions(_) | Verb::Man(_) => unreachable!("these need none"),
-        Verb::Backup(_) | Verb::Restore(_) => unreachable!("these work beside one"),
+        Verb::Backup(_) | Verb::Restore(_) | Verb::Ready(_) => unreachable!("these work beside one"),
         Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
         Verb::Approve(args) => approve::run(args, ctx, connection).await,
         Verb::Reject(args) => reject::run(args, ctx, connection).await,

@@ -554,7 +554,8 @@ impl Writer {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
                 }
-                Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE,
+                // Whoever reads that long, such as a backup, is asked ever less often: each time the writer waits a little.
+                Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE.max(pages / 4),
                 Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
             }

@@ -8,7 +8,7 @@ use super::{Desk, run};
 use crate::server::{Server, folkmoot};
 
 /// What it found, by name: whether it is well, and in which words.
-fn findings(data: &Path) -> impl Fn(&str) -> (bool, String) {
+fn findings(data: &Path) -> impl Fn(&str) -> (bool, String) + use<> {
     let ended = run(folkmoot(data).args(["--json", "doctor"]).env("OLLAMA_HOST", "127.0.0.1:1"));
     assert_eq!(ended.code, 0, "{ended:?}");
     let told: Value = serde_json::from_str(&ended.stdout).unwrap();

@@ -98,11 +98,13 @@ async fn storm(what: &str, home: &Home, rounds: u64) {
     questions.enough.store(true, Ordering::Relaxed);
     asking.await.expect("nobody panics");
     crowd.finish().await;
-    let (opens, decisions) = (load.ledger().opens, load.ledger().decisions);
+    let ledger = load.ledger();
     println!(
-        "{what}: {rounds} backups in {:.1} s while {opens} gates were opened and {decisions} decided; {cut_off} were cut off; \
+        "{what}: {rounds} backups in {:.1} s while {} gates were opened and {} decided; {cut_off} were cut off; \
          {compared} gates and questions compared",
-        begun.elapsed().as_secs_f64()
+        begun.elapsed().as_secs_f64(),
+        ledger.opens,
+        ledger.decisions,
     );
     assert!(compared > 20 * rounds, "only {compared} were compared: this proves little");
     assert!(rounds < 8 || cut_off > 0, "no backup was cut off: this proves nothing");
