@@ -44,12 +44,16 @@ impl NewArtifact {
 
 impl Engine {
     async fn execute(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
-        self.0.store.execute(self.command(caller, action)).await
+        let written = self.0.store.execute(self.command(caller, action)).await;
+        self.note(&written);
+        written
     }
 
     /// As [`Engine::execute`], and returns only when this node's index of holds knows of it.
     async fn execute_and_reach(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
-        let written = self.0.store.write(self.command(caller, action)).await?;
+        let written = self.0.store.write(self.command(caller, action)).await;
+        self.note(&written);
+        let written = written?;
         self.reached(written.position).await;
         Ok(written.outcome)
     }

@@ -83,6 +83,7 @@ impl Engine {
                 self.0.store.execute(self.own(action))
             };
             for outcome in join_all(due.into_iter().map(fire)).await {
+                self.note(&outcome);
                 outcome?;
             }
             self.worker().nudge();

@@ -24,7 +24,10 @@ mod wait;
 mod worker;
 mod workflow;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, gate::Policy, question};
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
@@ -73,6 +76,8 @@ struct Inner {
     newest: newest::Newest,
     newest_head: newest_head::NewestHead,
     worker: worker::Worker,
+    /// Why the last write failed, if it did.
+    trouble: Mutex<Option<String>>,
     closing: CancellationToken,
 }
 
@@ -120,6 +125,7 @@ impl Engine {
             newest: newest::Newest::default(),
             newest_head: newest_head::NewestHead::default(),
             worker: worker::Worker::new(node, workflows, &work),
+            trouble: Mutex::default(),
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
@@ -150,6 +156,22 @@ impl Engine {
     /// Whether the database answers.
     pub async fn ready(&self) -> Result<(), Error> {
         self.0.store.head().await.map(drop)
+    }
+
+    /// Why nothing can be written, as far as is known: the last write failed so, and none has succeeded since.
+    pub fn trouble(&self) -> Option<String> {
+        lock::lock(&self.0.trouble).clone()
+    }
+
+    fn note<T>(&self, written: &Result<T, Error>) {
+        match written {
+            Ok(_) => *lock::lock(&self.0.trouble) = None,
+            Err(error @ (Error::Full | Error::Unavailable(_) | Error::Database(_))) => {
+                *lock::lock(&self.0.trouble) = Some(error.to_string());
+            }
+            // These say nothing about the next.
+            Err(_) => {}
+        }
     }
 
     /// How many gates are pending.
