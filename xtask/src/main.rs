@@ -38,7 +38,7 @@ usage: cargo xtask <verb>
                               --serve it only serves it, at 8080 unless PORT says otherwise
 
 `test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it, `test` also strace and, if it can,
-bubblewrap.
+bubblewrap and libfaketime.
 ";
 
 fn main() -> ExitCode {

@@ -50,6 +50,12 @@ impl NewArtifact {
 impl Engine {
     /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay nothing for that.
     pub(crate) async fn write(&self, command: Command) -> Result<Written, Error> {
+        let written = self.write_traced(command).await;
+        self.note(&written);
+        written
+    }
+
+    async fn write_traced(&self, command: Command) -> Result<Written, Error> {
         let span = tracing::debug_span!(
             target: "folkmoot::command",
             "command",

@@ -80,6 +80,7 @@ impl Engine {
                 self.execute_command(self.own(action))
             };
             for outcome in join_all(due.into_iter().map(fire)).await {
+                self.note(&outcome);
                 outcome?;
             }
             self.worker().nudge();

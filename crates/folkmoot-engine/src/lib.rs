@@ -30,7 +30,10 @@ mod wait;
 mod worker;
 mod workflow;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use folkmoot_core::{
     CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp,
@@ -99,6 +102,8 @@ struct Inner {
     newest_head: newest_head::NewestHead,
     worker: worker::Worker,
     retention: Retention,
+    /// Why the last write failed, if it did.
+    trouble: Mutex<Option<String>>,
     closing: CancellationToken,
 }
 
@@ -150,6 +155,7 @@ impl Engine {
             newest_head: newest_head::NewestHead::default(),
             worker: worker::Worker::new(node, workflows, &work),
             retention,
+            trouble: Mutex::default(),
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
@@ -192,6 +198,22 @@ impl Engine {
         // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for it.
         let answered = self.0.store.forget_keys(Timestamp::from_micros(0)).await;
         !matches!(answered, Err(Error::Stopped(_)))
+    }
+
+    /// Why nothing can be written, as far as is known: the last write failed so, and none has succeeded since.
+    pub fn trouble(&self) -> Option<String> {
+        lock::lock(&self.0.trouble).clone()
+    }
+
+    fn note<T>(&self, written: &Result<T, Error>) {
+        match written {
+            Ok(_) => *lock::lock(&self.0.trouble) = None,
+            Err(error @ (Error::Full | Error::Unavailable(_) | Error::Database(_))) => {
+                *lock::lock(&self.0.trouble) = Some(error.to_string());
+            }
+            // These say nothing about the next.
+            Err(_) => {}
+        }
     }
 
     /// How many gates are pending.

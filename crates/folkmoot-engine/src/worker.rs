@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -56,6 +56,8 @@ pub(crate) struct Worker {
     lease: Duration,
     /// By the store's clock; from then on others may take this node's runs.
     alive_until_micros: AtomicI64,
+    /// How often others could have taken them while this node lived.
+    lapses: AtomicU64,
     pub(crate) turns: Turns,
     slots: Arc<Semaphore>,
     /// In an order, so that a simulation has one course.
@@ -82,6 +84,7 @@ impl Worker {
             workflows,
             lease: work.lease,
             alive_until_micros: AtomicI64::new(i64::MIN),
+            lapses: AtomicU64::new(0),
             turns: Turns::new(work.steps_at_once.max(1)),
             slots: Arc::new(Semaphore::new(work.runs_at_once.max(1))),
             active: Mutex::default(),
@@ -162,6 +165,11 @@ impl Engine {
         self.now().as_micros() < self.0.worker.alive_until_micros.load(Ordering::SeqCst)
     }
 
+    /// The same at two moments means that nobody can have taken this node's runs between them; `None` says nothing.
+    pub(crate) fn lease(&self) -> Option<u64> {
+        self.has_lease().then(|| self.0.worker.lapses.load(Ordering::SeqCst))
+    }
+
     /// Gives a sign of life.
     pub(crate) async fn beat(&self, alone: bool) -> Result<(), Error> {
         let worker = self.worker();
@@ -169,6 +177,10 @@ impl Engine {
         let sent = self.now();
         let action = Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
         self.execute_command(self.own(action)).await?;
+        if !self.has_lease() {
+            // In this order: whoever finds the new lease also finds that the old one was over.
+            worker.lapses.fetch_add(1, Ordering::SeqCst);
+        }
         worker.alive_until_micros.store(sent.plus(worker.lease).as_micros(), Ordering::SeqCst);
         Ok(())
     }
