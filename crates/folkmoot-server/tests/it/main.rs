@@ -12,6 +12,7 @@ mod http;
 mod idempotency;
 mod limits;
 mod node;
+mod privileges;
 mod promises;
 mod questions;
 mod runs;

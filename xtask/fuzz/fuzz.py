@@ -1,0 +1,170 @@
+"""Fuzzes a running server from its own description as one role, and then asks whether all is as it should be.
+
+    python fuzz.py URL ROLE EXAMPLES SECONDS SEED FOLDER
+
+Started by `cargo xtask fuzz`, which starts the server too, with a token of each role; this ends with 1 if something is wrong.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+TOKENS = {role: f"fuzz-token-of-the-{role}-0123456789" for role in ["viewer", "agent", "reviewer", "admin"]}
+
+# How many of each there are before the fuzzing begins.
+WORLD_SIZE = 60
+
+# What an event says was done, and which roles may do it. `system`, `timeout` and their like are no principals.
+PRIVILEGED = {
+    "gate.decided": {"reviewer", "admin"},
+    "gate.voted": {"reviewer", "admin"},
+    "question.answered": {"reviewer", "admin"},
+    "question.denied": {"reviewer", "admin"},
+    "halt.raised": {"admin"},
+    "halt.lifted": {"admin"},
+    "token.created": {"admin"},
+    "token.revoked": {"admin"},
+}
+
+
+class Server:
+    def __init__(self, url):
+        self.url = url
+
+    def ask(self, role, method, path, body=None):
+        """The status and the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, method=method)
+        request.add_header("Authorization", f"Bearer {TOKENS[role]}")
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                text = answer.read()
+                return answer.status, json.loads(text) if text[:1] in b"{[" else text.decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def make(self, role, path, body):
+        status, answer = self.ask(role, "POST", path, body)
+        if status not in (200, 201):
+            sys.exit(f"fuzz: {role} cannot POST {path}: {status} {answer}")
+        return answer["id"]
+
+    def log(self):
+        """Every event, as the admin reads it."""
+        after = 0
+        while after is not None:
+            _, page = self.ask("admin", "GET", f"/v1/audit?after={after}&limit=1000")
+            yield from page["entries"]
+            after = page["next"]
+
+
+def populate(server, role):
+    """Something of each kind to be tried on. What an agent cannot see is of no use to it, so it opens what there is."""
+    world = {"gates": [], "questions": [], "runs": [], "halts": [], "tokens": []}
+    types = ["DECISION", "CLARIFYING", "BLOCKING", "APPROVAL"]
+    choices = ["approve", "reject", "adjust", "pause"]
+    for n in range(WORLD_SIZE):
+        gate = {"summary": f"Gate {n}", "timeout_ms": 86_400_000}
+        if n % 3 == 0:
+            gate.update(kind="checkpoint", allowed=choices, artifacts=[{"name": "a", "media_type": "text/plain", "content": "a"}])
+        world["gates"].append(server.make("agent", "/v1/gates", gate))
+        question = {"type": types[n % len(types)], "text": f"Question {n}", "agent_id": f"asker-{n}"}
+        world["questions"].append(server.make("agent", "/v1/questions", question))
+        # Only who started a run executes it.
+        world["runs"].append(server.make("agent" if n % 2 or role == "viewer" else role, "/v1/runs", {"title": f"Run {n}"}))
+        halt = {"scope": "agent", "agent_id": f"halted-{n}", "reason": "to be lifted"}
+        world["halts"].append(server.make("admin", "/v1/halts", halt))
+        token = {"name": f"spare-{n}", "role": "viewer"}
+        world["tokens"].append(server.make("admin", "/v1/tokens", token))
+    _, listed = server.ask("admin", "GET", "/v1/tokens")
+    world["ours"] = [token["id"] for token in listed["tokens"] if token["id"] not in world["tokens"]]
+    return world
+
+
+def main():
+    url, role, examples, seconds, seed, folder = sys.argv[1:]
+    server = Server(url)
+    world = populate(server, role)
+    before = sum(1 for _ in server.log())
+    paths = {name: os.path.join(folder, f"{name}.json") for name in ["world", "counts", "report"]}
+    with open(paths["world"], "w", encoding="utf-8") as file:
+        json.dump(world, file)
+
+    command = [
+        os.path.join(os.path.dirname(sys.executable), "schemathesis"),
+        f"--config-file={os.path.join(HERE, 'schemathesis.toml')}",
+        "run", f"{url}/openapi.json",
+        f"--header=Authorization: Bearer {TOKENS[role]}",
+        f"--max-examples={examples}", f"--seed={seed}",
+        "--workers=2", "--suppress-health-check=all", "--warnings=off", "--generation-database=none", "--no-color",
+        "--output-sanitize=false", "--report=json", f"--report-json-path={paths['report']}",
+    ]
+    environment = {
+        **os.environ,
+        "SCHEMATHESIS_HOOKS": os.path.join(HERE, "hooks.py"),
+        "FOLKMOOT_FUZZ_WORLD": paths["world"],
+        "FOLKMOOT_FUZZ_COUNTS": paths["counts"],
+    }
+    began = time.monotonic()
+    try:
+        ended = subprocess.run(command, env=environment, cwd=folder, timeout=int(seconds)).returncode
+    except subprocess.TimeoutExpired:
+        ended = None
+    took = time.monotonic() - began
+
+    problems = []
+    if ended is None:
+        problems.append(f"it was not through after {seconds} seconds; give it more --minutes or fewer --examples")
+    elif ended != 0:
+        problems.append("Schemathesis found something; see above")
+    problems += after(server, role, before)
+    counts = {}
+    if os.path.exists(paths["counts"]):
+        with open(paths["counts"], encoding="utf-8") as file:
+            counts = json.load(file)
+    report(role, counts, took)
+    for problem in problems:
+        print(f"  WRONG: {problem}")
+    sys.exit(1 if problems else 0)
+
+
+def after(server, role, before):
+    """What must hold whatever was sent."""
+    if server.ask("admin", "GET", "/readyz")[0] != 200:
+        return ["the server is not ready any more"]
+    problems = []
+    status, verified = server.ask("viewer", "GET", "/v1/audit/verify")
+    if status != 200 or not verified["ok"]:
+        problems.append(f"the log does not verify: {status} {verified}")
+    _, listed = server.ask("admin", "GET", "/v1/tokens")
+    roles = {token["name"]: token["role"] for token in listed["tokens"]}
+    crossed, written = [], 0
+    for event in server.log():
+        written += 1
+        allowed = PRIVILEGED.get(event["type"])
+        actor = roles.get(event["actor"])
+        if allowed and actor and actor not in allowed:
+            crossed.append(f"{event['type']} by {event['actor']} at {event['position']}")
+    print(f"  {role}: {written - before} events written, {len(crossed)} cross-role successes")
+    problems += [f"cross-role: {line}" for line in crossed[:10]]
+    if written <= before:
+        problems.append("nothing was written: the run proves nothing")
+    return problems
+
+
+def report(role, counts, took):
+    calls = sum(sum(statuses.values()) for statuses in counts.values())
+    print(f"  {role}: {len(counts)} operations, {calls} calls in {took:.0f} s")
+    for operation, statuses in sorted(counts.items()):
+        told = "  ".join(f"{status}×{count}" for status, count in sorted(statuses.items()))
+        print(f"    {operation:42} {told}")
+
+
+if __name__ == "__main__":
+    main()
