@@ -7,6 +7,7 @@ Started by `cargo xtask fuzz`, which starts the server too, with a token of each
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,19 +20,6 @@ TOKENS = {role: f"fuzz-token-of-the-{role}-0123456789" for role in ["viewer", "a
 
 # How many of each there are before the fuzzing begins.
 WORLD_SIZE = 60
-
-# What an event says was done, and which roles may do it. `system`, `timeout` and their like are no principals.
-PRIVILEGED = {
-    "gate.decided": {"reviewer", "admin"},
-    "gate.voted": {"reviewer", "admin"},
-    "question.answered": {"reviewer", "admin"},
-    "question.denied": {"reviewer", "admin"},
-    "halt.raised": {"admin"},
-    "halt.lifted": {"admin"},
-    "token.created": {"admin"},
-    "token.revoked": {"admin"},
-}
-
 
 class Server:
     def __init__(self, url):
@@ -112,10 +100,17 @@ def main():
         "FOLKMOOT_FUZZ_COUNTS": paths["counts"],
     }
     began = time.monotonic()
+    process = subprocess.Popen(command, env=environment, cwd=folder)
     try:
-        ended = subprocess.run(command, env=environment, cwd=folder, timeout=int(seconds)).returncode
+        ended = process.wait(timeout=int(seconds))
     except subprocess.TimeoutExpired:
+        # An interrupt lets it say what it has found.
+        process.send_signal(signal.SIGINT)
         ended = None
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
     took = time.monotonic() - began
 
     problems = []
@@ -123,21 +118,24 @@ def main():
         problems.append(f"it was not through after {seconds} seconds; give it more --minutes or fewer --examples")
     elif ended != 0:
         problems.append("Schemathesis found something; see above")
-    problems += after(server, role, before)
+    found, crossed = after(server, role, before)
+    problems += found
     counts = {}
     if os.path.exists(paths["counts"]):
         with open(paths["counts"], encoding="utf-8") as file:
             counts = json.load(file)
     report(role, counts, took)
+    with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as file:
+        json.dump({"counts": counts, "crossed": crossed, "seconds": took}, file)
     for problem in problems:
         print(f"  WRONG: {problem}")
     sys.exit(1 if problems else 0)
 
 
 def after(server, role, before):
-    """What must hold whatever was sent."""
+    """What does not hold although it must whatever was sent, and how many did what they may not."""
     if server.ask("admin", "GET", "/readyz")[0] != 200:
-        return ["the server is not ready any more"]
+        return ["the server is not ready any more"], 0
     problems = []
     status, verified = server.ask("viewer", "GET", "/v1/audit/verify")
     if status != 200 or not verified["ok"]:
@@ -147,15 +145,31 @@ def after(server, role, before):
     crossed, written = [], 0
     for event in server.log():
         written += 1
-        allowed = PRIVILEGED.get(event["type"])
+        # `system`, `timeout` and their like are no principals.
         actor = roles.get(event["actor"])
-        if allowed and actor and actor not in allowed:
-            crossed.append(f"{event['type']} by {event['actor']} at {event['position']}")
+        if actor and not might(event["type"], event["actor"], actor, json.loads(event["payload"])):
+            crossed.append(f"{event['type']} by {event['actor']} ({actor}) at {event['position']}")
     print(f"  {role}: {written - before} events written, {len(crossed)} cross-role successes")
     problems += [f"cross-role: {line}" for line in crossed[:10]]
     if written <= before:
         problems.append("nothing was written: the run proves nothing")
-    return problems
+    return problems, len(crossed)
+
+
+def might(event, name, role, payload):
+    """Whether somebody of this role may have done what the event says. Written down a second time, apart from the rules."""
+    decides = role in ("reviewer", "admin")
+    if event == "gate.decided" and payload["decision"]["decision"] == "cancelled":
+        return decides or payload["requested_by"] == name
+    if event in ("gate.decided", "gate.vote"):
+        return decides and payload["requested_by"] != name
+    if event in ("question.answered", "question.denied"):
+        return decides and payload["asked_by"] != name
+    if event in ("question.skipped", "question.cancelled"):
+        return decides or payload["asked_by"] == name
+    if event in ("halt.raised", "halt.lifted", "token.created", "token.revoked"):
+        return role == "admin"
+    return role != "viewer" or event.endswith(".refused")
 
 
 def report(role, counts, took):

@@ -12,7 +12,7 @@ mod server;
 mod token;
 
 pub use audit::{AuditEntry, AuditPage, Verification};
-pub use event::Event;
+pub use event::{Event, FeedMessage};
 pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
     WaitFor, WaitMany, Waited,

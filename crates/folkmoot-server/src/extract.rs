@@ -75,7 +75,8 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 
 const NUL: &[u8] = b"u0000";
 
-const KEY_CHARS_MAX: usize = 255;
+/// The longest key under which a repetition is recognised.
+pub(crate) const KEY_CHARS_MAX: usize = 255;
 
 fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, ApiError> {
     let Some(header) = parts.headers.get("idempotency-key") else { return Ok(None) };
@@ -147,5 +148,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
             ApiError::bad_request("bad_query", format!("the query is not what this takes: {}", error.body_text()))
         };
         Ok(Self(query.map_err(bad)?.0))
+    }
+}
+
+/// How many of a list to show. More than the most, or none, is refused rather than guessed at.
+pub(crate) fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32, ApiError> {
+    match asked {
+        None => Ok(usual),
+        Some(asked) if (1..=most).contains(&asked) => Ok(asked),
+        Some(asked) => Err(ApiError::bad_request("bad_query", format!("limit is {asked}; ask for 1 to {most}"))),
     }
 }

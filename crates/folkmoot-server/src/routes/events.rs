@@ -34,7 +34,7 @@ pub(crate) struct From {
 /// Come back with the last id you saw and you miss nothing. Agents see what concerns their own gates.
 #[utoipa::path(get, path = "/v1/events", tag = "feed",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
-    responses((status = 200, body = wire::Event, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = wire::FeedMessage, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
     State(app): State<App>,
     who: Authenticated,

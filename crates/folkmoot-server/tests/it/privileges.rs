@@ -140,13 +140,14 @@ fn every_route_is_in_the_table_and_every_line_of_it_is_a_route() {
 #[tokio::test]
 async fn each_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
     let node = Node::with(with_workflows()).await;
+    let revoked = revoked(&node).await;
     let mut wrong = String::new();
     let mut calls = 0;
     for line in table() {
         let mut found = Vec::new();
         for (column, name) in WHO {
             let secret = match column {
-                "revoked" => revoked(&node).await,
+                "revoked" => revoked.clone(),
                 "nobody" => String::new(),
                 _ => token(name),
             };
@@ -157,13 +158,41 @@ async fn each_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
         }
         if found != line.cells {
             let told = line.cells.join(" ");
-            writeln!(wrong, "{} {}\n  the table says: {told}\n  but it is:      {}", line.method, line.address, found.join(" "))
-                .unwrap();
+            writeln!(
+                wrong,
+                "{} {}\n  the table says: {told}\n  but it is:      {}",
+                line.method,
+                line.address,
+                found.join(" ")
+            )
+            .unwrap();
         }
     }
     assert!(wrong.is_empty(), "the columns are {:?}\n{wrong}", WHO.map(|(column, _)| column));
     assert!(calls > 300, "only {calls} calls were made");
     node.verifies().await;
+}
+
+#[tokio::test]
+async fn each_example_of_the_document_is_taken_from_whoever_may() {
+    let node = Node::with(with_workflows()).await;
+    let document = serde_json::to_value(folkmoot_server::document()).unwrap();
+    let mut taken = 0;
+    for line in table() {
+        let path = line.address.split('?').next().unwrap();
+        let body = &document["paths"][path][line.method.to_lowercase()]["requestBody"];
+        let Some(schema) = body["content"]["application/json"]["schema"]["$ref"].as_str() else { continue };
+        let example = &document.pointer(schema.trim_start_matches('#')).unwrap()["example"];
+        let may = line.cells.iter().position(|cell| *cell == "ok").unwrap_or_else(|| panic!("nobody may {path}"));
+        // An adjustment shares its body with the other verdicts, but needs feedback, which they have no use for.
+        if example.is_object() && !path.ends_with("/adjust") {
+            let address = line.address.replace("{id}", &make(&node, line.thing).await);
+            let found = call(&node, line.method, &address, &token(WHO[may].1), &example.to_string()).await;
+            assert_eq!(found, "ok", "{} {address}: {example}", line.method);
+            taken += 1;
+        }
+    }
+    assert!(taken > 15, "only {taken} examples were found");
 }
 
 /// What a route is about, made for one call.
@@ -187,7 +216,9 @@ async fn make(node: &Node, thing: &str) -> String {
             let body = json!({"scope": "agent", "agent_id": "nobody-here", "reason": "stop"});
             id(&created(node.post("root-of-all", "/v1/halts", body).await))
         }
-        "token" => id(&created(node.post("root-of-all", "/v1/tokens", json!({"name": "dora", "role": "reviewer"})).await)),
+        "token" => {
+            id(&created(node.post("root-of-all", "/v1/tokens", json!({"name": "dora", "role": "reviewer"})).await))
+        }
         unknown => panic!("the table speaks of a {unknown}, and `make` does not know how to make one"),
     }
 }
@@ -231,7 +262,8 @@ async fn call(node: &Node, method: &str, address: &str, secret: &str, body: &str
             break problem["code"].as_str().unwrap_or_default().to_owned();
         }
     };
-    let status: u16 = String::from_utf8_lossy(&answer).split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
+    let status: u16 =
+        String::from_utf8_lossy(&answer).split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
     match (status, code.as_str()) {
         (200 | 201 | 202 | 204, "") => "ok".to_owned(),
         (401, "unauthenticated") => "401".to_owned(),
