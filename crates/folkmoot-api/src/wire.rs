@@ -4,6 +4,7 @@ mod audit;
 mod event;
 mod gate;
 mod halt;
+mod object;
 mod problem;
 mod question;
 mod run;

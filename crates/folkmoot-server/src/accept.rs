@@ -13,6 +13,7 @@ use std::{
 use axum::{
     Router,
     extract::Request,
+    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
@@ -30,7 +31,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::{Limits, error::ApiError};
+use crate::{Limits, error::ApiError, extract};
 
 /// How long to pause when no connection can be accepted, for example for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -94,12 +95,25 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
 }
 
 async fn answer(router: Router, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
+    if !has_one_coding(request.headers()) {
+        let detail = "the body has a Transfer-Encoding other than `chunked`; send it without, with a Content-Length";
+        return Ok(ApiError::bad_request("bad_transfer_encoding", detail).closing().into_response());
+    }
     let request: Request = request.map(axum::body::Body::new);
     let answered = AssertUnwindSafe(router.oneshot(request)).catch_unwind().await;
     answered.unwrap_or_else(|_| {
         tracing::error!("a handler panicked");
         Ok(ApiError::internal().into_response())
     })
+}
+
+/// Whoever undoes more codings than we do sees the body end elsewhere, and what follows as another request. (A request with a
+/// Content-Length as well is answered, and the connection closed, by hyper.)
+fn has_one_coding(headers: &HeaderMap) -> bool {
+    match extract::only(headers, "transfer-encoding") {
+        None => true,
+        Some(coding) => coding.is_ok_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")),
+    }
 }
 
 /// A connection whose other side must read: a write that makes no progress for too long ends it.

@@ -7,7 +7,7 @@ use folkmoot_core::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::schema;
+use super::{object, schema};
 
 /// Opens a gate. Only `summary` is needed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -40,7 +40,7 @@ pub struct OpenGate {
     #[schema(schema_with = schema::maybe_risk)]
     pub risk: Option<Risk>,
     /// What the reviewer can look at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "object::list", skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<NewArtifact>,
     /// How long it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct Amend {
     #[schema(schema_with = schema::maybe_risk)]
     pub risk: Option<Risk>,
     /// New artifacts, instead of all the old ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe_list", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<NewArtifact>>,
 }
 

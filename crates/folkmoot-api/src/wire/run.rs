@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 use utoipa::{IntoParams, ToSchema};
 
-use super::schema;
+use super::{object, schema};
 
 /// Starts a run. Nothing is needed: then it is yours to execute.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -42,7 +42,7 @@ pub struct StartRun {
     #[schema(value_type = Option<Value>)]
     pub input: Option<Value>,
     /// How much it may do before it fails.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_limits)]
     pub limits: Option<Limits>,
 }
@@ -92,7 +92,7 @@ pub struct RecordStep {
     #[schema(value_type = Option<Value>)]
     pub result: Option<Value>,
     /// Why it failed, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
     /// The agent that works, if it is not you.
     #[serde(default, skip_serializing_if = "Option::is_none")]

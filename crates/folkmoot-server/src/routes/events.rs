@@ -13,7 +13,12 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{self, Query},
+};
 
 /// How often a silent stream says that it is still there.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -41,9 +46,12 @@ pub(crate) async fn events(
     headers: HeaderMap,
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
-    let after = match headers.get("last-event-id") {
-        Some(id) => Some(id.to_str().ok().and_then(|id| id.parse().ok()).ok_or_else(|| {
-            ApiError::bad_request("bad_position", "Last-Event-ID is the position of an event, a whole number")
+    let after = match extract::only(&headers, "last-event-id") {
+        Some(id) => Some(id.ok().and_then(|id| id.to_str().ok()?.parse().ok()).ok_or_else(|| {
+            ApiError::bad_request(
+                "bad_position",
+                "Last-Event-ID is the position of an event, a whole number, sent once",
+            )
         })?),
         None => from.after,
     };

@@ -54,6 +54,8 @@ async fn bad_input_is_refused_and_nothing_is_changed() {
             (&start, json!({"limits": {"steps": 1}})),
             (&start, json!({"limits": {"steps_max": -1}})),
             (&start, json!({"limits": 7})),
+            (&start, json!({"limits": [1, 1, 1]})),
+            (&steps, json!({"key": "a", "state": "failed", "error": ["failed", "no"]})),
             (&steps, json!({})),
             (&steps, done(json!({"kind": "now"}))),
             (&steps, done(json!({"kind": "gate"}))),
