@@ -39,6 +39,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "folkmoot-bench",
         &["folkmoot-workflows", "folkmoot-engine", "folkmoot-store", "folkmoot-tools", "folkmoot-llm", "folkmoot-core"],
     ),
+    // For tests alone.
+    ("folkmoot-mangle", &[]),
     ("xtask", &[]),
 ];
 

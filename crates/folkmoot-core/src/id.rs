@@ -15,6 +15,9 @@ pub struct BadId {
     text: String,
 }
 
+/// Every id as a regular expression, for those who check before they send; how long it may be is `BYTES_MAX` of each.
+pub const PATTERN: &str = r"^\.*[A-Za-z0-9_:@-][A-Za-z0-9._:@-]*$";
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $max:literal) => {
         $(#[$doc])*
@@ -23,6 +26,9 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
+            /// The longest one, in bytes.
+            pub const BYTES_MAX: usize = $max;
+
             /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -39,10 +45,10 @@ macro_rules! id {
         impl FromStr for $name {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {
-                if is_id(text, $max) {
+                if is_id(text, Self::BYTES_MAX) {
                     return Ok(Self(text.into()));
                 }
-                Err(BadId { what: $what, max: $max, text: text.chars().take(80).collect() })
+                Err(BadId { what: $what, max: Self::BYTES_MAX, text: text.chars().take(80).collect() })
             }
         }
 

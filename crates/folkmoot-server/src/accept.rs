@@ -12,7 +12,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, extract::Request, response::Response};
+use axum::{
+    Router,
+    extract::Request,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -27,7 +32,7 @@ use tokio_util::{
 };
 use tower::ServiceExt;
 
-use crate::Limits;
+use crate::{Limits, error::ApiError, extract};
 
 /// How long to pause when no connection can be accepted, for example for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -103,6 +108,10 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
 }
 
 async fn answer(router: Router, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
+    if !has_one_coding(request.headers()) {
+        let detail = "the body has a Transfer-Encoding other than `chunked`; send it without, with a Content-Length";
+        return Ok(ApiError::bad_request("bad_transfer_encoding", detail).closing().into_response());
+    }
     let request: Request = request.map(axum::body::Body::new);
     router.oneshot(request).await
 }
@@ -125,6 +134,15 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         metrics::gauge!("folkmoot_connections").decrement(1);
+    }
+}
+
+/// Whoever undoes more codings than we do sees the body end elsewhere, and what follows as another request. (A request with a
+/// Content-Length as well is answered, and the connection closed, by hyper.)
+fn has_one_coding(headers: &HeaderMap) -> bool {
+    match extract::only(headers, "transfer-encoding") {
+        None => true,
+        Some(coding) => coding.is_ok_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")),
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn router(app: App) -> Router {
 
 /// The routes, and the document that describes them.
 pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(openapi::preamble())
+    let (router, mut document) = OpenApiRouter::with_openapi(openapi::preamble())
         .routes(routes!(gates::open::open, gates::list::list))
         .routes(routes!(gates::wait::wait_many))
         .routes(routes!(gates::show::show, gates::amend::amend))
@@ -94,7 +94,9 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::metrics))
-        .split_for_parts()
+        .split_for_parts();
+    openapi::complete(&mut document);
+    (router, document)
 }
 
 async fn unknown() -> ApiError {

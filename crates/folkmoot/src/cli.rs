@@ -172,3 +172,6 @@ const STYLES: Styles = Styles::styled()
     .error(style::BAD)
     .valid(style::GOOD)
     .invalid(style::WARN);
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query, signed};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, limit},
+    signed,
+};
 
 const LIMIT: u32 = 100;
 const LIMIT_MAX: u32 = 1000;
@@ -21,12 +27,13 @@ pub(crate) struct Part {
     pub(crate) after: u64,
     /// At most so many, up to 1000; 100 unless it is given.
     #[serde(default)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 impl Part {
-    pub(crate) fn limit(&self) -> u32 {
-        self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX)
+    pub(crate) fn limit(&self) -> Result<u32, ApiError> {
+        limit(self.limit, LIMIT, LIMIT_MAX)
     }
 }
 
@@ -40,7 +47,7 @@ pub(crate) async fn page(
     who: Authenticated,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
-    let (reached, events) = app.engine.events(&who.principal, part.after, part.limit()).await?;
+    let (reached, events) = app.engine.events(&who.principal, part.after, part.limit()?).await?;
     let more = reached < app.engine.position().await?;
     let entries = events.into_iter().map(AuditEntry::from).collect();
     Ok(Json(AuditPage { entries, next: more.then_some(reached) }))

@@ -13,7 +13,12 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{self, Query},
+};
 
 /// From where on.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,7 +36,7 @@ pub(crate) struct From {
 /// Come back with the last id you saw and you miss nothing. Agents see what concerns their own gates.
 #[utoipa::path(get, path = "/v1/events", tag = "feed",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
-    responses((status = 200, body = wire::Event, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = wire::FeedMessage, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
     State(app): State<App>,
     who: Authenticated,
@@ -47,9 +52,12 @@ pub(crate) async fn events(
 
 /// The position after which a subscriber wants to begin: the last one it has, or else the log's end.
 pub(crate) async fn begin(app: &App, headers: &HeaderMap, from: From) -> Result<u64, ApiError> {
-    let after = match headers.get("last-event-id") {
-        Some(id) => Some(id.to_str().ok().and_then(|id| id.parse().ok()).ok_or_else(|| {
-            ApiError::bad_request("bad_position", "Last-Event-ID is the position of an event, a whole number")
+    let after = match extract::only(headers, "last-event-id") {
+        Some(id) => Some(id.ok().and_then(|id| id.to_str().ok()?.parse().ok()).ok_or_else(|| {
+            ApiError::bad_request(
+                "bad_position",
+                "Last-Event-ID is the position of an event, a whole number, sent once",
+            )
         })?),
         None => from.after,
     };

@@ -6,5 +6,6 @@ mod backup;
 mod conformance;
 mod faults;
 mod nodes;
+mod parsers;
 mod support;
 mod upgrade;

@@ -21,7 +21,6 @@ use crate::{app::App, error::ApiError, extract::Call, observe};
 /// Its run cannot pass until somebody who may decide has decided. With a `dedupe_key`, a pending gate of yours that asks
 /// the same is returned instead (200).
 #[utoipa::path(post, path = "/v1/gates", tag = "gates", request_body = OpenGate,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
     responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result<Response, ApiError> {
     let Call { caller, body } = call;
