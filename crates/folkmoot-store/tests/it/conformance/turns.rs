@@ -82,6 +82,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Entry(_) | Outcome::Stands(_) => "entry",
         Outcome::Awake(_) => "awake",
         Outcome::Webhook(_) => "webhook",
+        Outcome::Erased(_) => "erased",
         Outcome::Delivery(_) | Outcome::Deliveries(_) => "delivery",
     }
 }
