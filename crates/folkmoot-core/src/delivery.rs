@@ -184,10 +184,10 @@ pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<T
     tellings
 }
 
-/// What is never told, whoever wants everything: what comes of telling, which would not end; attempts that were refused, of
-/// which anybody can make any number; and the addresses of others.
+/// What is never told, whoever wants everything: what comes of telling, which would not end, and attempts that were refused,
+/// of which anybody can make any number.
 fn is_told(kind: &str) -> bool {
-    !(kind.ends_with(".refused") || kind.starts_with("delivery.") || kind.starts_with("webhook."))
+    !(kind.ends_with(".refused") || kind.starts_with("delivery."))
 }
 
 /// The channels that the event's gate names, where it is one that they are told of.

@@ -1,5 +1,6 @@
 //! Webhooks: addresses that are told of events. What signs the messages is made from the server's key when it is needed,
-//! of the webhook's id and the number of its secret; it is stored nowhere.
+//! of the webhook's id and the number of its secret; it is stored nowhere. The address can be all that is needed to speak
+//! to whoever listens there, so the log, which many read and which forgets nothing, has only its digest and its host.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +8,10 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Name, Refusal, Timestamp, WebhookId, command::Actor, delivery::Pattern, delivery::Subscription, principal,
+    Digest, Name, Refusal, Timestamp, WebhookId,
+    command::Actor,
+    delivery::{Pattern, Subscription},
+    principal,
 };
 
 /// What a webhook is told of unless it says otherwise: whatever somebody should look at, and what became of it.
@@ -25,7 +29,7 @@ pub const URL_BYTES_MAX: usize = 2048;
 /// The most patterns that one can have.
 const EVENTS_MAX: usize = 64;
 
-/// A webhook as its row, and its last event, hold it. It carries no secret.
+/// A webhook as its row holds it. It carries no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     /// Unique across everything.
@@ -47,6 +51,25 @@ pub struct Webhook {
     /// When it ended.
     pub removed_at: Option<Timestamp>,
     /// How many events its stream has.
+    pub seq: u64,
+}
+
+/// A webhook as its last event holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "as in the row")]
+pub struct LoggedWebhook {
+    pub id: WebhookId,
+    pub name: Name,
+    /// With the port, if the address has one.
+    pub host: String,
+    /// Of the address.
+    pub url_digest: Digest,
+    pub events: Vec<Pattern>,
+    pub generation: u64,
+    pub created_at: Timestamp,
+    pub created_by: Name,
+    pub disabled: bool,
+    pub removed_at: Option<Timestamp>,
     pub seq: u64,
 }
 
@@ -94,6 +117,23 @@ impl Webhook {
     /// What it wants to be told.
     pub fn subscription(&self) -> Subscription {
         Subscription { channel: self.name.to_string(), events: self.events.clone() }
+    }
+
+    /// What the log says of it.
+    pub fn logged(&self) -> LoggedWebhook {
+        LoggedWebhook {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            host: authority(&self.url).unwrap_or_default().to_owned(),
+            url_digest: Digest::of(self.url.as_bytes()),
+            events: self.events.clone(),
+            generation: self.generation,
+            created_at: self.created_at,
+            created_by: self.created_by.clone(),
+            disabled: self.disabled,
+            removed_at: self.removed_at,
+            seq: self.seq,
+        }
     }
 
     /// Its stream in the log.
@@ -184,11 +224,9 @@ fn check_url(url: &str) -> Result<(), Refusal> {
     if url.bytes().any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b == b'\\') {
         return invalid("holds a space, a control character or a backslash; write it as a browser shows it");
     }
-    let lower = url.to_ascii_lowercase();
-    let Some(rest) = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://")) else {
+    let Some(authority) = authority(url) else {
         return invalid("must begin with https:// or http://");
     };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         return invalid("holds a name or password before an @; messages are signed instead");
     }
@@ -208,4 +246,11 @@ fn check_url(url: &str) -> Result<(), Refusal> {
         return invalid("has a port that is no number from 1 to 65535");
     }
     Ok(())
+}
+
+/// What stands between the scheme and the path: a host, and a port where there is one.
+fn authority(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let known = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    rest.split(['/', '?', '#']).next().filter(|_| known)
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
-    Digest, Event, Principal, Refusal, TokenId,
-    audit::{Problem, Walk, check_content, check_row, check_tokens},
+    Digest, Event, Principal, Refusal, TokenId, WebhookId,
+    audit::{Problem, Walk, check_content, check_row, check_tokens, check_webhooks},
     token::Token,
+    webhook::LoggedWebhook,
 };
 use folkmoot_store::{Error, History, Store};
 
@@ -36,22 +37,23 @@ impl Report {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, questions, halts, their content and tokens with it, while others go on writing.
+    /// Walks the whole log and compares gates, questions, halts, their content, tokens and webhooks with it, while others go
+    /// on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
         }
         let mut report = Report::default();
-        let tokens = self.verify_log(&mut report).await?;
-        self.verify_tokens(&mut report, tokens).await?;
+        let logged = self.verify_log(&mut report).await?;
+        self.verify_logged(&mut report, logged).await?;
         self.verify_rows(&mut report).await?;
         report.problems.truncate(PROBLEMS_MAX);
         Ok(report)
     }
 
-    /// Walks the chain to where the log ends now, and returns the tokens as the log knows them there.
-    async fn verify_log(&self, report: &mut Report) -> Result<BTreeMap<TokenId, Token>, Error> {
-        let mut tokens = BTreeMap::new();
+    /// Walks the chain to where the log ends now, and returns the tokens and webhooks as the log knows them there.
+    async fn verify_log(&self, report: &mut Report) -> Result<Logged, Error> {
+        let mut logged = Logged::default();
         let mut walk = Walk::new();
         let end = self.0.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
@@ -62,7 +64,7 @@ impl Engine {
             for event in events.iter().take_while(|event| event.position <= end.position) {
                 report.problems.extend(walk.step(event));
                 report.events += 1;
-                learn(&mut tokens, event);
+                logged.learn(event);
             }
             // The log grows while it is walked; what came since we began is the next verification's.
             if events.last().is_some_and(|event| event.position > end.position) {
@@ -71,24 +73,26 @@ impl Engine {
         }
         report.problems.extend(walk.end(end));
         report.head_hash = end.hash;
-        Ok(tokens)
+        Ok(logged)
     }
 
-    /// Compares the tokens' rows with the log, at a moment in which neither changes.
-    async fn verify_tokens(&self, report: &mut Report, mut logged: BTreeMap<TokenId, Token>) -> Result<(), Error> {
+    /// Compares the tokens' and webhooks' rows with the log, at a moment in which neither changes.
+    async fn verify_logged(&self, report: &mut Report, mut logged: Logged) -> Result<(), Error> {
         let mut position = report.events;
         loop {
-            let rows: Vec<Token> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let tokens: Vec<Token> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let webhooks = self.0.store.webhooks().await?;
             let known = logged.clone();
             let end = self.0.store.head().await?.position;
             while position < end {
                 let events = self.0.store.events(position, PAGE).await?;
                 let Some(last) = events.last() else { break };
                 position = last.position;
-                events.iter().for_each(|event| learn(&mut logged, event));
+                events.iter().for_each(|event| logged.learn(event));
             }
             if known == logged {
-                report.problems.extend(check_tokens(&rows, &logged));
+                report.problems.extend(check_tokens(&tokens, &logged.tokens));
+                report.problems.extend(check_webhooks(&webhooks, &logged.webhooks));
                 return Ok(());
             }
         }
@@ -124,11 +128,25 @@ impl Engine {
     }
 }
 
-/// Keeps what the log says of a token.
-fn learn(tokens: &mut BTreeMap<TokenId, Token>, event: &Event) {
-    if event.fact.kind.starts_with("token.")
-        && let Ok(token) = serde_json::from_str::<Token>(&event.fact.payload)
-    {
-        tokens.insert(token.id.clone(), token);
+/// What the log says of that of which each event says all.
+#[derive(Clone, Default, PartialEq)]
+struct Logged {
+    tokens: BTreeMap<TokenId, Token>,
+    webhooks: BTreeMap<WebhookId, LoggedWebhook>,
+}
+
+impl Logged {
+    fn learn(&mut self, event: &Event) {
+        let (kind, payload) = (event.fact.kind.as_ref(), &event.fact.payload);
+        if kind.starts_with("token.")
+            && let Ok(token) = serde_json::from_str::<Token>(payload)
+        {
+            self.tokens.insert(token.id.clone(), token);
+        }
+        if kind.starts_with("webhook.")
+            && let Ok(webhook) = serde_json::from_str::<LoggedWebhook>(payload)
+        {
+            self.webhooks.insert(webhook.id.clone(), webhook);
+        }
     }
 }

@@ -3,6 +3,9 @@
 //! At least once: whoever dies between sending and saying so leaves a lease behind, and after it the same message is sent
 //! again. Nothing here touches what a message is about.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -61,14 +64,6 @@ impl Deliveries {
     /// Something may be due that nobody knew of.
     pub(crate) fn nudge(&self) {
         self.nudged.notify_one();
-    }
-
-    /// How many more may be sent to this channel now.
-    fn places(&self, channel: &str) -> usize {
-        let under_way = lock(&self.under_way);
-        let here = under_way.get(channel).copied().unwrap_or_default();
-        let all: usize = under_way.values().sum();
-        AT_ONCE_TO_ONE.saturating_sub(here).min(AT_ONCE.saturating_sub(all))
     }
 
     fn is_idle(&self) -> bool {
@@ -137,16 +132,13 @@ impl Engine {
             let waiting = self.0.store.waiting(CHANNELS).await?;
             let waiting = self.without_lost(waiting).await?;
             let now = self.now();
-            let mut next = now.plus(LOOK_EVERY);
-            let mut takes = Vec::new();
-            for WaitingFor { channel, due } in waiting {
-                match self.0.deliveries.places(&channel) {
-                    _ if due > now => next = next.min(due),
-                    // Whoever gives up a place nudges.
-                    0 => {}
-                    places => takes.push(self.take(channel, places)),
-                }
-            }
+            let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| waiting.due <= now);
+            let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
+            let due: Vec<String> = due.into_iter().map(|waiting| waiting.channel).collect();
+            // Where there is no place, whoever gives one up nudges.
+            let places = share(&lock(&self.0.deliveries.under_way), &due);
+            let takes = due.into_iter().zip(places).filter(|(_, places)| *places > 0);
+            let takes: Vec<_> = takes.map(|(channel, places)| self.take(channel, places)).collect();
             let mut taken = 0;
             for deliveries in join_all(takes).await {
                 for delivery in deliveries? {
@@ -155,7 +147,7 @@ impl Engine {
                 }
             }
             if taken == 0 {
-                return Ok(next.since(now));
+                return Ok(next.since(now).min(LOOK_EVERY));
             }
         }
     }
@@ -283,6 +275,22 @@ impl Engine {
             }
         }
     }
+}
+
+/// How many messages may now be sent to each of these channels. Each next place goes to a channel to which the fewest are
+/// under way: however many receivers do not answer, whoever has none gets the next.
+fn share(under_way: &HashMap<String, usize>, channels: &[String]) -> Vec<usize> {
+    let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
+    let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();
+    let mut places: Vec<(usize, usize)> = channels.iter().map(|channel| (under_way(channel), 0)).collect();
+    while free > 0
+        && let Some((here, new)) = places.iter_mut().min_by_key(|(here, _)| *here)
+        && *here < AT_ONCE_TO_ONE
+    {
+        (*here, *new) = (*here + 1, *new + 1);
+        free -= 1;
+    }
+    places.into_iter().map(|(_, new)| new).collect()
 }
 
 /// What became of one message, for whoever watches.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Event, Fact, Principal, Role};
+use folkmoot_core::{Event, Fact, Principal};
 use folkmoot_store::{Error, Store};
 
 use crate::Engine;
@@ -123,10 +123,6 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
         })
     };
     let Fact { kind, stream, actor, on_behalf_of, .. } = &event.fact;
-    // An address can be all that is needed to speak to whoever listens there.
-    if kind.starts_with("webhook.") {
-        return principal.role == Role::Admin;
-    }
     // What a workflow tells has a payload of its own, which may name anybody.
     let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
     let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };

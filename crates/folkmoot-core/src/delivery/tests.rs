@@ -64,14 +64,13 @@ fn a_commit_with_two_events_tells_of_each() {
 }
 
 #[test]
-fn nobody_is_told_of_refused_attempts_of_deliveries_or_of_others_addresses() {
+fn nobody_is_told_of_refused_attempts_or_of_deliveries() {
     check(
         r#"
         channel all events=*
         09:00 bot opens a                             → pending
         09:00 bot approves                            → refused: role_may_not decide
         09:00 bot halts h scope=all                   → refused: role_may_not raise a halt
-        09:00 ada hooks hook url=https://a.example    → hook at https://a.example wants gate.opened, gate.escalated, gate.reminded, gate.decided, question.asked, question.reminded, halt.raised, secret 1
         09:01 system abandons all "no such channel"   → gate.opened to all dead after "no such channel" (0)
         09:02 ada resends 1                           → gate.opened to all waiting until 09:02:00 after "no such channel" (0)
         outbox                                        → all a gate.opened

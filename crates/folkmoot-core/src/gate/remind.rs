@@ -124,7 +124,7 @@ impl Policy {
         if self.remind_before_ms.len() > REMINDERS_MAX {
             return Err(Refusal::invalid("remind_before_ms", format!("has more than {REMINDERS_MAX} moments")));
         }
-        let channels = self.escalate_to.iter();
-        channels.map(|channel| text::check_filled("escalate_to", channel, text::TITLE_BYTES_MAX)).collect()
+        let mut channels = self.escalate_to.iter();
+        channels.try_for_each(|channel| text::check_filled("escalate_to", channel, text::TITLE_BYTES_MAX))
     }
 }

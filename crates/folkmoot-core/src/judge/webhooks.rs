@@ -33,7 +33,7 @@ impl Case<'_> {
     }
 
     fn of_webhook(&self, webhook: Webhook, kind: &'static str) -> Commit {
-        let fact = self.fact(&webhook.stream(), webhook.seq, kind, json(&webhook), None);
+        let fact = self.fact(&webhook.stream(), webhook.seq, kind, json(&webhook.logged()), None);
         let rows = vec![Row::Webhook(Box::new(webhook.clone()))];
         Commit { rows, events: vec![fact], outcome: Outcome::Webhook(Box::new(webhook)), ..Commit::default() }
     }

@@ -51,7 +51,15 @@ fn each_change_is_in_the_log_as_the_webhook_then_is() {
     let said = world.stream(&webhook.stream());
     let kinds: Vec<_> = said.iter().map(|event| (event.fact.stream_seq, &*event.fact.kind)).collect();
     assert_eq!(kinds, [(1, "webhook.created"), (2, "webhook.changed"), (3, "webhook.removed")]);
-    assert_eq!(serde_json::from_str::<super::Webhook>(&said[2].fact.payload).unwrap(), *webhook);
+    assert_eq!(serde_json::from_str::<super::LoggedWebhook>(&said[2].fact.payload).unwrap(), webhook.logged());
+}
+
+#[test]
+fn the_log_has_the_host_of_an_address_and_not_the_rest() {
+    let world = play("09:00 ada hooks ops events=* url=https://hooks.example:8443/T0/secret?token=secret");
+    let payload = &world.log[0].fact.payload;
+    assert!(payload.contains(r#""host":"hooks.example:8443""#) && !payload.contains("secret"), "{payload}");
+    assert!(world.webhooks.values().next().unwrap().url.ends_with("token=secret"), "the row has it all");
 }
 
 #[test]
