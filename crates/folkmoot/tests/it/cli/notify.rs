@@ -13,24 +13,24 @@ use crate::server::{PATIENCE, Server, eventually, folkmoot};
 
 /// A receiver that takes everything, on a thread that ends with the test.
 fn receiver() -> (SocketAddr, mpsc::Receiver<Value>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
     let (sender, received) = mpsc::channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
+            let mut stream = BufReader::new(stream.expect("a connection"));
             let mut length = 0;
             let mut line = String::new();
             while stream.read_line(&mut line).unwrap_or(0) > 2 {
                 if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
+                    length = value.trim().parse().expect("a length");
                 }
                 line.clear();
             }
             let mut body = vec![0; length];
-            stream.read_exact(&mut body).unwrap();
-            stream.get_mut().write_all(b"HTTP/1.1 204 Taken\r\nconnection: close\r\n\r\n").unwrap();
-            if sender.send(serde_json::from_slice(&body).unwrap()).is_err() {
+            stream.read_exact(&mut body).expect("a body");
+            stream.get_mut().write_all(b"HTTP/1.1 204 Taken\r\nconnection: close\r\n\r\n").expect("it listens");
+            if sender.send(serde_json::from_slice(&body).expect("JSON")).is_err() {
                 return;
             }
         }
