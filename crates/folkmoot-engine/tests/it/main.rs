@@ -7,5 +7,6 @@ mod check;
 mod clearance;
 mod deadlines;
 mod moot;
+mod retention;
 mod runs;
 mod wait;

@@ -35,7 +35,11 @@ pub fn alice() -> Principal {
 }
 
 async fn engine(store: AnyStore) -> Engine {
-    Engine::start(store, Settings::default(), Arc::new(TokioHost)).await.unwrap()
+    engine_with(store, Settings::default()).await
+}
+
+async fn engine_with(store: AnyStore, settings: Settings) -> Engine {
+    Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap()
 }
 
 /// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
@@ -63,6 +67,15 @@ impl Moot {
     pub async fn start() -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
         Self::on(tempfile::tempdir().unwrap(), clock).await
+    }
+
+    /// With these settings.
+    pub async fn with(settings: Settings) -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+        let data = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&data.path().join("folkmoot.db"), clock.clone()).unwrap();
+        let engine = engine_with(AnyStore::Sqlite(store), settings).await;
+        Self { engine, clock, data }
     }
 
     /// The same data under another engine.

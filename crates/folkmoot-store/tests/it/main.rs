@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so best by panicking")]
 
 mod conformance;
+mod erased_bytes;
 mod faults;
 mod nodes;
 mod support;

@@ -78,6 +78,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Claimed(..) => "claimed",
         Outcome::Entry(_) | Outcome::Stands(_) => "entry",
         Outcome::Awake(_) => "awake",
+        Outcome::Erased(_) => "erased",
     }
 }
 
