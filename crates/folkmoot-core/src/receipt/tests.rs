@@ -13,7 +13,7 @@ fn world() -> World {
         r#"
         09:00 bot opens a quorum=2 "one"
         09:01 alice approves
-        09:02 bot amends a "two"
+        09:02 bot amends "two"
         09:03 alice approves
         09:04 bob approves "fine"
         "#,

@@ -8,5 +8,6 @@ mod clearance;
 mod deadlines;
 mod deliveries;
 mod moot;
+mod retention;
 mod runs;
 mod wait;

@@ -5,7 +5,9 @@
 mod audit_script;
 mod bad_input;
 mod documents;
+mod erasing;
 mod feed;
+mod flipped_bytes;
 mod gates;
 mod halting;
 mod hostile;

@@ -227,13 +227,18 @@ conformance! {
         contents_are_found_by_digest(store),
         the_same_content_is_stored_once(world),
         content_is_any_bytes(store),
-        an_erased_content_is_nothing_and_the_chain_still_verifies(world),
+        what_an_admin_erased_is_gone_and_stays_gone(world),
+        what_was_retired_is_kept_again_when_it_is_sent_again(world),
+        erasing_and_sending_act_in_turn_within_a_batch_too(world),
+        what_is_not_over_needs_its_content(store),
+        an_erased_summary_is_nothing_and_must_be_sent_with_a_change(world),
     }
     outbox {
         openings_and_decisions_are_told_to_each_channel(world),
         a_decision_wakes_its_run_once(world),
         wakes_within_one_batch_are_all_counted(world),
         a_lapsed_gate_and_its_successor_are_both_told(world),
+        deliveries_that_arrived_long_ago_can_be_forgotten(world),
     }
     reopen {
         everything_is_there_after_a_restart(owned),

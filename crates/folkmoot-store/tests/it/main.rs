@@ -4,6 +4,7 @@
 
 mod backup;
 mod conformance;
+mod erased_bytes;
 mod faults;
 mod nodes;
 mod parsers;

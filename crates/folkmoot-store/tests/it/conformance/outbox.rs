@@ -71,3 +71,15 @@ pub(crate) async fn a_lapsed_gate_and_its_successor_are_both_told(world: &World<
     assert_eq!(world.place.sql("SELECT wakes FROM runs").await, [["1"]]);
     assert_sound(store).await;
 }
+
+pub(crate) async fn deliveries_that_arrived_long_ago_can_be_forgotten(world: &World<impl Place>) {
+    let store = &*world.store;
+    opened(store, told(&["a", "b", "c", "d"])).await;
+    let moment = noon().as_micros();
+    world.place.sql(&format!("UPDATE outbox SET delivered_at = {moment} WHERE channel <> 'd'")).await;
+    assert_eq!(store.forget_deliveries(noon(), 10).await, Ok(0), "they arrived at that moment, not before");
+    let later = noon().plus(minutes(1));
+    assert_eq!(store.forget_deliveries(later, 2).await, Ok(2));
+    assert_eq!(store.forget_deliveries(later, 2).await, Ok(1));
+    assert_eq!(world.place.sql("SELECT channel FROM outbox").await, [["d"]], "what is still to be delivered stays");
+}
