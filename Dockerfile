@@ -7,7 +7,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 # The compiler that rust-toolchain.toml names, without what only checks need.
 ENV RUSTUP_HOME=/opt/rust RUSTUP_TOOLCHAIN=1.95.0 CARGO_HOME=/opt/rust PATH=/opt/rust/bin:$PATH
-RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o /tmp/rustup.sh \
+RUN curl --proto '=https' --tlsv1.2 -sSf https://static.rust-lang.org/rustup/rustup-init.sh -o /tmp/rustup.sh \
  && sh /tmp/rustup.sh -y --no-modify-path --profile minimal --default-toolchain "$RUSTUP_TOOLCHAIN" \
  && rm /tmp/rustup.sh
 WORKDIR /src

@@ -193,11 +193,12 @@ impl Engine {
         self.0.store.head().await.map(drop)
     }
 
-    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be written any more.
+    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be written any more, or if so much
+    /// waits that it could not even be asked.
     pub async fn is_alive(&self) -> bool {
         // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for it.
         let answered = self.0.store.forget_keys(Timestamp::from_micros(0)).await;
-        !matches!(answered, Err(Error::Stopped(_)))
+        !matches!(answered, Err(Error::Stopped(_) | Error::Busy))
     }
 
     /// Why nothing can be written, as far as is known: the last write failed so, and none has succeeded since.

@@ -193,8 +193,8 @@ impl Server {
 pub struct Pulse(Engine);
 
 impl Pulse {
-    /// Returns when whoever writes has answered: `false` if nothing can be written any more, never if it hangs. A PostgreSQL
-    /// that is away does not make the server dead: it comes back without a restart.
+    /// Returns when whoever writes has answered: `false` if nothing can be written any more or too much waits, never if it hangs.
+    /// A PostgreSQL that is away does not make the server dead: it comes back without a restart.
     pub async fn beats(&self) -> bool {
         self.0.is_alive().await
     }

@@ -26,9 +26,11 @@ async fn watch(pulse: Pulse, every: Duration) {
     let mut beat = tokio::time::interval(every / 2);
     loop {
         beat.tick().await;
-        if pulse.beats().await {
-            tell(&[NotifyState::Watchdog]);
+        while !pulse.beats().await {
+            // A full queue has room again soon, unless nobody works it off.
+            tokio::time::sleep(every / 20).await;
         }
+        tell(&[NotifyState::Watchdog]);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     os::unix::net::UnixDatagram,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -22,12 +23,24 @@ impl Manager {
     }
 
     fn start(&self, watchdog: Option<Duration>) -> Terminal {
-        let mut serve = folkmoot(self.desk.path());
-        serve.args(["serve", "--listen", "127.0.0.1:0"]).env("NOTIFY_SOCKET", self.desk.path().join("notify"));
-        if let Some(every) = watchdog {
-            serve.env("WATCHDOG_USEC", every.as_micros().to_string());
+        self.spawn(&mut Command::new("env"), watchdog)
+    }
+
+    /// The server, started by another program that becomes it.
+    fn spawn(&self, by: &mut Command, watchdog: Option<Duration>) -> Terminal {
+        let serve = folkmoot(self.desk.path());
+        by.arg(serve.get_program()).args(["serve", "--listen", "127.0.0.1:0"]);
+        by.env("NOTIFY_SOCKET", self.desk.path().join("notify"));
+        for (name, value) in serve.get_envs() {
+            match value {
+                Some(value) => by.env(name, value),
+                None => by.env_remove(name),
+            };
         }
-        Terminal::new(&mut serve)
+        if let Some(every) = watchdog {
+            by.env("WATCHDOG_USEC", every.as_micros().to_string());
+        }
+        Terminal::new(by)
     }
 
     /// The next that it is told.
@@ -57,19 +70,45 @@ fn it_is_told_when_the_server_is_ready_and_when_it_ends() {
 fn the_watchdog_hears_that_it_lives_as_long_as_it_does() {
     let manager = Manager::new();
     let every = Duration::from_millis(400);
-    let serve = manager.start(Some(every));
+    let _serve = manager.start(Some(every));
     assert!(manager.hears().starts_with("READY=1"));
     let begun = Instant::now();
     for _ in 0..4 {
         assert_eq!(manager.hears(), "WATCHDOG=1\n");
     }
     assert!(begun.elapsed() > every && begun.elapsed() < every * 10, "{:?}", begun.elapsed());
-    // One that does nothing any more says nothing either.
-    signal(serve.pid(), "STOP");
-    while manager.socket.set_nonblocking(true).is_ok() && manager.socket.recv(&mut [0; 100]).is_ok() {}
+}
+
+/// A disk that does not come back from a sync: the process lives and answers, but whoever writes does not.
+#[test]
+fn the_watchdog_hears_nothing_while_the_writer_hangs() {
+    let manager = Manager::new();
+    manager.desk.say(&["status"]);
+    let strace = Command::new("strace").args(["-f", "-qq", "-o", "/dev/null", "true"]).output();
+    if !strace.is_ok_and(|output| output.status.success()) {
+        let _ =
+            std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no strace, so no sync can be made to hang\n");
+        return;
+    }
+    let (every, hanging) = (Duration::from_millis(300), Duration::from_secs(3));
+    let mut serve = Command::new("strace");
+    serve.args(["-D", "-f", "-qq", "-o", "/dev/null", "-P"]).arg(manager.desk.path().join("folkmoot.db-wal"));
+    serve.args(["-e", "trace=fdatasync", "-e", &format!("inject=fdatasync:delay_enter={}", hanging.as_micros())]);
+    let _serve = manager.spawn(&mut serve, Some(every));
+    let url = manager.hears();
+    let url = url.strip_prefix("READY=1\nSTATUS=listens on ").expect("it is ready").trim();
+    assert_eq!(manager.hears(), "WATCHDOG=1\n");
+    let opening = manager.desk.spawn(&["--url", url, "gate", "open", "Deploy"]);
+    // What was said before the writer began to wait.
+    std::thread::sleep(hanging / 3);
+    manager.socket.set_nonblocking(true).expect("a socket");
+    while manager.socket.recv(&mut [0; 100]).is_ok() {}
+    let ready = manager.desk.run(&["--url", url, "ready"]);
     std::thread::sleep(every * 2);
-    assert!(manager.socket.recv(&mut [0; 100]).is_err(), "it is stopped, and still says that it lives");
-    signal(serve.pid(), "CONT");
+    let silent = manager.socket.recv(&mut [0; 100]).is_err();
     manager.socket.set_nonblocking(false).expect("a socket");
+    assert_eq!(ready.code, 0, "the process itself answers: {ready:?}");
+    assert!(silent, "the writer hangs, and the watchdog is told that all is well");
+    assert_eq!(opening.finish().code, 0);
     assert_eq!(manager.hears(), "WATCHDOG=1\n");
 }
