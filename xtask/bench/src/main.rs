@@ -29,6 +29,7 @@ mod options;
 mod report;
 mod run;
 mod server;
+mod soak;
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
@@ -48,6 +49,7 @@ fn dispatch() -> Result<ExitCode> {
     let (verb, rest) = arguments.split_first().context("start me with `cargo xtask bench`")?;
     match (verb.as_str(), rest) {
         ("run", options) => run::run(&options::parse(options)?),
+        ("soak", options) => soak::run(options),
         ("load", [job]) => load::run(job),
         ("bare", []) => bare::serve(),
         ("durable", [job]) => figures::run(job, durable::measure),

@@ -14,5 +14,6 @@ mod limits;
 mod node;
 mod promises;
 mod questions;
+mod quorum;
 mod runs;
 mod tokens;
