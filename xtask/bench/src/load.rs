@@ -20,6 +20,7 @@ mod open;
 mod postgres;
 mod questions;
 pub(crate) mod sqlite;
+mod steady;
 mod tally;
 mod wake;
 
@@ -33,6 +34,8 @@ pub(crate) enum Job {
     Bare { address: SocketAddr, clients: usize, window: Window },
     /// Open a gate, wait on it, decide it, be woken.
     Cycles { target: Target, clients: usize, window: Window },
+    /// The same, so many a second.
+    Steady { target: Target, clients: usize, per_second: f64, window: Window },
     /// Ask, wait for clearance, answer, be cleared.
     Questions { target: Target, clients: usize, window: Window },
     /// Ask whether an agent may work.
@@ -112,6 +115,7 @@ async fn ask(job: Job) -> Result<Found> {
     match job {
         Job::Bare { address, clients, window } => bare::run(address, clients, window).await,
         Job::Cycles { target, clients, window } => cycles::run(target, clients, window).await,
+        Job::Steady { target, clients, per_second, window } => steady::run(target, clients, per_second, window).await,
         Job::Questions { target, clients, window } => questions::run(target, clients, window).await,
         Job::Clearance { target, clients, window } => clearance::run(target, clients, window).await,
         Job::Wake { target, times } => wake::run(&target, times).await,

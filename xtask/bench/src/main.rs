@@ -31,6 +31,7 @@ mod report;
 mod run;
 mod scale;
 mod server;
+mod soak;
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
@@ -50,6 +51,7 @@ fn dispatch() -> Result<ExitCode> {
     let (verb, rest) = arguments.split_first().context("start me with `cargo xtask bench`")?;
     match (verb.as_str(), rest) {
         ("run", options) => run::run(&options::parse(options)?),
+        ("soak", options) => soak::run(options),
         ("load", [job]) => load::run(job),
         ("bare", []) => bare::serve(),
         ("durable", [job]) => figures::run(job, durable::measure),

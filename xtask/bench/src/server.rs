@@ -93,6 +93,12 @@ impl Server {
         self.process.id()
     }
 
+    /// How many files, sockets and pipes it holds.
+    pub(crate) fn open_files(&self) -> Result<i64> {
+        let count = fs::read_dir(format!("/proc/{}/fd", self.process.id()))?.count();
+        Ok(i64::try_from(count)?)
+    }
+
     /// Asks it to end, and fails if it has to be killed: what it leaves then is not what a user has.
     pub(crate) fn stop(mut self) -> Result<()> {
         children::send("TERM", self.process.id());

@@ -20,6 +20,7 @@ mod parsers;
 mod privileges;
 mod promises;
 mod questions;
+mod quorum;
 mod runs;
 mod tokens;
 mod webhooks;
