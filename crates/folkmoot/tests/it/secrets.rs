@@ -29,6 +29,8 @@ const CANARIES: [(&str, &str); 12] = [
 /// Files that hold secrets, and are for nobody but their owner.
 const SECRET_FILES: [&str; 2] = ["tokens.json", "server.key"];
 
+type Headers<'a> = Vec<(&'a str, &'a str)>;
+
 fn canary(what: &str) -> &'static str {
     let found = CANARIES.iter().find(|(known, _)| *known == what);
     found.unwrap_or_else(|| panic!("there is no canary for {what}")).1
@@ -187,7 +189,7 @@ fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) 
         headers
     };
     #[rustfmt::skip]
-    let requests: Vec<(&str, String, Vec<(&str, &str)>, &str)> = vec![
+    let requests: Vec<(&str, String, Headers<'_>, &str)> = vec![
         ("POST", "/v1/questions".into(), agent.to_vec(), question),
         ("POST", "/v1/runs".into(), agent.to_vec(), r#"{"kind":"external","title":"visible-run"}"#),
         ("POST", format!("/v1/gates/{id}/approve"), agent.to_vec(), "{}"),
@@ -226,7 +228,7 @@ fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) 
     }
     for (name, value) in [("sec-websocket-protocol", protocols), ("authorization", as_agent.clone())] {
         let headers = upgrade(name, value);
-        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let headers: Headers<'_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let word = if name == "authorization" { "visible-title" } else { "unauthenticated" };
         collected.add(format!("a socket with {name}"), http::stream(url, "/v1/ws?after=0", &headers, word));
     }
