@@ -19,9 +19,12 @@ use crate::{
     server::{ROBOT, Server},
 };
 
-/// What a collector received: the heads of the requests, and their bodies.
+/// What a collector received.
 #[derive(Clone, Default)]
-struct Received(Arc<Mutex<Vec<(String, Vec<u8>)>>>);
+struct Received(Arc<Mutex<Vec<Export>>>);
+
+/// A request's head and body.
+type Export = (String, Vec<u8>);
 
 /// A collector on a port of its own.
 fn collector() -> (String, Received) {
