@@ -78,7 +78,7 @@ fn settings_are_used_or_refused() {
     ];
     check_text("settings of models", &samples, |text| {
         if let Ok(settings) = toml::from_str::<Settings>(text) {
-            let _ = (settings.check(), settings.budget());
+            let _ = (settings.check(), settings.budget.budget());
         }
     });
 }
