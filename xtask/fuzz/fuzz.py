@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOKENS = {role: f"fuzz-token-of-the-{role}-0123456789" for role in ["viewer", "agent", "reviewer", "admin"]}
 
 # How many of each there are before the fuzzing begins.
-WORLD_SIZE = 60
+WORLD_SIZE = 40
 
 class Server:
     def __init__(self, url):
@@ -54,24 +54,29 @@ class Server:
 
 def populate(server, role):
     """Something of each kind to be tried on. What an agent cannot see is of no use to it, so it opens what there is."""
-    world = {"gates": [], "questions": [], "runs": [], "halts": [], "tokens": []}
-    types = ["DECISION", "CLARIFYING", "BLOCKING", "APPROVAL"]
-    choices = ["approve", "reject", "adjust", "pause"]
-    for n in range(WORLD_SIZE):
-        gate = {"summary": f"Gate {n}", "timeout_ms": 86_400_000}
-        if n % 3 == 0:
-            gate.update(kind="checkpoint", allowed=choices, artifacts=[{"name": "a", "media_type": "text/plain", "content": "a"}])
-        world["gates"].append(server.make("agent", "/v1/gates", gate))
-        question = {"type": types[n % len(types)], "text": f"Question {n}", "agent_id": f"asker-{n}"}
-        world["questions"].append(server.make("agent", "/v1/questions", question))
+    gate = {"summary": "A gate", "timeout_ms": 86_400_000}
+    artifacts = [{"name": "a", "media_type": "text/plain", "content": "a"}]
+    draft = {**gate, "kind": "checkpoint", "allowed": ["approve", "reject", "adjust", "pause"], "artifacts": artifacts}
+    makes = {
+        "gates": ("agent", gate),
+        "drafts": ("agent", draft),
+        "questions": ("agent", {"type": "CLARIFYING", "text": "A question"}),
         # Only who started a run executes it.
-        world["runs"].append(server.make("agent" if n % 2 or role == "viewer" else role, "/v1/runs", {"title": f"Run {n}"}))
-        halt = {"scope": "agent", "agent_id": f"halted-{n}", "reason": "to be lifted"}
-        world["halts"].append(server.make("admin", "/v1/halts", halt))
-        token = {"name": f"spare-{n}", "role": "viewer"}
-        world["tokens"].append(server.make("admin", "/v1/tokens", token))
+        "runs": (role, {"title": "A run"}),
+        "halts": ("admin", {"scope": "agent", "agent_id": "halted", "reason": "to be lifted"}),
+        "tokens": ("admin", {"name": "spare", "role": "viewer"}),
+    }
+    world = {noun: [] for noun in makes if noun != "drafts"}
+    for n in range(WORLD_SIZE):
+        for noun, (who, body) in makes.items():
+            path = "gates" if noun == "drafts" else noun
+            if noun == "questions" and n % 3:
+                body = {**body, "type": ["BLOCKING", "APPROVAL"][n % 2], "agent_id": f"asker-{n}"}
+            world[path].append(server.make(who, f"/v1/{path}", body))
     _, listed = server.ask("admin", "GET", "/v1/tokens")
     world["ours"] = [token["id"] for token in listed["tokens"] if token["id"] not in world["tokens"]]
+    world["new"] = {noun: (TOKENS[who], body) for noun, (who, body) in makes.items()}
+    world["url"] = server.url
     return world
 
 

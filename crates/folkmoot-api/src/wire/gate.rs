@@ -115,7 +115,6 @@ pub struct Amend {
 /// What goes with a decision whose word is in the path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"reason": "the tests pass, and the change is small"}))]
 pub struct Verdict {
     /// Why. A rejection and an override need one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -81,7 +81,8 @@ async fn a_body_is_json_in_utf8_and_nothing_else() {
         let found = if answer.status < 300 { String::new() } else { answer.code() };
         let short = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
         assert_eq!((answer.status, found.as_str()), (status, code), "{headers:?} {short:?}: {}", answer.body);
-        assert!(began.elapsed() < Duration::from_secs(2), "{short:?} took {:?}", began.elapsed());
+        // On a machine that does ten other things; what is not linear in its length would take hours.
+        assert!(began.elapsed() < Duration::from_secs(20), "{short:?} took {:?}", began.elapsed());
     }
     still_works(&node).await;
 }
