@@ -328,7 +328,11 @@ impl Model {
 }
 
 fn done(broken: Broken, work: impl FnOnce()) -> Result<(), Broken> {
-    if broken.is_empty() { Ok(work()) } else { Err(broken) }
+    if !broken.is_empty() {
+        return Err(broken);
+    }
+    work();
+    Ok(())
 }
 
 fn agent(who: &str) -> bool {
