@@ -11,8 +11,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain, journal::Entry,
-    receipt, token::Token, webhook::LoggedWebhook,
+    Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain,
+    journal::Entry, receipt, token::Token, webhook::LoggedWebhook,
 };
 
 /// Something that the log, or a row, should not say.

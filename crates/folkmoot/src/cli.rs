@@ -10,8 +10,8 @@ use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
     adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
-    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, ready, reject, restore, resume, runs,
-    serve, show, start, status, step, style, token, watch, webhook,
+    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, ready, reject, restore,
+    resume, runs, serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\

@@ -25,8 +25,10 @@ use crate::{
 
 /// Check a receipt: the signature, every hash and digest, and that the events make this decision
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Needs neither a server nor its data. Without --key it is only known that whoever made the file had the \
-                        key that is in it. Exits with 1 if something is wrong.")]
+#[command(
+    after_help = "Needs neither a server nor its data. Without --key it is only known that whoever made the file had the \
+                        key that is in it. Exits with 1 if something is wrong."
+)]
 pub(crate) struct Args {
     /// The receipt
     #[arg(value_name = "FILE")]
@@ -44,7 +46,8 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let signature = signed::check(&statement, expected.as_ref());
     let receipt: wire::Receipt =
         statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
-    let mut problems: Vec<Problem> = signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
+    let mut problems: Vec<Problem> =
+        signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
     let inner = statement::Kept::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
     if let Err(bad) = &inner {
         problems.push(Problem::new("checkpoint", bad.as_str()));
@@ -112,7 +115,9 @@ fn account(receipt: &Receipt) -> String {
 fn content(shown: &Shown) -> String {
     let text = |content: &Option<String>| match content {
         Some(text) => behind_bar(printable(text).lines()),
-        None => format!("  {}", paint(style::FAINT, "Its content is not in this receipt: it was erased, or is no text.")),
+        None => {
+            format!("  {}", paint(style::FAINT, "Its content is not in this receipt: it was erased, or is no text."))
+        }
     };
     let head = facts([
         ("title", Some(one_line(&shown.title))),

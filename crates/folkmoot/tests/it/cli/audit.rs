@@ -145,7 +145,9 @@ fn restamp(connection: &Connection) {
         let stamped = chain::append(&mut head, event.fact);
         assert_eq!(stamped.position, event.position, "positions are dense");
         let hashes = (stamped.position as i64, stamped.prev_hash.to_string(), stamped.hash.to_string());
-        connection.execute("UPDATE events SET prev_hash = ?2, hash = ?3 WHERE position = ?1", hashes).expect("an event");
+        connection
+            .execute("UPDATE events SET prev_hash = ?2, hash = ?3 WHERE position = ?1", hashes)
+            .expect("an event");
     }
     let head = (head.position as i64, head.hash.to_string());
     connection.execute("UPDATE head SET position = ?1, hash = ?2", head).expect("the head");
@@ -160,7 +162,10 @@ fn of_five_ways_to_tamper_with_a_log_a_checkpoint_finds_all() {
     assert!(with.stdout.contains("is the one of"), "{with:?}");
 
     let (plain, with) = checked.after(|log| {
-        change(log, "UPDATE events SET payload = replace(payload, 'looked at it', 'never saw it') WHERE type = 'gate.decided'");
+        change(
+            log,
+            "UPDATE events SET payload = replace(payload, 'looked at it', 'never saw it') WHERE type = 'gate.decided'",
+        );
     });
     assert_eq!((plain.code, with.code), (1, 1), "edited: {plain:?} {with:?}");
 
@@ -177,7 +182,10 @@ fn of_five_ways_to_tamper_with_a_log_a_checkpoint_finds_all() {
     let (plain, with) = checked.after(|log| {
         change(log, "UPDATE gates SET status = 'pending', decision = NULL, seq = seq - 1 WHERE status = 'rejected'");
         change(log, "DELETE FROM events WHERE position = (SELECT max(position) FROM events)");
-        change(log, "UPDATE head SET position = position - 1, hash = (SELECT hash FROM events ORDER BY position DESC LIMIT 1)");
+        change(
+            log,
+            "UPDATE head SET position = position - 1, hash = (SELECT hash FROM events ORDER BY position DESC LIMIT 1)",
+        );
     });
     assert_eq!(plain.code, 0, "a chain does not notice that its end is missing: {plain:?}");
     assert_eq!((with.code, with.stdout.contains("the end is missing")), (1, true), "{with:?}");
