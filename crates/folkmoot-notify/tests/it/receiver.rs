@@ -26,7 +26,14 @@ pub struct Received {
 pub struct Receiver {
     pub address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
-    answer: Arc<Mutex<(u16, Vec<(&'static str, String)>, String)>>,
+    answer: Arc<Mutex<Answer>>,
+}
+
+#[derive(Clone)]
+struct Answer {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: String,
 }
 
 impl Receiver {
@@ -35,12 +42,12 @@ impl Receiver {
         let receiver = Self {
             address: listener.local_addr().unwrap(),
             received: Arc::default(),
-            answer: Arc::new(Mutex::new((200, Vec::new(), String::new()))),
+            answer: Arc::new(Mutex::new(Answer { status: 200, headers: Vec::new(), body: String::new() })),
         };
         let own = receiver.clone();
         let app = Router::new().fallback(move |uri: Uri, headers: HeaderMap, body: Bytes| async move {
             own.received.lock().unwrap().push(Received { path: uri.to_string(), headers, body });
-            let (status, headers, body) = own.answer.lock().unwrap().clone();
+            let Answer { status, headers, body } = own.answer.lock().unwrap().clone();
             let headers: HeaderMap = headers
                 .into_iter()
                 .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
@@ -57,7 +64,7 @@ impl Receiver {
 
     pub fn answers(&self, status: u16, headers: &[(&'static str, &str)], body: &str) {
         let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        *self.answer.lock().unwrap() = (status, headers, body.to_owned());
+        *self.answer.lock().unwrap() = Answer { status, headers, body: body.to_owned() };
     }
 
     pub fn received(&self) -> Vec<Received> {
