@@ -11,7 +11,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, chain, journal::Entry, receipt, token::Token,
+    Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, chain, journal::Entry, receipt,
+    token::Token,
 };
 
 /// Something that the log, or a row, should not say.

@@ -9,8 +9,8 @@ mod questions;
 mod runs;
 
 use crate::{
-    Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake,
+    Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Digest, Fact, Gate, GateId, Judgement, Loaded, Name,
+    Outcome, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake,
     erase::{self, Erased, Kept, Retired},
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
@@ -271,7 +271,8 @@ impl Case<'_> {
 
     /// One event for all of it: the log is to grow by less than what is erased.
     fn retired(&self, digests: &[Digest], decided_before: Timestamp, kept: &[Kept]) -> Commit {
-        let is_old = |kept: &&Kept| kept.present && digests.contains(&kept.digest) && kept.is_unused_since(decided_before);
+        let is_old =
+            |kept: &&Kept| kept.present && digests.contains(&kept.digest) && kept.is_unused_since(decided_before);
         let old: Vec<&Kept> = kept.iter().filter(is_old).collect();
         let digests: Vec<Digest> = old.iter().map(|kept| kept.digest).collect();
         if digests.is_empty() {

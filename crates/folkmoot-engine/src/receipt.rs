@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use folkmoot_core::{
-    Digest, Event, GateId, Principal, checkpoint::Checkpoint, erase,
+    Digest, Event, GateId, Principal,
+    checkpoint::Checkpoint,
+    erase,
     receipt::{self, Receipt},
 };
 use folkmoot_store::{Error, Store};

@@ -68,7 +68,11 @@ impl Engine {
     }
 
     /// What is kept of all that was over before then, and where to go on: as much of it as memory should hold.
-    async fn old_contents(&self, mut after: String, before: Timestamp) -> Result<(HashSet<Digest>, Option<String>), Error> {
+    async fn old_contents(
+        &self,
+        mut after: String,
+        before: Timestamp,
+    ) -> Result<(HashSet<Digest>, Option<String>), Error> {
         let mut old = HashSet::new();
         while old.len() < DIGESTS {
             let histories = self.0.store.histories(&after, PAGE).await?;
@@ -131,7 +135,8 @@ async fn forget(engine: &Engine, round: u32) -> Result<(), Error> {
     let (store, retention) = (&engine.0.store, &engine.0.retention);
     store.forget_keys(ago(engine.now(), retention.idempotency)).await?;
     if let Some(span) = retention.deliveries {
-        while store.forget_deliveries(ago(engine.now(), span), DELIVERIES_AT_ONCE).await? >= DELIVERIES_AT_ONCE.into() {}
+        while store.forget_deliveries(ago(engine.now(), span), DELIVERIES_AT_ONCE).await? >= DELIVERIES_AT_ONCE.into() {
+        }
     }
     if retention.contents.is_some() && round.is_multiple_of(CONTENTS_EVERY) {
         let erased = engine.retire().await?;

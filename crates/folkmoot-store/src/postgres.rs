@@ -298,8 +298,7 @@ impl Store for Postgres {
             return Ok(Vec::new());
         }
         let sql = format!("{} WHERE digest IN ({})", rows::SELECT_KEPT, places.join(", "));
-        let arguments: Vec<Value<'_>> =
-            digests.iter().map(|digest| Value::Text(digest.to_string().into())).collect();
+        let arguments: Vec<Value<'_>> = digests.iter().map(|digest| Value::Text(digest.to_string().into())).collect();
         self.all(&sql, &arguments, rows::read_kept).await
     }
 

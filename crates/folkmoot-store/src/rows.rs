@@ -562,8 +562,7 @@ pub(crate) fn artifact(artifact: &Artifact, now: Timestamp) -> Vec<Value<'_>> {
 }
 
 /// What is known of contents, as [`read_kept`] reads it.
-pub(crate) const SELECT_KEPT: &str =
-    "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
+pub(crate) const SELECT_KEPT: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
 
 pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
     Ok(Kept {

@@ -18,8 +18,10 @@ use crate::{
 
 /// Erase content for good: a secret that somebody put into a gate
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The digest stays, and the log still verifies. Titles, reasons, feedback and answers are in the log itself \
-                        and cannot be erased. Backups and copies are yours to find.")]
+#[command(
+    after_help = "The digest stays, and the log still verifies. Titles, reasons, feedback and answers are in the log itself \
+                        and cannot be erased. Backups and copies are yours to find."
+)]
 pub(crate) struct Args {
     /// What, as `folkmoot gate show --json` names it: sha256:…
     #[arg(required_unless_present = "gate", conflicts_with = "gate")]

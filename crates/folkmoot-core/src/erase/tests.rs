@@ -1,8 +1,5 @@
 use super::{Erasing, Erasures, Kept, erase};
-use crate::{
-    CommandId, Digest, Event, Fact, Head, Principal, Role, Timestamp,
-    chain,
-};
+use crate::{CommandId, Digest, Event, Fact, Head, Principal, Role, Timestamp, chain};
 
 fn admin() -> Principal {
     Principal::new("root".parse().unwrap(), Role::Admin)

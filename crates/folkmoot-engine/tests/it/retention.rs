@@ -30,7 +30,8 @@ async fn is_kept(moot: &Moot, summary: &str) -> bool {
 async fn contents_go_when_all_that_shows_them_was_decided_long_ago() {
     let moot = moot().await;
     let old = open(&moot, "old").await;
-    let amendment = Amendment { gate: old.id.clone(), title: None, summary: Some("newer".to_owned()), risk: None, artifacts: None };
+    let amendment =
+        Amendment { gate: old.id.clone(), title: None, summary: Some("newer".to_owned()), risk: None, artifacts: None };
     moot.engine.amend(agent().into(), amendment, None).await.unwrap();
     moot.approve(&old).await.unwrap();
     let shared = open(&moot, "shared").await;

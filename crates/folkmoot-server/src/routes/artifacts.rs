@@ -23,7 +23,8 @@ pub(crate) async fn erase(
     PathText(digest): PathText,
     Call { caller, body }: Call<Erase>,
 ) -> Result<Json<Erased>, ApiError> {
-    let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_content", "nothing was ever kept under this digest");
+    let unknown =
+        |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_content", "nothing was ever kept under this digest");
     let digest: Digest = digest.parse().map_err(unknown)?;
     let erasing = Erasing { digests: vec![digest], reason: body.reason };
     Ok(Json(erased(app.engine.erase(caller, erasing).await?)))

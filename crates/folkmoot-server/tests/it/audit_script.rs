@@ -85,8 +85,9 @@ async fn a_script_with_openssl_checks_a_receipt_and_a_checkpoint() {
     let path = format!("/v1/gates/{id}");
     let pending = node.get("agent-a", &format!("{path}/receipt")).await.json();
     assert_eq!((&pending["status"], &pending["decision"]), (&json!("pending"), &Value::Null));
-    let amended = crate::http::send(&node.url, "PATCH", &path, &crate::node::token("agent-a"), &[], r#"{"summary": "Gasse"}"#);
-    assert_eq!(amended.await.status, 200);
+    let agent = crate::node::token("agent-a");
+    let amended = crate::http::send(&node.url, "PATCH", &path, &agent, &[], r#"{"summary": "Gasse"}"#).await;
+    assert_eq!(amended.status, 200, "{amended:?}");
     assert_eq!(node.post("alice", &format!("{path}/approve"), json!({"reason": "tested"})).await.status, 200);
     let body = json!({"reason": "a key was in it"}).to_string();
     let erase = format!("/v1/artifacts/{}", gate["artifacts"][1]["digest"].as_str().unwrap());
@@ -101,7 +102,10 @@ async fn a_script_with_openssl_checks_a_receipt_and_a_checkpoint() {
     let check = |receipt: &Value, key: &std::path::Path| {
         std::fs::write(&file, receipt.to_string()).unwrap();
         let output = Command::new("python3").args(["-c", RECEIPT_SCRIPT]).arg(&file).arg(key).output().unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr),
+        )
     };
     let (ok, said) = check(&pending, &key);
     assert!(ok && said.contains("not decided yet"), "{said}");

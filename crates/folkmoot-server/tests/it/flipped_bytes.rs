@@ -108,7 +108,8 @@ async fn a_past() -> TempDir {
     assert_eq!(node.records(&run, step).await.status, 201);
     node.verifies().await;
     let gates = node.get("vera", "/v1/gates").await.json()["gates"].clone();
-    let ids: Vec<String> = gates.as_array().unwrap().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect();
+    let ids: Vec<String> =
+        gates.as_array().unwrap().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect();
     let data = node.stop().await;
     std::fs::write(data.path().join("ids"), ids.join("\n")).unwrap();
     data
@@ -165,8 +166,10 @@ fn audited(data: &Path) -> Option<Vec<Vec<Cell>>> {
 fn facts(data: &Path, bytes: &[u8]) -> Vec<usize> {
     let database = Connection::open(data.join("folkmoot.db")).unwrap();
     let mut statement = database
-        .prepare("SELECT payload FROM events UNION ALL SELECT decision FROM gates WHERE decision IS NOT NULL
-                  UNION ALL SELECT closure FROM questions WHERE closure IS NOT NULL")
+        .prepare(
+            "SELECT payload FROM events UNION ALL SELECT decision FROM gates WHERE decision IS NOT NULL
+                  UNION ALL SELECT closure FROM questions WHERE closure IS NOT NULL",
+        )
         .unwrap();
     let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let mut places = Vec::new();

@@ -15,7 +15,8 @@ fn found(folder: &Path, texts: &[String]) -> usize {
     for file in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        let marked = text.match_indices(MARK).map(|(at, _)| text[at..].chars().take(MARK.len() + 17).collect::<String>());
+        let marked =
+            text.match_indices(MARK).map(|(at, _)| text[at..].chars().take(MARK.len() + 17).collect::<String>());
         all.extend(marked);
     }
     texts.iter().filter(|text| all.contains(*text)).count()

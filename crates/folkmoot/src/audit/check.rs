@@ -8,7 +8,7 @@ use folkmoot_api::{
         Event,
         audit::Problem,
         checkpoint::Checkpoint,
-        receipt::{Receipt, Shown},
+        receipt::{Receipt, Shown, Text},
     },
     wire::{self, AuditEntry},
 };
@@ -25,8 +25,10 @@ use crate::{
 
 /// Check a receipt: the signature, every hash and digest, and that the events make this decision
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Needs neither a server nor its data. Without --key it is only known that whoever made the file had the \
-                        key that is in it. Exits with 1 if something is wrong.")]
+#[command(
+    after_help = "Needs neither a server nor its data. Without --key it is only known that whoever made the file had the \
+                        key that is in it. Exits with 1 if something is wrong."
+)]
 pub(crate) struct Args {
     /// The receipt
     #[arg(value_name = "FILE")]
@@ -44,7 +46,8 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let signature = signed::check(&statement, expected.as_ref());
     let receipt: wire::Receipt =
         statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
-    let mut problems: Vec<Problem> = signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
+    let mut problems: Vec<Problem> =
+        signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
     let inner = statement::Kept::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
     if let Err(bad) = &inner {
         problems.push(Problem::new("checkpoint", bad.as_str()));
@@ -98,9 +101,12 @@ fn account(receipt: &Receipt) -> String {
     let Some(decision) = &receipt.decision else {
         return format!("Gate {gate} is shown as below and nobody had decided by {}.", receipt.at);
     };
+    let is_whole = receipt.standing().is_some_and(Shown::is_whole);
+    let what =
+        if is_whole { "exactly this content" } else { "the content with this digest, of which something was erased" };
     let on = match receipt.shown.len() {
-        0 | 1 => "on exactly this content".to_owned(),
-        all => format!("on exactly this content, revision {} of {all}", decision.revision),
+        0 | 1 => format!("on {what}"),
+        all => format!("on {what}, revision {} of {all}", decision.revision),
     };
     let why = if decision.reason.is_empty() { String::new() } else { format!(": {:?}", one_line(&decision.reason)) };
     let voices: Vec<String> = decision.votes.iter().map(|vote| format!("{} {}", vote.reviewer, vote.choice)).collect();
@@ -110,9 +116,10 @@ fn account(receipt: &Receipt) -> String {
 }
 
 fn content(shown: &Shown) -> String {
-    let text = |content: &Option<String>| match content {
+    let text = |content: &Text| match &content.text {
         Some(text) => behind_bar(printable(text).lines()),
-        None => format!("  {}", paint(style::FAINT, "Its content is not in this receipt: it was erased, or is no text.")),
+        None if content.hex.is_some() => format!("  {}", paint(style::FAINT, "Its content is no text.")),
+        None => format!("  {}", paint(style::FAINT, "Its content was erased.")),
     };
     let head = facts([
         ("title", Some(one_line(&shown.title))),
@@ -121,7 +128,7 @@ fn content(shown: &Shown) -> String {
     ]);
     let artifacts = shown.artifacts.iter().map(|artifact| {
         let name = paint(style::STRONG, one_line(&artifact.name));
-        format!("  {name} {}\n{}", artifact.content.digest, text(&artifact.content.text))
+        format!("  {name} {}\n{}", artifact.content.digest, text(&artifact.content))
     });
-    std::iter::once(head).chain([text(&shown.summary.text)]).chain(artifacts).collect::<Vec<_>>().join("\n")
+    std::iter::once(head).chain([text(&shown.summary)]).chain(artifacts).collect::<Vec<_>>().join("\n")
 }

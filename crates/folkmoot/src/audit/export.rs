@@ -51,7 +51,8 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         // The log goes on while it is exported: what the checkpoint names must be here too.
         let named = last["position"].as_u64().unwrap_or_default();
         while after < named {
-            let page = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
+            let page =
+                connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
             let missing: Vec<_> = page.entries.into_iter().filter(|entry| entry.position <= named).collect();
             let Some(entry) = missing.last() else { break };
             after = entry.position;

@@ -7,7 +7,9 @@ use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 
 /// Print the key that checks what this server signs
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Keep it where nobody who can change the server's database can change it, and give it with --key.")]
+#[command(
+    after_help = "Keep it where nobody who can change the server's database can change it, and give it with --key."
+)]
 pub(crate) struct Args {}
 
 pub(super) async fn run(ctx: &Context, connection: &mut Connection) -> Result<Exit> {

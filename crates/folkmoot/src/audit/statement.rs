@@ -51,7 +51,8 @@ impl Kept {
     /// What it states, if this key signed it; else why it counts for nothing.
     pub(super) fn stated(&self, expected: Option<&PublicKey>) -> Result<(Checkpoint, PublicKey), String> {
         let key = signed::check(&self.statement, expected).map_err(|problem| problem.to_string())?;
-        let checkpoint: Option<Checkpoint> = parse::<wire::Checkpoint>(&self.statement).ok().and_then(|it| it.statement());
+        let checkpoint: Option<Checkpoint> =
+            parse::<wire::Checkpoint>(&self.statement).ok().and_then(|it| it.statement());
         Ok((checkpoint.ok_or_else(|| "it is signed, but no checkpoint".to_owned())?, key))
     }
 }

@@ -37,8 +37,10 @@ const PROBLEMS_MAX: usize = 100;
 
 /// Check that nobody changed, removed or reordered what happened
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exits with 1 if something is wrong. A log that was cut off, or rewritten and hashed again, still agrees \
-                        with itself: only a checkpoint that was kept elsewhere notices (`folkmoot audit checkpoint`).")]
+#[command(
+    after_help = "Exits with 1 if something is wrong. A log that was cut off, or rewritten and hashed again, still agrees \
+                        with itself: only a checkpoint that was kept elsewhere notices (`folkmoot audit checkpoint`)."
+)]
 pub(crate) struct Args {
     /// Check an export, without a server
     #[arg(long, value_name = "FILE")]
@@ -96,7 +98,9 @@ async fn seen(client: &Client, position: u64) -> Result<Seen> {
 async fn hash_at(client: &Client, position: u64) -> Result<Option<Digest>> {
     let Some(before) = position.checked_sub(1) else { return Ok(None) };
     let found = client.audit(before, 1).await?.entries.into_iter().next().and_then(AuditEntry::event);
-    Ok(found.filter(|event| event.position == position).map(|event| chain::hash(position, &event.fact, event.prev_hash)))
+    Ok(found
+        .filter(|event| event.position == position)
+        .map(|event| chain::hash(position, &event.fact, event.prev_hash)))
 }
 
 /// The last position before this one, by halves.
@@ -145,7 +149,9 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     }
     found.ok = found.problems.is_empty();
     if given.is_none() && !kept.is_empty() {
-        ctx.screen.note("The key came with the checkpoint, so anybody could have signed it. Give the server's with --key PEM.");
+        ctx.screen.note(
+            "The key came with the checkpoint, so anybody could have signed it. Give the server's with --key PEM.",
+        );
     }
     report(ctx, &found, Some(after), &holding)
 }

@@ -145,7 +145,9 @@ fn restamp(connection: &Connection) {
         let stamped = chain::append(&mut head, event.fact);
         assert_eq!(stamped.position, event.position, "positions are dense");
         let hashes = (stamped.position as i64, stamped.prev_hash.to_string(), stamped.hash.to_string());
-        connection.execute("UPDATE events SET prev_hash = ?2, hash = ?3 WHERE position = ?1", hashes).expect("an event");
+        connection
+            .execute("UPDATE events SET prev_hash = ?2, hash = ?3 WHERE position = ?1", hashes)
+            .expect("an event");
     }
     let head = (head.position as i64, head.hash.to_string());
     connection.execute("UPDATE head SET position = ?1, hash = ?2", head).expect("the head");
@@ -160,7 +162,10 @@ fn of_five_ways_to_tamper_with_a_log_a_checkpoint_finds_all() {
     assert!(with.stdout.contains("is the one of"), "{with:?}");
 
     let (plain, with) = checked.after(|log| {
-        change(log, "UPDATE events SET payload = replace(payload, 'looked at it', 'never saw it') WHERE type = 'gate.decided'");
+        change(
+            log,
+            "UPDATE events SET payload = replace(payload, 'looked at it', 'never saw it') WHERE type = 'gate.decided'",
+        );
     });
     assert_eq!((plain.code, with.code), (1, 1), "edited: {plain:?} {with:?}");
 
@@ -177,7 +182,10 @@ fn of_five_ways_to_tamper_with_a_log_a_checkpoint_finds_all() {
     let (plain, with) = checked.after(|log| {
         change(log, "UPDATE gates SET status = 'pending', decision = NULL, seq = seq - 1 WHERE status = 'rejected'");
         change(log, "DELETE FROM events WHERE position = (SELECT max(position) FROM events)");
-        change(log, "UPDATE head SET position = position - 1, hash = (SELECT hash FROM events ORDER BY position DESC LIMIT 1)");
+        change(
+            log,
+            "UPDATE head SET position = position - 1, hash = (SELECT hash FROM events ORDER BY position DESC LIMIT 1)",
+        );
     });
     assert_eq!(plain.code, 0, "a chain does not notice that its end is missing: {plain:?}");
     assert_eq!((with.code, with.stdout.contains("the end is missing")), (1, true), "{with:?}");
@@ -300,4 +308,30 @@ fn a_secret_is_erased_and_nothing_else() {
     assert!(desk.say(&["gate", "show", gate["id"].as_str().expect("an id")]).contains("erased"));
     assert!(desk.say(&["audit", "verify"]).starts_with("ok"));
     assert_eq!(desk.say(&["erase", digest, "--reason", "again"]), "It was erased before.");
+}
+
+#[test]
+fn a_server_writes_checkpoints_without_being_asked() {
+    let checked = Checked::new();
+    let lines = checked.path("checkpoints");
+    std::fs::write(checked.desk.path().join("folkmoot.toml"), format!("[audit]\ncheckpoints = {lines:?}\n"))
+        .expect("a file");
+    let count = || std::fs::read_to_string(&lines).expect("checkpoints").lines().count();
+    checked.desk.say(&["status"]);
+    assert_eq!(count(), 1, "the log has not grown since the start");
+    checked.desk.say(&["gate", "open", "One more"]);
+    assert_eq!(count(), 2);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&lines).expect("a file").permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let found = checked.desk.run(&["audit", "verify", "--checkpoint", &lines, "--key", &checked.path("key.pem")]);
+    assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
+
+    std::fs::write(checked.desk.path().join("folkmoot.toml"), "[audit]\ncheckpoints = \"/nowhere/at/all\"\n")
+        .expect("a file");
+    let ended = checked.desk.run(&["status"]);
+    assert_eq!(
+        (ended.code, ended.stderr.contains("no checkpoint can be written to /nowhere/at/all")),
+        (1, true),
+        "{ended:?}"
+    );
 }
