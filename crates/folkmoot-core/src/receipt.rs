@@ -120,6 +120,14 @@ impl Text {
     }
 }
 
+impl Shown {
+    /// Whether nothing of it was erased.
+    pub fn is_whole(&self) -> bool {
+        let is_there = |text: &Text| text.text.is_some() || text.hex.is_some();
+        is_there(&self.summary) && self.artifacts.iter().all(|artifact| is_there(&artifact.content))
+    }
+}
+
 /// What a gate's events say that it showed: each content, with its digest.
 pub fn contents_shown(events: &[Event]) -> Vec<(Content, Digest)> {
     let shown = events.iter().filter_map(|event| match GateEvent::read(&event.fact).ok()? {

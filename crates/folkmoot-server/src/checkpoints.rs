@@ -29,17 +29,20 @@ pub struct Checkpoints {
 impl Checkpoints {
     /// Compares the log with the last line of the file, and writes the next.
     pub(crate) async fn begin(&self, app: &App) -> io::Result<u64> {
-        let file = self.file.clone();
-        let last = blocking(move || last_line(&file)).await?;
-        if let Some(problem) = last.and_then(|line| Some((line.clone(), parse(&line, app)?))) {
-            let (line, checkpoint) = problem;
-            let seen = app.engine.seen(checkpoint.position).await.map_err(io::Error::other)?;
-            if let Err(broken) = checkpoint.check(&seen) {
-                let file = self.file.display();
-                tracing::error!("the log is not the one that the last checkpoint in {file} saw: {broken} ({line})");
+        if let Some(last) = self.last(app).await? {
+            let seen = app.engine.seen(last.position).await.map_err(io::Error::other)?;
+            if let Err(broken) = last.check(&seen) {
+                tracing::error!("the log is not the one of the last checkpoint in {}: {broken}", self.file.display());
             }
         }
         self.write(app).await
+    }
+
+    /// The last that this server's key signed, if it is the last line.
+    async fn last(&self, app: &App) -> io::Result<Option<Checkpoint>> {
+        let file = self.file.clone();
+        let line = blocking(move || last_line(&file)).await?;
+        Ok(line.and_then(|line| parse(&line, app)))
     }
 
     /// Writes on until the server ends. `written` is where the log was.
@@ -74,6 +77,10 @@ impl Checkpoints {
 
     async fn write(&self, app: &App) -> io::Result<u64> {
         let checkpoint = app.engine.own_checkpoint().await.map_err(io::Error::other)?;
+        let is_same = |last: Checkpoint| (last.position, last.hash) == (checkpoint.position, checkpoint.hash);
+        if self.last(app).await?.is_some_and(is_same) {
+            return Ok(checkpoint.position);
+        }
         let line = signed::sign(&app.key, &checkpoint).to_string();
         let file = self.file.clone();
         blocking(move || append(&file, &line)).await?;

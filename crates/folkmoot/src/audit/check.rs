@@ -8,7 +8,7 @@ use folkmoot_api::{
         Event,
         audit::Problem,
         checkpoint::Checkpoint,
-        receipt::{Receipt, Shown},
+        receipt::{Receipt, Shown, Text},
     },
     wire::{self, AuditEntry},
 };
@@ -101,9 +101,12 @@ fn account(receipt: &Receipt) -> String {
     let Some(decision) = &receipt.decision else {
         return format!("Gate {gate} is shown as below and nobody had decided by {}.", receipt.at);
     };
+    let is_whole = receipt.standing().is_some_and(Shown::is_whole);
+    let what =
+        if is_whole { "exactly this content" } else { "the content with this digest, of which something was erased" };
     let on = match receipt.shown.len() {
-        0 | 1 => "on exactly this content".to_owned(),
-        all => format!("on exactly this content, revision {} of {all}", decision.revision),
+        0 | 1 => format!("on {what}"),
+        all => format!("on {what}, revision {} of {all}", decision.revision),
     };
     let why = if decision.reason.is_empty() { String::new() } else { format!(": {:?}", one_line(&decision.reason)) };
     let voices: Vec<String> = decision.votes.iter().map(|vote| format!("{} {}", vote.reviewer, vote.choice)).collect();
@@ -113,11 +116,10 @@ fn account(receipt: &Receipt) -> String {
 }
 
 fn content(shown: &Shown) -> String {
-    let text = |content: &Option<String>| match content {
+    let text = |content: &Text| match &content.text {
         Some(text) => behind_bar(printable(text).lines()),
-        None => {
-            format!("  {}", paint(style::FAINT, "Its content is not in this receipt: it was erased, or is no text."))
-        }
+        None if content.hex.is_some() => format!("  {}", paint(style::FAINT, "Its content is no text.")),
+        None => format!("  {}", paint(style::FAINT, "Its content was erased.")),
     };
     let head = facts([
         ("title", Some(one_line(&shown.title))),
@@ -126,7 +128,7 @@ fn content(shown: &Shown) -> String {
     ]);
     let artifacts = shown.artifacts.iter().map(|artifact| {
         let name = paint(style::STRONG, one_line(&artifact.name));
-        format!("  {name} {}\n{}", artifact.content.digest, text(&artifact.content.text))
+        format!("  {name} {}\n{}", artifact.content.digest, text(&artifact.content))
     });
-    std::iter::once(head).chain([text(&shown.summary.text)]).chain(artifacts).collect::<Vec<_>>().join("\n")
+    std::iter::once(head).chain([text(&shown.summary)]).chain(artifacts).collect::<Vec<_>>().join("\n")
 }

@@ -309,3 +309,29 @@ fn a_secret_is_erased_and_nothing_else() {
     assert!(desk.say(&["audit", "verify"]).starts_with("ok"));
     assert_eq!(desk.say(&["erase", digest, "--reason", "again"]), "It was erased before.");
 }
+
+#[test]
+fn a_server_writes_checkpoints_without_being_asked() {
+    let checked = Checked::new();
+    let lines = checked.path("checkpoints");
+    std::fs::write(checked.desk.path().join("folkmoot.toml"), format!("[audit]\ncheckpoints = {lines:?}\n"))
+        .expect("a file");
+    let count = || std::fs::read_to_string(&lines).expect("checkpoints").lines().count();
+    checked.desk.say(&["status"]);
+    assert_eq!(count(), 1, "the log has not grown since the start");
+    checked.desk.say(&["gate", "open", "One more"]);
+    assert_eq!(count(), 2);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&lines).expect("a file").permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let found = checked.desk.run(&["audit", "verify", "--checkpoint", &lines, "--key", &checked.path("key.pem")]);
+    assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
+
+    std::fs::write(checked.desk.path().join("folkmoot.toml"), "[audit]\ncheckpoints = \"/nowhere/at/all\"\n")
+        .expect("a file");
+    let ended = checked.desk.run(&["status"]);
+    assert_eq!(
+        (ended.code, ended.stderr.contains("no checkpoint can be written to /nowhere/at/all")),
+        (1, true),
+        "{ended:?}"
+    );
+}
