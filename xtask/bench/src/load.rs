@@ -16,6 +16,7 @@ use crate::children;
 mod bare;
 mod clearance;
 mod cycles;
+mod fill;
 mod open;
 mod postgres;
 mod questions;
@@ -44,6 +45,8 @@ pub(crate) enum Job {
     Wake { target: Target, times: usize },
     /// Open gates, and leave them.
     Open { target: Target, clients: usize, times: usize },
+    /// Make the database so much larger.
+    Fill { target: Target, megabytes: usize },
     /// Commit single rows to a SQLite file.
     Sqlite { folder: PathBuf, window: Window },
     /// Commit single rows to PostgreSQL.
@@ -120,6 +123,7 @@ async fn ask(job: Job) -> Result<Found> {
         Job::Clearance { target, clients, window } => clearance::run(target, clients, window).await,
         Job::Wake { target, times } => wake::run(&target, times).await,
         Job::Open { target, clients, times } => open::run(target, clients, times).await,
+        Job::Fill { target, megabytes } => fill::run(target, megabytes).await,
         Job::Postgres { connection, clients, window } => postgres::run(connection, clients, window).await,
         Job::Sqlite { .. } => bail!("SQLite is not asked over a socket"),
     }

@@ -1,7 +1,8 @@
 //! A long run at a steady load, to see whether anything grows that should not: memory, open files, the write-ahead log.
 //!
-//! The load is a share of what the server can do at most, measured just before. The first fifth is warm-up: caches fill then,
-//! and the allocator takes what it will keep.
+//! The load is a share of what the server can do at most, measured just before. Before it begins, the database is made larger
+//! than what SQLite keeps of one in memory, which would otherwise look like growth for as long as it takes to fill; the first
+//! fifth is warm-up too.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,6 +25,8 @@ mod tests;
 
 /// Who finds the peak, and who keeps up the load.
 const CLIENTS: usize = 64;
+/// Of the database: half as much again as the writer and its readers keep in memory.
+const FILL_MEGABYTES: usize = 120;
 /// How many lines the table has, at most.
 const LINES: u32 = 60;
 const MEGABYTE: f64 = 1024.0 * 1024.0;
@@ -70,6 +73,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     std::fs::create_dir(&data)?;
     let server = Server::start(&data, None)?;
 
+    load::spawn(&Job::Fill { target: server.target(), megabytes: FILL_MEGABYTES })?;
     let window = Window { warm_up: Duration::from_secs(2), measured: Duration::from_secs(6) };
     let peak = load::spawn(&Job::Cycles { target: server.target(), clients: CLIENTS, window })?.per_second;
     let rate = peak * options.load;
