@@ -143,7 +143,7 @@ async fn a_socket_that_does_not_read_is_dropped_and_can_come_back() {
     // More than the buffers of both sides hold: each of these characters is six on the wire.
     let long = "\u{1}".repeat(16_000);
     let mut writers = JoinSet::new();
-    for n in 0..120 {
+    for n in 0..80 {
         let (reviewer, agent) = (node.client("alice"), node.client("agent-a"));
         let verdict = Verdict { reason: Some(format!("{n} {long}")), ..Verdict::default() };
         writers.spawn(async move {
