@@ -14,27 +14,44 @@ use std::{
 
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 
-/// How long one input may take.
+/// How long one input may take, and how long where others use the machine at the same time.
 const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_AMONG_OTHERS: Duration = Duration::from_secs(10);
 /// How much memory a whole check may take beyond what was there before; only looked at where nothing else runs.
 const MEMORY_KB_MAX: u64 = 100 * 1024;
-/// How many inputs a check has in CI.
+/// How many inputs a check has in CI, and how many where each takes a process.
 const CASES: u32 = 150;
+const CASES_WITH_A_PROCESS: u32 = 12;
 
 /// Gives `parse` each of the samples as it is, and then spoiled in every way, and bytes at random. `parse` may return or refuse
 /// what it likes, but must not panic.
 pub fn check(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
+    run(name, samples, CASES, parse);
+}
+
+/// As [`check`], for what is only ever given text.
+pub fn check_text(name: &str, samples: &[&str], parse: impl Fn(&str)) {
+    run(name, samples, CASES, |bytes| parse(&String::from_utf8_lossy(bytes)));
+}
+
+/// As [`check`], where each input takes a process of its own.
+pub fn check_process(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
+    run(name, samples, CASES_WITH_A_PROCESS, parse);
+}
+
+fn run(name: &str, samples: &[&str], usual: u32, parse: impl Fn(&[u8])) {
     for sample in samples {
         parse(sample.as_bytes());
     }
     let seconds = std::env::var("FOLKMOOT_PARSERS_SECONDS").ok().and_then(|text| text.parse().ok());
+    let patience = if seconds.is_some() { PATIENCE } else { PATIENCE_AMONG_OTHERS };
     let before = memory_kb("VmRSS:");
     let began = Instant::now();
     let (cases, slowest) = (Cell::new(0_u64), Cell::new(Duration::ZERO));
     loop {
         let config = ProptestConfig::default();
         // What the environment says for all of proptest goes first.
-        let asked = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { CASES };
+        let asked = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { usual };
         let config = ProptestConfig { cases: asked, failure_persistence: None, ..config };
         let tried = TestRunner::new(config).run(&input(samples), |bytes| {
             let begins = Instant::now();
@@ -42,7 +59,7 @@ pub fn check(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
             let took = begins.elapsed();
             cases.set(cases.get() + 1);
             slowest.set(slowest.get().max(took));
-            prop_assert!(took < PATIENCE, "it took {:?}", took);
+            prop_assert!(took < patience, "it took {:?}", took);
             Ok(())
         });
         if let Err(failure) = tried {
@@ -58,11 +75,6 @@ pub fn check(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
         println!("parsers: {name}: at most {} MB more memory", grown / 1024);
         assert!(grown < MEMORY_KB_MAX, "{name} took {} MB", grown / 1024);
     }
-}
-
-/// As [`check`], for what is only ever given text.
-pub fn check_text(name: &str, samples: &[&str], parse: impl Fn(&str)) {
-    check(name, samples, |bytes| parse(&String::from_utf8_lossy(bytes)));
 }
 
 /// What the kernel says of this process; nothing where there is no such file.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use folkmoot_mangle::check;
+use folkmoot_mangle::check_process;
 use folkmoot_tools::{
     Mcp,
     mcp::{McpLimits, Reach, Server},
@@ -18,17 +18,19 @@ const GOOD: &str = concat!(
     "\n",
 );
 
-/// Says all of it at once, whatever it is asked, and then listens for a moment.
-fn says(bytes: &[u8], folder: &std::path::Path) -> Server {
+/// Says its first line to the first question, and all the others to the next.
+fn says(bytes: &[u8], folder: &std::path::Path, patience: Duration) -> Server {
     std::fs::write(folder.join("says"), bytes).unwrap();
     let limits = McpLimits {
-        connect: Duration::from_millis(300),
-        call: Duration::from_millis(300),
+        connect: patience,
+        call: patience,
         message_bytes: 100_000,
         flood_bytes: 1_000_000,
         ..McpLimits::default()
     };
-    let command = ["sh", "-c", "cat says; sleep 0.2"].map(str::to_owned).to_vec();
+    // It waits for what it is asked, since what answers no question is passed over.
+    let script = "read a; sed -n 1p says; read a; read a; sed 1d says; sleep 0.2";
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let reach = Reach::Stdio { command, environment: BTreeMap::new(), folder: folder.to_owned() };
     Server { name: "test".to_owned(), reach, limits }
 }
@@ -37,11 +39,11 @@ fn says(bytes: &[u8], folder: &std::path::Path) -> Server {
 fn anything_that_an_mcp_server_says_is_taken_or_refused() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let connected = runtime.block_on(Mcp::connect(says(GOOD.as_bytes(), folder.path())));
+    let connected = runtime.block_on(Mcp::connect(says(GOOD.as_bytes(), folder.path(), Duration::from_secs(20))));
     assert_eq!(connected.unwrap().tools().len(), 1, "unspoiled it connects");
-    check("what MCP servers say", &[GOOD], |bytes| {
+    check_process("what MCP servers say", &[GOOD], |bytes| {
         runtime.block_on(async {
-            if let Ok(mcp) = Mcp::connect(says(bytes, folder.path())).await {
+            if let Ok(mcp) = Mcp::connect(says(bytes, folder.path(), Duration::from_millis(300))).await {
                 assert!(mcp.tools().len() <= 100);
             }
         });
