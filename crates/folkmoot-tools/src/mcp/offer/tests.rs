@@ -9,7 +9,7 @@ use crate::mcp::{McpLimits, Reach};
 fn parsers_of_any_list_of_tools_admit_or_warn() {
     let reach = Reach::Stdio { command: Vec::new(), environment: BTreeMap::new(), folder: PathBuf::new() };
     let server = Server { name: "test".to_owned(), reach, limits: McpLimits::default() };
-    let keys = Keys::new(&BTreeMap::new());
+    let keys = Keys::new(&BTreeMap::<String, String>::new());
     let admitted = |bytes: &[u8]| match serde_json::from_slice::<ServerJsonRpcMessage>(bytes) {
         Ok(JsonRpcMessage::Response(response)) => match response.result {
             ServerResult::ListToolsResult(listed) => admit(&server, &listed.tools, &keys).0,
