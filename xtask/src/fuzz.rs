@@ -7,10 +7,11 @@
 
 use std::{
     fs,
+    hash::{BuildHasher, Hasher, RandomState},
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -70,8 +71,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
 
 impl Plan {
     fn parse(arguments: &[String]) -> Result<Self> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-        let mut plan = Self { examples: 100, minutes: 60, seed: now, roles: ROLES.into(), databases: DATABASES.into() };
+        let seed = RandomState::new().build_hasher().finish() % 1_000_000_000;
+        let mut plan = Self { examples: 100, minutes: 60, seed, roles: ROLES.into(), databases: DATABASES.into() };
         let mut words = arguments.iter();
         while let Some(option) = words.next() {
             let value = words.next().with_context(|| format!("{option} takes a value"))?;

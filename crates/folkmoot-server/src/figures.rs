@@ -59,6 +59,9 @@ fn describe() {
     gauge!("folkmoot_log_position", "The last position that this server has read from the log.");
     gauge!("folkmoot_feed_lag_events", "Events in the log that this server has not offered to its subscribers yet.");
     gauge!("folkmoot_feed_lag_seconds", "How old the oldest of them is.");
+    counter!("folkmoot_deliveries_total", "Attempts to tell a channel something, by what came of them.");
+    gauge!("folkmoot_deliveries_waiting", "Messages that are still to be told.");
+    gauge!("folkmoot_deliveries_dead", "Messages that nobody was told, and that are not tried again.");
     counter!("folkmoot_model_calls_total", "Calls of models.");
     counter!("folkmoot_model_tokens_total", "Tokens that models read and wrote.");
     counter!("folkmoot_model_unparsed_total", "Answers of models that did not have the shape that was asked for.");

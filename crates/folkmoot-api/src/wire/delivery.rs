@@ -57,8 +57,9 @@ pub struct DeliveryQuery {
     /// Where another page ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// At most so many.
+    /// At most so many, up to 500; 50 unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 

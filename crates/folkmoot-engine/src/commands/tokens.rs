@@ -56,13 +56,12 @@ impl Engine {
         if is_there() {
             return Ok(());
         }
-        // Another node may have made it since this one has looked.
-        self.reload_credentials().await?;
-        if is_there() {
-            return Ok(());
-        }
         let hash = credentials::hash(secret);
-        if self.0.store.tokens().await?.iter().any(|(_, known)| *known == hash) {
+        if let Some((token, _)) = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash) {
+            // Another node may have made it since this one has looked.
+            if token.revoked_at.is_none() && token.principal == principal {
+                return self.reload_credentials().await;
+            }
             let problem = format!("of {} was revoked, or names somebody else; choose another secret", principal.name);
             return Err(Refusal::invalid("token", problem).into());
         }

@@ -10,7 +10,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Call, PathText, Query},
+    extract::{Call, PathText, Query, limit},
 };
 
 const LIMIT: u32 = 50;
@@ -30,7 +30,7 @@ pub(crate) async fn list(
         status: query.state,
         channel: query.channel,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
-        limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
+        limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
     };
     let page = app.engine.deliveries(&who.principal, query).await?;
     let deliveries = page.items.into_iter().map(Delivery::from).collect();
@@ -55,8 +55,7 @@ pub(crate) async fn show(
 ///
 /// Now, under the same id, whether it is dead, waits or was delivered. Admins can.
 #[utoipa::path(post, path = "/v1/deliveries/{id}/resend", operation_id = "resend_delivery", tag = "webhooks",
-    params(("id" = String, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Delivery), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn resend(
     State(app): State<App>,

@@ -23,7 +23,6 @@ use crate::{
 /// It is told of events by signed messages, as standardwebhooks.com has them. The secret is in this answer and nowhere else.
 /// Admins can.
 #[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks", request_body = NewWebhook,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days, without the secret")),
     responses((status = 201, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -92,8 +91,7 @@ pub(crate) async fn change(
 ///
 /// What is sent from now on is signed with it. The secret is in this answer and nowhere else. Admins can.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/rotate", operation_id = "rotate_webhook", tag = "webhooks",
-    params(("id" = String, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days, without the secret")),
+    params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn rotate(
     State(app): State<App>,
@@ -127,7 +125,7 @@ pub(crate) async fn remove(
 ///
 /// At once, and once; the answer says what came of it. Admins can.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/test", operation_id = "test_webhook", tag = "webhooks",
-    params(("id" = String, Path)),
+    params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Tested), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn test(
     State(app): State<App>,
@@ -139,7 +137,7 @@ pub(crate) async fn test(
 }
 
 /// A body that says nothing.
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Empty {}
 

@@ -39,7 +39,7 @@ struct Tally {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_changed_byte_never_changes_what_was_decided() {
-    let flips = std::env::var("FOLKMOOT_FLIPS").ok().and_then(|flips| flips.parse().ok()).unwrap_or(24);
+    let flips = std::env::var("FOLKMOOT_FLIPS").ok().and_then(|flips| flips.parse().ok()).unwrap_or(6);
     let original = a_past().await;
     let bytes = std::fs::read(original.path().join("folkmoot.db")).unwrap();
     let truth = told(original.path()).await.expect("the original starts");

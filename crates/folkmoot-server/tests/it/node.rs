@@ -47,6 +47,8 @@ pub struct Setting {
     pub channels: BTreeMap<String, Channel>,
     pub public_url: Option<String>,
     pub origins: Vec<Origin>,
+    /// Another node's key, where it is not alone.
+    pub key: Option<std::path::PathBuf>,
 }
 
 pub const PEOPLE: [(&str, &str); 7] = [
@@ -135,6 +137,7 @@ impl Node {
 fn config(data: &Path, setting: Setting) -> Config {
     let mut config = Config::new(DataFolder::at(data));
     config.listen = ([127, 0, 0, 1], 0).into();
+    config.key = setting.key;
     config.origins = setting.origins;
     config.policy = setting.policy;
     config.database = setting.database;
@@ -184,7 +187,10 @@ pub async fn everywhere_with(setting: impl Fn() -> Setting) -> Vec<Vec<Node>> {
     let mut all = vec![vec![Node::with(setting()).await]];
     if let Some(Setting { database, .. }) = postgres().await {
         let shared = || Setting { database: database.clone(), ..setting() };
-        all.push(vec![Node::with(shared()).await, Node::with(shared()).await]);
+        let first = Node::with(shared()).await;
+        let key = Some(first.data.path().join("server.key"));
+        let second = Node::with(Setting { key, ..shared() }).await;
+        all.push(vec![first, second]);
     }
     all
 }

@@ -1,6 +1,9 @@
 //! Who may do what: every route of `/openapi.json`, called as everybody, with a request that is right but for who sends it.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -11,7 +14,7 @@ use tokio::{
 use crate::{
     halting::id,
     http,
-    node::{Node, token},
+    node::{Node, Setting, token},
     runs::with_workflows,
 };
 
@@ -51,6 +54,7 @@ POST   /v1/gates/{id}/pause                     401    401     403    403   403 
 POST   /v1/gates/{id}/decide                    401    401     403    403   403   403     ok       ok    gate     {"decision": "approve"}
 POST   /v1/gates/{id}/extend                    401    401     403    ok    404   404     ok       ok    gate     {"timeout_ms": 7200000}
 POST   /v1/gates/{id}/cancel                    401    401     403    ok    404   404     ok       ok    gate     {}
+GET    /v1/gates/{id}/receipt                   401    401     ok     ok    404   404     ok       ok    gate
 POST   /v1/questions                            401    401     403    ok    ok    ok      ok       ok    -        {"type": "DECISION", "text": "Which?"}
 GET    /v1/questions                            401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/questions/{id}                       401    401     ok     ok    404   404     ok       ok    question
@@ -78,11 +82,29 @@ GET    /v1/halts                                401    401     ok     ok    ok  
 GET    /v1/halts/{id}                           401    401     ok     404   404   404     ok       ok    halt
 DELETE /v1/halts/{id}                           401    401     403    403   403   403     403      ok    halt
 GET    /v1/events                               401    401     ok     ok    ok    ok      ok       ok    -
+GET    /v1/ws                                   401    401     ok     ok    ok    ok      ok       ok    -
+GET    /api/ws                                  401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/audit                                401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/audit/verify                         401    401     ok     403   403   403     ok       ok    -
+GET    /v1/audit/checkpoint                     401    401     ok     403   403   403     ok       ok    -
+GET    /v1/audit/key                            ok     ok      ok     ok    ok    ok      ok       ok    -
+DELETE /v1/gates/{id}/contents                  401    401     403    403   403   403     403      ok    decided  {"reason": "a key was in it"}
+DELETE /v1/artifacts/{digest}                   401    401     403    403   403   403     403      ok    content  {"reason": "a key was in it"}
 POST   /v1/tokens                               401    401     403    403   403   403     403      ok    -        {"name": "dora", "role": "reviewer"}
 GET    /v1/tokens                               401    401     403    403   403   403     403      ok    -
 DELETE /v1/tokens/{id}                          401    401     403    403   403   403     403      ok    token
+POST   /v1/webhooks                             401    401     403    403   403   403     403      ok    name     {"name": "{id}", "url": "https://hooks.example.org/x"}
+GET    /v1/webhooks                             401    401     403    403   403   403     403      ok    -
+GET    /v1/webhooks/{id}                        401    401     403    403   403   403     403      ok    webhook
+PATCH  /v1/webhooks/{id}                        401    401     403    403   403   403     403      ok    webhook  {"disabled": true}
+DELETE /v1/webhooks/{id}                        401    401     403    403   403   403     403      ok    webhook
+POST   /v1/webhooks/{id}/rotate                 401    401     403    403   403   403     403      ok    webhook  {}
+POST   /v1/webhooks/{id}/test                   401    401     403    403   403   403     403      ok    webhook  {}
+GET    /v1/deliveries                           401    401     403    403   403   403     403      ok    -
+GET    /v1/deliveries/{id}                      401    401     403    403   403   403     403      ok    delivery
+POST   /v1/deliveries/{id}/resend               401    401     403    403   403   403     403      ok    delivery {}
+GET    /v1/notify/channels                      401    401     403    403   403   403     403      ok    -
+POST   /v1/notify/test                          401    401     403    403   403   403     403      ok    channel  {"channel": "{id}"}
 "#;
 
 /// Served, but not described: the description itself.
@@ -139,7 +161,7 @@ fn every_route_is_in_the_table_and_every_line_of_it_is_a_route() {
 
 #[tokio::test]
 async fn each_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
-    let node = Node::with(with_workflows()).await;
+    let node = Node::with(Setting { allow: vec!["127.0.0.0/8".to_owned()], ..with_workflows() }).await;
     let revoked = revoked(&node).await;
     let mut wrong = String::new();
     let mut calls = 0;
@@ -152,7 +174,8 @@ async fn each_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
                 _ => token(name),
             };
             let thing = make(&node, line.thing).await;
-            let (address, body) = (line.address.replace("{id}", &thing), line.body.replace("{id}", &thing));
+            let address = line.address.replace("{id}", &thing).replace("{digest}", &thing);
+            let body = line.body.replace("{id}", &thing);
             found.push(call(&node, line.method, &address, &secret, &body).await);
             calls += 1;
         }
@@ -175,7 +198,7 @@ async fn each_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
 
 #[tokio::test]
 async fn each_example_of_the_document_is_taken_from_whoever_may() {
-    let node = Node::with(with_workflows()).await;
+    let node = Node::with(Setting { allow: vec!["127.0.0.0/8".to_owned()], ..with_workflows() }).await;
     let document = serde_json::to_value(folkmoot_server::document()).unwrap();
     let mut taken = 0;
     for line in table() {
@@ -186,7 +209,8 @@ async fn each_example_of_the_document_is_taken_from_whoever_may() {
         let example = if body["example"].is_object() { &body["example"] } else { usual };
         let may = line.cells.iter().position(|cell| *cell == "ok").unwrap_or_else(|| panic!("nobody may {path}"));
         if example.is_object() {
-            let address = line.address.replace("{id}", &make(&node, line.thing).await);
+            let thing = make(&node, line.thing).await;
+            let address = line.address.replace("{id}", &thing).replace("{digest}", &thing);
             let found = call(&node, line.method, &address, &token(WHO[may].1), &example.to_string()).await;
             assert_eq!(found, "ok", "{} {address}: {example}", line.method);
             taken += 1;
@@ -219,8 +243,47 @@ async fn make(node: &Node, thing: &str) -> String {
         "token" => {
             id(&created(node.post("root-of-all", "/v1/tokens", json!({"name": "dora", "role": "reviewer"})).await))
         }
+        "content" => decided(node).await["artifacts"][0]["digest"].as_str().unwrap().to_owned(),
+        "decided" => id(&decided(node).await),
+        "name" => unique(),
+        "webhook" => id(&webhook(node).await),
+        "channel" => webhook(node).await["name"].as_str().unwrap().to_owned(),
+        "delivery" => {
+            // Nobody answers to such a name, so it is dead at once, and can be sent again.
+            let channel = unique();
+            node.opened(json!({"summary": "May I?", "notification_channels": [channel]})).await;
+            let path = format!("/v1/deliveries?state=dead&channel={channel}");
+            loop {
+                let found = node.get("root-of-all", &path).await.json();
+                if let Some(delivery) = found["deliveries"].as_array().unwrap().first() {
+                    break id(delivery);
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        }
         unknown => panic!("the table speaks of a {unknown}, and `make` does not know how to make one"),
     }
+}
+
+/// A name, or a text, that nothing else has.
+fn unique() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("thing-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A gate that is over, with content that nothing else shows.
+async fn decided(node: &Node) -> Value {
+    let artifacts = json!([{"name": "note", "media_type": "text/plain", "content": unique()}]);
+    let gate = node.opened(json!({"summary": unique(), "artifacts": artifacts})).await;
+    let approved = node.post("alice", &format!("/v1/gates/{}/approve", id(&gate)), json!({})).await;
+    assert_eq!(approved.status, 200, "{approved:?}");
+    gate
+}
+
+async fn webhook(node: &Node) -> Value {
+    // Nothing listens there, and a test of it says so.
+    let body = json!({"name": unique(), "url": "https://127.0.0.1:1/x"});
+    created(node.post("root-of-all", "/v1/webhooks", body).await)
 }
 
 /// A token that was valid a moment ago, of an admin: whoever still heeds it would let everything pass.
@@ -246,6 +309,10 @@ async fn call(node: &Node, method: &str, address: &str, secret: &str, body: &str
     if !secret.is_empty() {
         write!(request, "authorization: Bearer {secret}\r\n").unwrap();
     }
+    if address.ends_with("/ws") {
+        request += "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
+        request += "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    }
     stream.write_all(format!("{request}\r\n{body}").as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let mut part = [0; 4096];
@@ -265,7 +332,7 @@ async fn call(node: &Node, method: &str, address: &str, secret: &str, body: &str
     let status: u16 =
         String::from_utf8_lossy(&answer).split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
     match (status, code.as_str()) {
-        (200 | 201 | 202 | 204, "") => "ok".to_owned(),
+        (101 | 200 | 201 | 202 | 204, "") => "ok".to_owned(),
         (401, "unauthenticated") => "401".to_owned(),
         (403, _) => "403".to_owned(),
         (404, code) if code.starts_with("unknown_") && code != "unknown_address" => "404".to_owned(),

@@ -76,7 +76,10 @@ pub(crate) async fn deliveries_that_arrived_long_ago_can_be_forgotten(world: &Wo
     let store = &*world.store;
     opened(store, told(&["a", "b", "c", "d"])).await;
     let moment = noon().as_micros();
-    world.place.sql(&format!("UPDATE outbox SET delivered_at = {moment} WHERE channel <> 'd'")).await;
+    world
+        .place
+        .sql(&format!("UPDATE outbox SET status = 'delivered', due = NULL, ended_at = {moment} WHERE channel <> 'd'"))
+        .await;
     assert_eq!(store.forget_deliveries(noon(), 10).await, Ok(0), "they arrived at that moment, not before");
     let later = noon().plus(minutes(1));
     assert_eq!(store.forget_deliveries(later, 2).await, Ok(2));

@@ -11,12 +11,13 @@ use crate::server::{Server, folkmoot};
 fn findings(data: &Path) -> impl Fn(&str) -> (bool, String) + use<> {
     let ended = run(folkmoot(data).args(["--json", "doctor"]).env("OLLAMA_HOST", "127.0.0.1:1"));
     assert_eq!(ended.code, 0, "{ended:?}");
-    let told: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let told: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     move |name| {
         let ours = |finding: &&Value| matches!(finding["area"].as_str(), Some("server" | "data"));
-        let found = told["findings"].as_array().unwrap().iter().filter(ours).find(|finding| finding["name"] == name);
+        let found =
+            told["findings"].as_array().expect("a list").iter().filter(ours).find(|finding| finding["name"] == name);
         let found = found.unwrap_or_else(|| panic!("{name}: {told}"));
-        (found["ok"].as_bool().unwrap(), found["detail"].as_str().unwrap().to_owned())
+        (found["ok"].as_bool().expect("yes or no"), found["detail"].as_str().expect("a text").to_owned())
     }
 }
 

@@ -36,10 +36,10 @@ fn an_older_folder_reads_as_it_did() {
 /// What was told then is told now; a newer version may tell more.
 fn reads_as(desk: &Desk, name: &str, verb: &[&str], before: &Value) {
     let now = desk.json(verb);
-    let (then, now) = (before[name].as_array().unwrap(), now[name].as_array().unwrap());
+    let (then, now) = (before[name].as_array().expect("a list"), now[name].as_array().expect("a list"));
     assert_eq!(then.len(), now.len(), "{name}");
     for (then, now) in then.iter().zip(now) {
-        for (field, value) in then.as_object().unwrap() {
+        for (field, value) in then.as_object().expect("an object") {
             assert_eq!(&now[field], value, "{field} of {}", then["id"]);
         }
     }
