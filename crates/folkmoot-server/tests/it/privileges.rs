@@ -88,7 +88,7 @@ GET    /v1/audit                                401    401     ok     ok    ok  
 GET    /v1/audit/verify                         401    401     ok     403   403   403     ok       ok    -
 GET    /v1/audit/checkpoint                     401    401     ok     403   403   403     ok       ok    -
 GET    /v1/audit/key                            ok     ok      ok     ok    ok    ok      ok       ok    -
-DELETE /v1/gates/{id}/contents                  401    401     403    403   403   403     403      ok    decided  {"reason": "a key was in it"}
+DELETE /v1/gates/{id}/contents                  401    401     403    403   404   404     403      ok    decided  {"reason": "a key was in it"}
 DELETE /v1/artifacts/{digest}                   401    401     403    403   403   403     403      ok    content  {"reason": "a key was in it"}
 POST   /v1/tokens                               401    401     403    403   403   403     403      ok    -        {"name": "dora", "role": "reviewer"}
 GET    /v1/tokens                               401    401     403    403   403   403     403      ok    -
