@@ -15,7 +15,18 @@ mod tests;
 /// What each crate of the workspace may name among its own kind.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("folkmoot", &["folkmoot-api", "folkmoot-server"]),
-    ("folkmoot-server", &["folkmoot-api", "folkmoot-workflows", "folkmoot-engine", "folkmoot-store", "folkmoot-core"]),
+    (
+        "folkmoot-server",
+        &[
+            "folkmoot-api",
+            "folkmoot-notify",
+            "folkmoot-workflows",
+            "folkmoot-engine",
+            "folkmoot-store",
+            "folkmoot-core",
+        ],
+    ),
+    ("folkmoot-notify", &["folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
     ("folkmoot-workflows", &["folkmoot-engine", "folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
     ("folkmoot-engine", &["folkmoot-store", "folkmoot-core"]),
     ("folkmoot-store", &["folkmoot-core"]),
@@ -28,6 +39,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "folkmoot-bench",
         &["folkmoot-workflows", "folkmoot-engine", "folkmoot-store", "folkmoot-tools", "folkmoot-llm", "folkmoot-core"],
     ),
+    // For tests alone.
+    ("folkmoot-mangle", &[]),
     ("xtask", &[]),
 ];
 

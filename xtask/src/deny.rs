@@ -15,7 +15,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     exit_code(cargo().args(["deny", "--locked", "check", "bans", "licenses", "sources"]))
 }
 
-fn install_if_missing() -> Result<()> {
+pub(crate) fn install_if_missing() -> Result<()> {
     let present = cargo()
         .args(["deny", "--version"])
         .stdin(Stdio::null())

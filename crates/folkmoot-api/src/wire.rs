@@ -1,18 +1,23 @@
 //! Requests and answers, as JSON. The words in them are core's; none is defined here a second time.
 
 mod audit;
+pub mod decision_frame;
+mod delivery;
 mod event;
 mod gate;
 mod halt;
+mod object;
 mod problem;
 mod question;
 mod run;
 mod schema;
 mod server;
 mod token;
+mod webhook;
 
-pub use audit::{AuditEntry, AuditPage, Verification};
-pub use event::Event;
+pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
+pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
+pub use event::{Event, FeedMessage};
 pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
     WaitFor, WaitMany, Waited,
@@ -26,3 +31,4 @@ pub use run::{
 };
 pub use server::ServerFile;
 pub use token::{NewToken, Token, TokenList};
+pub use webhook::{ChangeWebhook, NewWebhook, Webhook, WebhookList};

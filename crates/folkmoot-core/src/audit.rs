@@ -10,7 +10,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Broken, Digest, Event, Gate, Halt, Head, Question, Run, TokenId, chain, journal::Entry, token::Token};
+use crate::{
+    Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain,
+    journal::Entry, receipt, token::Token, webhook::LoggedWebhook,
+};
 
 /// Something that the log, or a row, should not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,23 +79,32 @@ impl Default for Walk {
     }
 }
 
-/// Compares content with the digest under which it is kept; erased content is none.
-pub fn check_content(digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
-    let other = content.map(Digest::of).filter(|other| *other != digest)?;
-    Some(Problem::new(digest, format!("this content was changed: what is kept has the digest {other}")))
-}
-
 /// Compares the tokens' rows with what the log says of them. Rows are expected without their hashes.
 pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<Problem> {
-    let disagrees = |row: &&Token| logged.get(&row.id) != Some(row);
-    let forged = rows.iter().filter(disagrees).map(|row| {
-        Problem::new(format!("token:{}", row.id), "its row disagrees with the log, or the log does not know it")
+    check_whole("token", rows, |row| &row.id, logged)
+}
+
+/// Compares the webhooks' rows with what the log says of them.
+pub fn check_webhooks(rows: &[Webhook], logged: &BTreeMap<WebhookId, LoggedWebhook>) -> Vec<Problem> {
+    let rows: Vec<LoggedWebhook> = rows.iter().map(Webhook::logged).collect();
+    check_whole("webhook", &rows, |row| &row.id, logged)
+}
+
+/// Of what each event says all: the row is what the last one says.
+fn check_whole<Id: Ord + fmt::Display, T: PartialEq>(
+    noun: &str,
+    rows: &[T],
+    id: impl Fn(&T) -> &Id,
+    logged: &BTreeMap<Id, T>,
+) -> Vec<Problem> {
+    let forged = rows.iter().filter(|row| logged.get(id(row)) != Some(row)).map(|row| {
+        Problem::new(format!("{noun}:{}", id(row)), "its row disagrees with the log, or the log does not know it")
     });
-    let known = |id: &TokenId| rows.iter().any(|row| row.id == *id);
-    let gone = logged.keys().filter(|id| !known(id));
-    forged
-        .chain(gone.map(|id| Problem::new(format!("token:{id}"), "the log has this token, but its row is gone")))
-        .collect()
+    let known: BTreeSet<&Id> = rows.iter().map(&id).collect();
+    let gone = logged.keys().filter(|id| !known.contains(id));
+    let gone =
+        gone.map(|id| Problem::new(format!("{noun}:{id}"), format!("the log has this {noun}, but its row is gone")));
+    forged.chain(gone).collect()
 }
 
 /// A row that is the fold of its stream.
@@ -137,6 +149,27 @@ impl Record {
                 let output = run.ending().and_then(|ending| ending.output);
                 run.start.input.into_iter().chain(output).chain(journal.iter().filter_map(Entry::result)).collect()
             }
+        }
+    }
+
+    /// As [`Record::contents`], and what a gate showed before it was amended.
+    pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
+        let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
+        if let Record::Gate(gate) = self
+            && gate.revision > 1
+        {
+            digests.extend(receipt::digests(events));
+        }
+        digests
+    }
+
+    /// Since when it is over, and nothing more is done with what it shows.
+    pub fn over_since(&self) -> Option<Timestamp> {
+        match self {
+            Record::Gate(gate) => gate.decision().map(|decision| decision.decided_at),
+            Record::Question(question) => question.closure().map(|closure| closure.at),
+            Record::Halt(halt) => halt.lifted.as_ref().map(|lifting| lifting.at),
+            Record::Run(run, _) => run.ending().map(|ending| ending.at),
         }
     }
 

@@ -1,17 +1,20 @@
 //! Commands: what somebody wants done, and which rows must be read to judge it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
-    CommandId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId, RunId, SessionId, Timestamp,
-    TokenId,
+    CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId,
+    Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
+    delivery::{Settling, Subscription},
+    erase::{Erasing, Kept},
     gate::{Amendment, Extension, Opening, Policy, Verdict},
     halt::Raising,
     journal::{Entry, Fence, Key, Recording},
     question::{self, Asking, Closing},
     run::{Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
+    webhook::{NewWebhook, WebhookChange},
 };
 
 /// One wish, complete: nothing about it is looked up elsewhere.
@@ -25,6 +28,8 @@ pub struct Command {
     pub idempotency: Option<Idempotency>,
     /// What they want.
     pub action: Action,
+    /// Who wants to be told of what comes of it, beside those whom a gate names.
+    pub subscriptions: Arc<[Subscription]>,
 }
 
 /// Who acts.
@@ -42,6 +47,14 @@ impl Actor {
         match self {
             Actor::Principal(principal) => principal.name.clone(),
             Actor::System => "system".parse().expect("a plain word is a name"),
+        }
+    }
+
+    /// Refuses everybody but admins, and Folkmoot itself.
+    pub(crate) fn must_be_admin(&self, verb: &'static str) -> Result<(), Refusal> {
+        match self {
+            Actor::System | Actor::Principal(Principal { role: Role::Admin, .. }) => Ok(()),
+            Actor::Principal(Principal { role, .. }) => Err(Refusal::RoleMayNot { role: *role, verb }),
         }
     }
 }
@@ -168,6 +181,15 @@ pub enum Action {
         /// Which one.
         node: Name,
     },
+    /// Erases content, for good.
+    Erase(Erasing),
+    /// Erases content that nothing shows any more but what was decided before then.
+    Retire {
+        /// Which; what somebody has sent since then stays.
+        digests: Vec<Digest>,
+        /// As the caller found out.
+        decided_before: Timestamp,
+    },
     /// Makes a token.
     Mint(Minting),
     /// Ends a token.
@@ -175,6 +197,82 @@ pub enum Action {
         /// Which one.
         token: TokenId,
     },
+    /// Makes a webhook.
+    CreateWebhook(Box<NewWebhook>),
+    /// Changes a webhook.
+    ChangeWebhook(Box<WebhookChange>),
+    /// Ends a webhook.
+    RemoveWebhook {
+        /// Which one.
+        webhook: WebhookId,
+    },
+    /// A node takes what is to be told to a channel now.
+    TakeDeliveries {
+        /// Which channel.
+        channel: String,
+        /// At most so many.
+        limit: u32,
+        /// For so long nobody else does.
+        lease: Duration,
+    },
+    /// An attempt to deliver has ended.
+    SettleDelivery(Box<Settling>),
+    /// A channel cannot be told anything: what waits for it dies, some of it at a time.
+    AbandonDeliveries {
+        /// Which channel.
+        channel: String,
+        /// Why.
+        reason: String,
+    },
+    /// Sends something again.
+    Redeliver {
+        /// Which delivery.
+        delivery: DeliveryId,
+    },
+}
+
+/// How many deliveries die in one commit.
+pub const ABANDONED_AT_ONCE: u32 = 256;
+impl Action {
+    /// The word for it in logs and traces; what it is about is not among them.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Action::Open { .. } => "open",
+            Action::Amend { .. } => "amend",
+            Action::Decide(_) => "decide",
+            Action::Extend(_) => "extend",
+            Action::Cancel { .. } => "cancel",
+            Action::Expire { .. } => "expire",
+            Action::Ask { .. } => "ask",
+            Action::Close(_) => "close",
+            Action::Fetch { .. } => "fetch",
+            Action::Lapse { .. } => "lapse",
+            Action::Raise(_) => "raise",
+            Action::Lift { .. } => "lift",
+            Action::StartRun(_) => "start_run",
+            Action::Claim(_) => "claim",
+            Action::Record(_) => "record",
+            Action::Park(_) => "park",
+            Action::Wake { .. } => "wake",
+            Action::Stop(_) => "stop",
+            Action::EndRun { .. } => "end_run",
+            Action::CancelRun { .. } => "cancel_run",
+            Action::ResumeRun { .. } => "resume_run",
+            Action::Heartbeat { .. } => "heartbeat",
+            Action::Leave { .. } => "leave",
+            Action::Mint(_) => "mint",
+            Action::Revoke { .. } => "revoke",
+            Action::Erase(_) => "erase",
+            Action::Retire { .. } => "retire",
+            Action::CreateWebhook(_) => "create_webhook",
+            Action::ChangeWebhook(_) => "change_webhook",
+            Action::RemoveWebhook { .. } => "remove_webhook",
+            Action::TakeDeliveries { .. } => "take_deliveries",
+            Action::SettleDelivery(_) => "settle_delivery",
+            Action::AbandonDeliveries { .. } => "abandon_deliveries",
+            Action::Redeliver { .. } => "redeliver",
+        }
+    }
 }
 
 /// The rows that a command needs to be judged.
@@ -198,10 +296,20 @@ pub struct Needs<'a> {
     pub entry: Option<&'a Key>,
     /// Whether something holds each of these agents in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
+    /// What is known of these contents, without the bytes.
+    pub kept: &'a [Digest],
     /// The principal of this name.
     pub principal: Option<&'a Name>,
     /// This token.
     pub token: Option<&'a TokenId>,
+    /// This webhook.
+    pub webhook: Option<&'a WebhookId>,
+    /// The webhook that has this name, of those that were not removed.
+    pub webhook_named: Option<&'a Name>,
+    /// This delivery.
+    pub delivery: Option<&'a DeliveryId>,
+    /// So many of those that wait for this channel, or are under way to it, those first that are due first.
+    pub waiting: Option<(&'a str, u32)>,
 }
 
 /// The rows that were there.
@@ -236,10 +344,18 @@ pub struct Loaded {
     pub entry: Option<Entry>,
     /// Of the agents that were asked about, whether one is held by nothing.
     pub free: bool,
+    /// The contents that are or were kept, each once.
+    pub kept: Vec<Kept>,
     /// The principal.
     pub principal: Option<Principal>,
     /// The token.
     pub token: Option<Token>,
+    /// The webhook.
+    pub webhook: Option<Webhook>,
+    /// The delivery.
+    pub delivery: Option<Delivery>,
+    /// Those that wait for a channel.
+    pub deliveries: Vec<Delivery>,
 }
 
 impl Command {
@@ -275,8 +391,16 @@ impl Command {
                 Needs { question: Some(question), ..none }
             }
             Action::Lift { halt } => Needs { halt: Some(halt), ..none },
+            Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => Needs { kept: digests, ..none },
             Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
             Action::Revoke { token } => Needs { token: Some(token), ..none },
+            Action::CreateWebhook(new) => Needs { webhook_named: Some(&new.name), ..none },
+            Action::ChangeWebhook(change) => Needs { webhook: Some(&change.webhook), ..none },
+            Action::RemoveWebhook { webhook } => Needs { webhook: Some(webhook), ..none },
+            Action::TakeDeliveries { channel, limit, .. } => Needs { waiting: Some((channel, *limit)), ..none },
+            Action::AbandonDeliveries { channel, .. } => Needs { waiting: Some((channel, ABANDONED_AT_ONCE)), ..none },
+            Action::SettleDelivery(settling) => Needs { delivery: Some(&settling.delivery), ..none },
+            Action::Redeliver { delivery } => Needs { delivery: Some(delivery), ..none },
         }
     }
 }

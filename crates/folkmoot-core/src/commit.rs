@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Refusal, Run, RunId, Timestamp, clearance::Target,
-    journal::Entry, run, token::Token,
+    Delivery, Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Refusal, Run, RunId, Timestamp, Webhook,
+    clearance::Target, delivery::Telling, journal::Entry, run, token::Token,
 };
 
 /// What the rules say to a command.
@@ -28,7 +28,7 @@ pub struct Commit {
     /// When to look again.
     pub timers: Vec<TimerChange>,
     /// Whom to tell.
-    pub outbox: Vec<Delivery>,
+    pub outbox: Vec<Telling>,
     /// Runs for which something has changed: their `wakes` counter goes up.
     pub wakes: Vec<Wake>,
     /// What the caller gets, also when it asks again with the same idempotency key.
@@ -62,8 +62,16 @@ pub enum Outcome {
     Entry(Box<Entry>),
     /// The line of a journal as it was before, which stands.
     Stands(Box<Entry>),
+    /// What was erased.
+    Erased(Vec<Digest>),
     /// A run was not parked, because something has changed for it; the wake-ups that it has had.
     Awake(u64),
+    /// The webhook as it now is.
+    Webhook(Box<Webhook>),
+    /// The delivery as it now is.
+    Delivery(Box<Delivery>),
+    /// Those that the caller is to send, or that died.
+    Deliveries(Vec<Delivery>),
 }
 
 /// For which runs something has changed.
@@ -86,8 +94,17 @@ pub enum Row {
     Question(Box<Question>),
     /// A new or a changed halt.
     Halt(Box<Halt>),
-    /// Content, under its digest; writing what is there changes nothing.
+    /// Content, under its digest. Writing what is there changes nothing, and what was erased for good stays erased.
     Artifact(Artifact),
+    /// The content under this digest goes.
+    Erased {
+        /// Whose.
+        digest: Digest,
+        /// How often an admin has erased it by now.
+        erasures: u64,
+        /// It is not kept again, whoever sends it.
+        barred: bool,
+    },
     /// A new or a changed run; its session with it if that is new.
     Run(Box<Run>),
     /// A line of a run's journal.
@@ -109,6 +126,10 @@ pub enum Row {
     Token(Token, [u8; 32]),
     /// A token that stopped working.
     Revoked(Token),
+    /// A new or a changed webhook.
+    Webhook(Box<Webhook>),
+    /// A delivery that changed. New ones are in the outbox.
+    Delivery(Box<Delivery>),
 }
 
 /// Bytes under their digest.
@@ -183,17 +204,4 @@ impl TimerChange {
             TimerChange::Clear(_) => None,
         }
     }
-}
-
-/// A message to be delivered after the commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// Where to; configuration says what it is.
-    pub channel: String,
-    /// About which gate.
-    pub gate: GateId,
-    /// About which event.
-    pub kind: &'static str,
-    /// Since when it waits.
-    pub at: Timestamp,
 }

@@ -1,9 +1,9 @@
 //! A gate: a request for a decision, which its run cannot pass until it is decided.
 //!
 //! ```text
-//!              ┌─vote──amend──extend──escalate─┐
-//!              ▼                               │
-//!   open ─▶ Pending ───────────────────────────┘
+//!              ┌─vote──amend──extend──remind──escalate─┐
+//!              ▼                                       │
+//!   open ─▶ Pending ───────────────────────────────────┘
 //!              ├──quorum───▶ Closed: approved · rejected · adjust_requested · adjust_strategy · paused
 //!              ├──override─▶ Closed: approved
 //!              ├──cancel───▶ Closed: cancelled
@@ -23,6 +23,7 @@ mod expire;
 mod extend;
 mod open;
 mod policy;
+mod remind;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +44,7 @@ pub(crate) use extend::extend;
 pub use open::Opening;
 pub(crate) use open::{ask_once, open};
 pub use policy::Policy;
+pub use remind::{NextReminders, Reminders};
 
 use crate::{Deadline, Digest, GateId, Name, RunId, SessionId, Timeout, Timestamp};
 
@@ -86,6 +88,9 @@ pub struct Gate {
     pub dedupe_key: Option<String>,
     /// Whom to tell, beside the feed.
     pub notification_channels: Vec<String>,
+    /// What is said of it before its deadline.
+    #[serde(default, skip_serializing_if = "Reminders::is_empty")]
+    pub reminders: Reminders,
     /// Counts the contents it has had, from 1.
     pub revision: u32,
     /// The digest of the content as it is now.

@@ -15,6 +15,9 @@ pub struct BadId {
     text: String,
 }
 
+/// Every id as a regular expression, for those who check before they send; how long it may be is `BYTES_MAX` of each.
+pub const PATTERN: &str = r"^\.*[A-Za-z0-9_:@-][A-Za-z0-9._:@-]*$";
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $max:literal) => {
         $(#[$doc])*
@@ -23,6 +26,9 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
+            /// The longest one, in bytes.
+            pub const BYTES_MAX: usize = $max;
+
             /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -39,10 +45,10 @@ macro_rules! id {
         impl FromStr for $name {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {
-                if is_id(text, $max) {
+                if is_id(text, Self::BYTES_MAX) {
                     return Ok(Self(text.into()));
                 }
-                Err(BadId { what: $what, max: $max, text: text.chars().take(80).collect() })
+                Err(BadId { what: $what, max: Self::BYTES_MAX, text: text.chars().take(80).collect() })
             }
         }
 
@@ -81,6 +87,8 @@ id!(/** A token's public name; the secret is another thing. */ TokenId, "token i
 id!(/** The name of a principal, or of an agent that a principal speaks for. */ Name, "name", 128);
 id!(/** A question: `question-{milliseconds}-{random}`. */ QuestionId, "question id", 64);
 id!(/** An operator's halt: `halt-{milliseconds}-{random}`. */ HaltId, "halt id", 64);
+id!(/** A webhook: `webhook-{milliseconds}-{random}`. */ WebhookId, "webhook id", 64);
+id!(/** A delivery: `dlv-{position}-{hash of the event}-{number}`. */ DeliveryId, "delivery id", 64);
 id!(/** A named part of a run, at whose end a gate can stand. */ Phase, "phase", 64);
 
 impl GateId {
@@ -109,6 +117,13 @@ impl HaltId {
     /// Unique across everything, and in the order of raising.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("halt-{}-{random:016x}", now.as_micros() / 1000).into())
+    }
+}
+
+impl WebhookId {
+    /// Unique across everything, and in the order of making.
+    pub fn new(now: Timestamp, random: u64) -> Self {
+        Self(format!("webhook-{}-{random:016x}", now.as_micros() / 1000).into())
     }
 }
 

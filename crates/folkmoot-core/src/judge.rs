@@ -4,13 +4,16 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+mod deliveries;
 mod halts;
 mod questions;
 mod runs;
+mod webhooks;
 
 use crate::{
-    Action, Actor, Artifact, Command, Commit, Deadline, Delivery, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake,
+    Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
+    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
+    erase::{self, Erased, Kept, Retired},
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
@@ -20,7 +23,10 @@ use crate::{
 pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
     let case = Case { command, now };
     match case.judge(loaded) {
-        Ok(commit) => Judgement::Done(commit),
+        Ok(mut commit) => {
+            commit.outbox = delivery::tellings(&commit, &command.subscriptions);
+            Judgement::Done(commit)
+        }
         Err(No { refusal, record }) => Judgement::Refused(refusal, *record),
     }
 }
@@ -123,6 +129,14 @@ impl Case<'_> {
                 self.must_be_system("be a node")?;
                 Ok(Commit { rows: vec![Row::NodeGone(node.clone())], ..Commit::default() })
             }
+            Action::Erase(erasing) => {
+                let wanted = erase::erase(erasing, self.principal("erase content")?, &loaded.kept)?;
+                Ok(self.erased(&wanted, &erasing.reason))
+            }
+            Action::Retire { digests, decided_before } => {
+                self.must_be_system("retire content")?;
+                Ok(self.retired(digests, *decided_before, &loaded.kept))
+            }
             Action::Mint(minting) => {
                 let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
@@ -135,6 +149,13 @@ impl Case<'_> {
                     None => Ok(Commit { outcome: Outcome::Token(token), ..Commit::default() }),
                 }
             }
+            Action::CreateWebhook(new) => self.create_webhook(new, &loaded),
+            Action::ChangeWebhook(change) => self.change_webhook(change, loaded),
+            Action::RemoveWebhook { webhook } => self.remove_webhook(webhook, loaded),
+            Action::TakeDeliveries { limit, lease, .. } => self.take_deliveries(*lease, *limit, loaded),
+            Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
+            Action::AbandonDeliveries { reason, .. } => self.abandon_deliveries(reason, loaded),
+            Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
         }
     }
 
@@ -180,7 +201,6 @@ impl Case<'_> {
         let event = GateEvent::Opened(Box::new(gate.clone()));
         commit.events.push(self.fact(gate.id.as_str(), 1, event.kind(), event.payload(), gate.session_id.as_ref()));
         commit.timers.extend(timer(&gate));
-        commit.outbox.extend(self.deliveries(&gate, &event));
         let texts = std::iter::once(opening.summary.as_bytes().to_vec());
         commit.rows.extend(texts.chain(contents.iter().cloned()).map(|bytes| Row::Artifact(Artifact::new(bytes))));
         commit.rows.push(Row::Gate(Box::new(gate.clone())));
@@ -210,7 +230,7 @@ impl Case<'_> {
 
     /// Everything that follows from one event on a gate that stands.
     fn happens(&self, mut gate: Gate, event: &GateEvent) -> Commit {
-        let stood = gate.deadline;
+        let stood = gate.due();
         gate.apply(event).expect("an event that the rules just allowed applies");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
         let (timers, wakes) = match &gate.state {
@@ -218,7 +238,7 @@ impl Case<'_> {
                 vec![TimerChange::Clear(Subject::Gate(gate.id.clone()))],
                 gate.run_id.iter().cloned().map(Wake::Run).collect(),
             ),
-            State::Pending { .. } if gate.deadline == stood => (Vec::new(), Vec::new()),
+            State::Pending { .. } if gate.due() == stood => (Vec::new(), Vec::new()),
             State::Pending { .. } => {
                 (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(Subject::Gate(gate.id.clone())))], Vec::new())
             }
@@ -226,10 +246,10 @@ impl Case<'_> {
         Commit {
             events: vec![fact],
             timers,
-            outbox: self.deliveries(&gate, event),
             wakes,
             rows: vec![Row::Gate(Box::new(gate.clone()))],
             outcome: Outcome::Gate(Box::new(gate)),
+            ..Commit::default()
         }
     }
 
@@ -249,27 +269,40 @@ impl Case<'_> {
         }
     }
 
+    fn erased(&self, wanted: &[Kept], reason: &str) -> Commit {
+        let mut commit = Commit::default();
+        for Kept { digest, erasures, .. } in wanted {
+            let (erasures, payload) = (erasures + 1, json(&Erased { digest: *digest, reason: reason.to_owned() }));
+            commit.events.push(self.fact(&erase::stream(*digest), erasures, erase::ERASED, payload, None));
+            commit.rows.push(Row::Erased { digest: *digest, erasures, barred: true });
+        }
+        commit.outcome = Outcome::Erased(wanted.iter().map(|kept| kept.digest).collect());
+        commit
+    }
+
+    /// One event for all of it: the log is to grow by less than what is erased.
+    fn retired(&self, digests: &[Digest], decided_before: Timestamp, kept: &[Kept]) -> Commit {
+        let is_old =
+            |kept: &&Kept| kept.present && digests.contains(&kept.digest) && kept.is_unused_since(decided_before);
+        let old: Vec<&Kept> = kept.iter().filter(is_old).collect();
+        let digests: Vec<Digest> = old.iter().map(|kept| kept.digest).collect();
+        if digests.is_empty() {
+            return Commit { outcome: Outcome::Erased(digests), ..Commit::default() };
+        }
+        let row = |kept: &Kept| Row::Erased { digest: kept.digest, erasures: kept.erasures, barred: kept.barred };
+        let payload = json(&Retired { digests: digests.clone(), decided_before });
+        let stream = format!("retention:{}", self.command.id);
+        Commit {
+            rows: old.into_iter().map(row).collect(),
+            events: vec![self.fact(&stream, 1, erase::RETIRED, payload, None)],
+            outcome: Outcome::Erased(digests),
+            ..Commit::default()
+        }
+    }
+
     fn of_token(&self, token: Token, seq: u64, kind: &'static str, row: Row) -> Commit {
         let fact = self.fact(&format!("token:{}", token.id), seq, kind, json(&token), None);
         Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
-    }
-
-    fn deliveries(&self, gate: &Gate, event: &GateEvent) -> Vec<Delivery> {
-        match event {
-            GateEvent::Opened(_) | GateEvent::Escalated { .. } | GateEvent::Decided { .. } => {
-                let to = |channel: &String| Delivery {
-                    channel: channel.clone(),
-                    gate: gate.id.clone(),
-                    kind: event.kind(),
-                    at: self.now,
-                };
-                gate.notification_channels.iter().map(to).collect()
-            }
-            GateEvent::Amended { .. }
-            | GateEvent::Vote { .. }
-            | GateEvent::Extended { .. }
-            | GateEvent::Refused { .. } => Vec::new(),
-        }
     }
 
     fn fact(
@@ -355,13 +388,22 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::ResumeRun { .. }
         | Action::Heartbeat { .. }
         | Action::Leave { .. }
+        | Action::Erase(_)
+        | Action::Retire { .. }
         | Action::Mint(_)
-        | Action::Revoke { .. } => None,
+        | Action::Revoke { .. }
+        | Action::CreateWebhook(_)
+        | Action::ChangeWebhook(_)
+        | Action::RemoveWebhook { .. }
+        | Action::TakeDeliveries { .. }
+        | Action::SettleDelivery(_)
+        | Action::AbandonDeliveries { .. }
+        | Action::Redeliver { .. } => None,
     }
 }
 
 fn timer(gate: &Gate) -> Option<TimerChange> {
-    match gate.deadline {
+    match gate.due() {
         Deadline::At(due) => Some(TimerChange::Set(Timer { subject: Subject::Gate(gate.id.clone()), due })),
         Deadline::Never => None,
     }

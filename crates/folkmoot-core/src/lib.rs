@@ -9,11 +9,15 @@ pub mod vocabulary;
 
 pub mod agent;
 pub mod audit;
+pub mod canonical;
 pub mod chain;
+pub mod checkpoint;
 pub mod clearance;
 pub mod command;
 pub mod commit;
+pub mod delivery;
 pub mod digest;
+pub mod erase;
 pub mod event;
 pub mod gate;
 pub mod halt;
@@ -22,6 +26,7 @@ pub mod journal;
 pub mod judge;
 pub mod principal;
 pub mod question;
+pub mod receipt;
 pub mod refusal;
 pub mod run;
 pub mod text;
@@ -29,19 +34,24 @@ pub mod time;
 pub mod token;
 #[cfg(test)]
 mod transcript;
+pub mod webhook;
 
 pub use agent::{Agent, AgentRole, DebatePhase, Domain, Team};
 pub use clearance::{Hold, HoldId, Scope};
 pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
-pub use commit::{Artifact, Commit, Delivery, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};
+pub use commit::{Artifact, Commit, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};
+pub use delivery::Delivery;
 pub use digest::Digest;
 pub use event::{Broken, Event, Fact, Head};
 pub use gate::{Gate, Status};
 pub use halt::Halt;
-pub use id::{BadId, CommandId, GateId, HaltId, Name, Phase, QuestionId, RunId, SessionId, TokenId};
+pub use id::{
+    BadId, CommandId, DeliveryId, GateId, HaltId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
+};
 pub use judge::judge;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
 pub use refusal::Refusal;
 pub use run::{Run, WorkflowName};
 pub use time::{Deadline, Timeout, Timestamp};
+pub use webhook::Webhook;

@@ -1,7 +1,7 @@
 //! The rules say no. Expected, shown to the caller, never logged as a fault.
 
 use crate::{
-    Deadline, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId,
+    Deadline, DeliveryId, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId, WebhookId,
     gate::{Choice, Decision},
     halt::Lifting,
     journal::Key,
@@ -61,6 +61,14 @@ pub enum Refusal {
     RoleTaken { name: Name, role: Role },
     #[error("there is no token {token}; `folkmoot token list` shows those there are")]
     UnknownToken { token: TokenId },
+    #[error("there is no webhook {webhook}; `folkmoot webhook list` shows those there are")]
+    UnknownWebhook { webhook: WebhookId },
+    #[error("a channel is already called {name}; choose another name, or change the webhook that has it")]
+    ChannelTaken { name: Name },
+    #[error("there is no delivery {delivery}; `folkmoot delivery list` shows those there are")]
+    UnknownDelivery { delivery: DeliveryId },
+    #[error("delivery {delivery} is being sent just now; look again after {until}")]
+    DeliveryUnderWay { delivery: DeliveryId, until: Timestamp },
     #[error("there is no question {question}; `folkmoot questions` shows those you can see")]
     UnknownQuestion { question: QuestionId },
     #[error("question {question} was already {} by {} at {}", .closure.status, .closure.by, .closure.at)]
@@ -114,6 +122,10 @@ pub enum Refusal {
     Halted { agent: Name },
     #[error("run {run} has used up its {limit} {what}; start it with a higher limit")]
     LimitExceeded { run: RunId, what: &'static str, limit: u64 },
+    #[error("nothing was ever kept under {digest}; `folkmoot gate show` names the digests of a gate's artifacts")]
+    UnknownContent { digest: Digest },
+    #[error("{by} still needs {digest}; decide, answer, end or cancel that first")]
+    ContentInUse { digest: Digest, by: String },
     #[error("{field} {problem}")]
     Invalid { field: &'static str, problem: String },
 }
@@ -149,6 +161,10 @@ impl Refusal {
             Refusal::NotYourRun { .. } => "not_your_run",
             Refusal::RoleTaken { .. } => "role_taken",
             Refusal::UnknownToken { .. } => "unknown_token",
+            Refusal::UnknownWebhook { .. } => "unknown_webhook",
+            Refusal::ChannelTaken { .. } => "channel_taken",
+            Refusal::UnknownDelivery { .. } => "unknown_delivery",
+            Refusal::DeliveryUnderWay { .. } => "delivery_under_way",
             Refusal::UnknownQuestion { .. } => "unknown_question",
             Refusal::QuestionClosed { .. } => "question_closed",
             Refusal::QuestionExpired { .. } => "question_expired",
@@ -172,6 +188,8 @@ impl Refusal {
             Refusal::StepsOpen { .. } => "steps_open",
             Refusal::Halted { .. } => "halted",
             Refusal::LimitExceeded { .. } => "limit_exceeded",
+            Refusal::UnknownContent { .. } => "unknown_content",
+            Refusal::ContentInUse { .. } => "content_in_use",
             Refusal::Invalid { .. } => "invalid",
         }
     }

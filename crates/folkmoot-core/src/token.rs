@@ -5,7 +5,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Principal, Refusal, Role, Timestamp, TokenId, command::Actor, principal};
+use crate::{Name, Principal, Refusal, Timestamp, TokenId, command::Actor, principal};
 
 /// A token as its row holds it. It carries no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +65,5 @@ pub(crate) fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
 
 /// Refuses whoever may not manage tokens, before they learn which there are.
 pub(crate) fn must_manage(by: &Actor) -> Result<(), Refusal> {
-    match by {
-        Actor::System | Actor::Principal(Principal { role: Role::Admin, .. }) => Ok(()),
-        Actor::Principal(Principal { role, .. }) => Err(Refusal::RoleMayNot { role: *role, verb: "manage tokens" }),
-    }
+    by.must_be_admin("manage tokens")
 }

@@ -47,14 +47,16 @@ pub(crate) use world::World;
 use serde_json::Value;
 
 use crate::{
-    Action, Actor, Capability, Deadline, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal, Question,
-    QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp,
+    Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
+    Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
+    delivery::{self, Again, CameTo, Settling, Subscription},
     gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
     halt::Raising,
     journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
     question::{self, Asking, Close, Closing, Usual},
     run::{self, Claiming, Conclusion, Limits, Parking, Starting, Stopping},
     token::Minting,
+    webhook::{NewWebhook, WebhookChange},
 };
 
 /// Plays a transcript, and compares every answer with the one that is written there.
@@ -96,6 +98,11 @@ pub(crate) fn time(text: &str) -> Timestamp {
     let mut part = || parts.next().map_or(0, |part| part.parse::<i64>().unwrap());
     let (hours, minutes, seconds, micros) = (part(), part(), part(), part());
     Timestamp::from_micros(MIDNIGHT + ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
+}
+
+/// Spans of so many minutes, in milliseconds.
+fn minutes(spans: Option<Vec<u64>>) -> Vec<u64> {
+    spans.unwrap_or_default().into_iter().map(|minutes| minutes * 60_000).collect()
 }
 
 /// 2026-01-31.
@@ -153,7 +160,17 @@ impl Stage {
                 self.step(&self.world.journals[&run][&key])
             }
             "sessions" => list(self.world.sessions.keys()),
-            "outbox" => list(self.world.outbox.iter().map(|d| format!("{} {} {}", d.channel, d.gate, d.kind))),
+            // Configuration: a channel, and what it is told.
+            "channel" => {
+                let (channel, events) = (words.next(), words.list("events").unwrap_or_default());
+                self.world.subscriptions.push(Subscription { channel, events });
+                String::new()
+            }
+            "delivery" => delivery_state(self.delivery(&mut words)),
+            "outbox" => {
+                let told = self.world.outbox.iter();
+                list(told.map(|delivery| format!("{} {} {}", delivery.channel, delivery.subject, delivery.kind)))
+            }
             "decision" => {
                 let gate = &self.world.gates[&self.named(&mut words)];
                 short(&json(&gate.decision()).replace(&gate.digest.to_string(), "its digest"))
@@ -280,8 +297,49 @@ impl Stage {
                 alone: words.get("alone").unwrap_or(false),
             },
             "leaves" => Action::Leave { node: parse(&words.next()) },
+            "hooks" => {
+                let name: Name = parse(&words.next());
+                let id = words.get("id").unwrap_or_else(|| parse(name.as_str()));
+                let url = words.text("url").unwrap_or_else(|| "https://example.com".to_owned());
+                Action::CreateWebhook(Box::new(NewWebhook { id, name, url, events: words.list("events") }))
+            }
+            "rehooks" => Action::ChangeWebhook(Box::new(WebhookChange {
+                webhook: parse(&words.next()),
+                url: words.text("url"),
+                events: words.list("events"),
+                disabled: words.get("disabled"),
+                rotate: words.get("rotate").unwrap_or(false),
+            })),
+            "unhooks" => Action::RemoveWebhook { webhook: parse(&words.next()) },
+            "takes" => Action::TakeDeliveries {
+                channel: words.next(),
+                limit: words.get("limit").unwrap_or(100),
+                lease: span("1m"),
+            },
+            "settles" => {
+                let Delivery { id, epoch, .. } = self.delivery(words).clone();
+                let again = match words.text("again").as_deref() {
+                    Some("never") => Again::Never,
+                    Some(after) => Again::After(span(after)),
+                    None => Again::Later,
+                };
+                let failed = words.quoted.take().map(|reason| CameTo::Failed { reason, again });
+                let came_to = failed.unwrap_or(CameTo::Told);
+                let epoch = words.get("epoch").unwrap_or(epoch);
+                Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, came_to }))
+            }
+            "abandons" => {
+                Action::AbandonDeliveries { channel: words.next(), reason: words.quoted.take().unwrap_or_default() }
+            }
+            "resends" => Action::Redeliver { delivery: self.delivery(words).id.clone() },
             _ => panic!("{verb} is no verb"),
         }
+    }
+
+    /// The delivery of this number.
+    fn delivery(&self, words: &mut Words) -> &Delivery {
+        let number: usize = parse(&words.next());
+        &self.world.outbox[number - 1]
     }
 
     fn opens(&self, words: &mut Words) -> Action {
@@ -438,6 +496,9 @@ impl Stage {
             reject_quorum: words.get("reject_quorum").unwrap_or(usual.reject_quorum),
             self_review: words.get("self_review"),
             notification_channels: words.list("tell").unwrap_or_default(),
+            remind_before_ms: minutes(words.list("remind")),
+            escalate_before_ms: minutes(words.list("escalate")).pop(),
+            escalate_to: words.list("escalate_to").unwrap_or_default(),
         };
         self.policy.check().err().map_or_else(String::new, |refusal| format!("refused: {}", why(&refusal)))
     }
@@ -493,6 +554,7 @@ impl Stage {
             Outcome::Run(run) | Outcome::Claimed(run, _) => run_state(run),
             Outcome::ExistingRun(run) => format!("existing, {}", run_state(run)),
             Outcome::Entry(entry) | Outcome::Stands(entry) => self.step(entry),
+            Outcome::Erased(digests) => format!("{} erased", digests.len()),
             Outcome::Awake(wakes) => format!("awake, {wakes} wake-ups"),
             Outcome::Token(token) => {
                 let Principal { name, role, capabilities } = &token.principal;
@@ -500,6 +562,15 @@ impl Stage {
                 let revoked = token.revoked_at.map_or("", |_| ", revoked");
                 format!("token of {name}, {role}{can}{revoked}")
             }
+            Outcome::Webhook(webhook) => {
+                let Webhook { name, url, events, generation, .. } = webhook.as_ref();
+                let removed = webhook.removed_at.map_or("", |_| ", removed");
+                let disabled = if webhook.disabled { ", disabled" } else { "" };
+                let events = list(events.iter().map(|pattern| pattern.as_str()));
+                format!("{name} at {url} wants {events}, secret {generation}{disabled}{removed}")
+            }
+            Outcome::Delivery(delivery) => delivery_state(delivery),
+            Outcome::Deliveries(deliveries) => list(deliveries.iter().map(delivery_state)),
         }
     }
 
@@ -519,6 +590,18 @@ impl Stage {
         let times = if entry.attempts == 1 { "attempt" } else { "attempts" };
         format!("{state}, {} {times}", entry.attempts)
     }
+}
+
+fn delivery_state(delivery: &Delivery) -> String {
+    let Delivery { channel, kind, attempts, .. } = delivery;
+    let why = delivery.last_error.as_ref().map_or_else(String::new, |why| format!(" after \"{why}\""));
+    let state = match delivery.state {
+        delivery::State::Waiting { due } => format!("waiting until {}", clock(due)),
+        delivery::State::Sending { until } => format!("sending until {}", clock(until)),
+        delivery::State::Delivered { .. } => "delivered".to_owned(),
+        delivery::State::Dead { .. } => "dead".to_owned(),
+    };
+    format!("{kind} to {channel} {state}{why} ({attempts})")
 }
 
 fn run_state(run: &Run) -> String {
@@ -586,6 +669,11 @@ fn state(gate: &Gate) -> String {
     let mut text = "pending".to_owned();
     if gate.revision > 1 {
         write!(text, ", revision {}", gate.revision).unwrap();
+    }
+    let counted = [("reminded", gate.reminders.reminded), ("escalated early", gate.reminders.escalations)];
+    for (what, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
+        let times = if count == 1 { String::new() } else { format!(" {count} times") };
+        write!(text, ", {what}{times}").unwrap();
     }
     if gate.escalated {
         text.push_str(", escalated");

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
-    Digest, Event, Principal, Refusal, TokenId,
-    audit::{Problem, Walk, check_content, check_row, check_tokens},
+    Digest, Event, Principal, Refusal, TokenId, WebhookId,
+    audit::{Problem, Walk, check_row, check_tokens, check_webhooks},
+    erase::Erasures,
     token::Token,
+    webhook::LoggedWebhook,
 };
-use folkmoot_store::{Error, History, Store};
+use folkmoot_store::{AnyStore, Error, History, Store};
 
 use crate::Engine;
 
@@ -36,33 +38,48 @@ impl Report {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, questions, halts, their content and tokens with it, while others go on writing.
+    /// Walks the whole log and compares gates, questions, halts, their content, tokens and webhooks with it, while others go
+    /// on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
         }
-        let mut report = Report::default();
-        let tokens = self.verify_log(&mut report).await?;
-        self.verify_tokens(&mut report, tokens).await?;
-        self.verify_rows(&mut report).await?;
-        report.problems.truncate(PROBLEMS_MAX);
-        Ok(report)
+        verify(&self.0.store).await
     }
+}
 
-    /// Walks the chain to where the log ends now, and returns the tokens as the log knows them there.
-    async fn verify_log(&self, report: &mut Report) -> Result<BTreeMap<TokenId, Token>, Error> {
-        let mut tokens = BTreeMap::new();
+/// As [`Engine::verify`], of a store that no engine runs on: a backup.
+pub async fn verify(store: &AnyStore) -> Result<Report, Error> {
+    let verifying = Verifying { store };
+    let mut report = Report::default();
+    let (logged, erasures) = verifying.verify_log(&mut report).await?;
+    verifying.verify_logged(&mut report, logged).await?;
+    verifying.verify_rows(&mut report, erasures).await?;
+    report.problems.truncate(PROBLEMS_MAX);
+    Ok(report)
+}
+
+struct Verifying<'a> {
+    store: &'a AnyStore,
+}
+
+impl Verifying<'_> {
+    /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was erased, as the log knows
+    /// them there.
+    async fn verify_log(&self, report: &mut Report) -> Result<(Logged, Erasures), Error> {
+        let (mut logged, mut erasures) = (Logged::default(), Erasures::default());
         let mut walk = Walk::new();
-        let end = self.0.store.head().await?;
+        let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
-            let events = self.0.store.events(walk.head.position, PAGE).await?;
+            let events = self.store.events(walk.head.position, PAGE).await?;
             if events.is_empty() {
                 break;
             }
             for event in events.iter().take_while(|event| event.position <= end.position) {
                 report.problems.extend(walk.step(event));
                 report.events += 1;
-                learn(&mut tokens, event);
+                logged.learn(event);
+                erasures.learn(event);
             }
             // The log grows while it is walked; what came since we began is the next verification's.
             if events.last().is_some_and(|event| event.position > end.position) {
@@ -71,33 +88,36 @@ impl Engine {
         }
         report.problems.extend(walk.end(end));
         report.head_hash = end.hash;
-        Ok(tokens)
+        Ok((logged, erasures))
     }
 
-    /// Compares the tokens' rows with the log, at a moment in which neither changes.
-    async fn verify_tokens(&self, report: &mut Report, mut logged: BTreeMap<TokenId, Token>) -> Result<(), Error> {
+    /// Compares the tokens' and webhooks' rows with the log, at a moment in which neither changes.
+    async fn verify_logged(&self, report: &mut Report, mut logged: Logged) -> Result<(), Error> {
         let mut position = report.events;
         loop {
-            let rows: Vec<Token> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let tokens: Vec<Token> = self.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+            let webhooks = self.store.webhooks().await?;
             let known = logged.clone();
-            let end = self.0.store.head().await?.position;
+            let end = self.store.head().await?.position;
             while position < end {
-                let events = self.0.store.events(position, PAGE).await?;
+                let events = self.store.events(position, PAGE).await?;
                 let Some(last) = events.last() else { break };
                 position = last.position;
-                events.iter().for_each(|event| learn(&mut logged, event));
+                events.iter().for_each(|event| logged.learn(event));
             }
             if known == logged {
-                report.problems.extend(check_tokens(&rows, &logged));
+                report.problems.extend(check_tokens(&tokens, &logged.tokens));
+                report.problems.extend(check_webhooks(&webhooks, &logged.webhooks));
                 return Ok(());
             }
         }
     }
 
-    async fn verify_rows(&self, report: &mut Report) -> Result<(), Error> {
+    async fn verify_rows(&self, report: &mut Report, mut erasures: Erasures) -> Result<(), Error> {
+        let mut learnt = report.events;
         let mut after = String::new();
         while !report.is_full() {
-            let histories = self.0.store.histories(&after, PAGE).await?;
+            let histories = self.store.histories(&after, PAGE).await?;
             let Some(last) = histories.last() else { break };
             after.clone_from(&last.stream);
             // Where somebody only tried to raise a halt there is a stream and no row.
@@ -110,25 +130,58 @@ impl Engine {
                     }
                     Some(Ok(row)) => {
                         report.problems.extend(check_row(stream, Some(row), events));
-                        digests.extend(row.contents());
+                        digests.extend(row.all_contents(events));
                     }
                     None => report.problems.extend(check_row(stream, None, events)),
                 }
             }
             let digests: Vec<Digest> = digests.into_iter().collect();
-            for (digest, content) in digests.iter().zip(self.0.store.contents(digests.clone()).await?) {
-                report.problems.extend(check_content(*digest, content.as_deref()));
+            let contents = self.store.contents(digests.clone()).await?;
+            let problems = digests.iter().zip(&contents).filter_map(|(digest, content)| {
+                Some((*digest, content.is_none(), erasures.check(*digest, content.as_deref())?))
+            });
+            let problems: Vec<_> = problems.collect();
+            if problems.iter().any(|(_, is_gone, _)| *is_gone) {
+                // Others erase while we read: whatever was gone by now, the log says so by now.
+                learnt = self.learn_erasures(&mut erasures, learnt).await?;
             }
+            let stands = |digest, is_gone: bool| !is_gone || erasures.check(digest, None).is_some();
+            let problems = problems.into_iter().filter(|(digest, is_gone, _)| stands(*digest, *is_gone));
+            report.problems.extend(problems.map(|(.., problem)| problem));
         }
         Ok(())
     }
+
+    /// What was erased after `position`, and where the log ends.
+    async fn learn_erasures(&self, erasures: &mut Erasures, mut position: u64) -> Result<u64, Error> {
+        loop {
+            let events = self.store.events(position, PAGE).await?;
+            let Some(last) = events.last() else { return Ok(position) };
+            position = last.position;
+            events.iter().for_each(|event| erasures.learn(event));
+        }
+    }
 }
 
-/// Keeps what the log says of a token.
-fn learn(tokens: &mut BTreeMap<TokenId, Token>, event: &Event) {
-    if event.fact.kind.starts_with("token.")
-        && let Ok(token) = serde_json::from_str::<Token>(&event.fact.payload)
-    {
-        tokens.insert(token.id.clone(), token);
+/// What the log says of that of which each event says all.
+#[derive(Clone, Default, PartialEq)]
+struct Logged {
+    tokens: BTreeMap<TokenId, Token>,
+    webhooks: BTreeMap<WebhookId, LoggedWebhook>,
+}
+
+impl Logged {
+    fn learn(&mut self, event: &Event) {
+        let (kind, payload) = (event.fact.kind.as_ref(), &event.fact.payload);
+        if kind.starts_with("token.")
+            && let Ok(token) = serde_json::from_str::<Token>(payload)
+        {
+            self.tokens.insert(token.id.clone(), token);
+        }
+        if kind.starts_with("webhook.")
+            && let Ok(webhook) = serde_json::from_str::<LoggedWebhook>(payload)
+        {
+            self.webhooks.insert(webhook.id.clone(), webhook);
+        }
     }
 }

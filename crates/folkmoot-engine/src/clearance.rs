@@ -4,9 +4,12 @@
 //! it. A waiter is registered under the same lock under which the index changes, and is released by whatever takes away
 //! the last thing that covers it. So none is released early, and none sleeps through its release.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, RwLock},
     time::Duration,
 };
 
@@ -19,7 +22,10 @@ use folkmoot_core::{
 use folkmoot_store::{Error, QuestionQuery, Store};
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use crate::Engine;
+use crate::{
+    Engine,
+    lock::{read, write},
+};
 
 /// A node that has not heard from the database for so long does not know what halts there are, and says no.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
@@ -383,7 +389,7 @@ impl Clearance {
     }
 
     fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<End>) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write(&self.known);
         let new = new(known.holds.get(id).map(Arc::as_ref));
         if let Some(agent) = new.as_ref().and_then(|new| new.agent_id.as_ref()) {
             known.begin(agent);
@@ -404,7 +410,7 @@ impl Clearance {
     }
 
     fn register(&self, agent: &Name, session: Option<&SessionId>) -> Registered<'_> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write(&self.known);
         let covering = known.holds.covering(agent.as_str(), session.map(SessionId::as_str));
         if covering.is_empty() {
             return Registered::Clear;
@@ -430,7 +436,7 @@ impl Clearance {
     }
 
     fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
-        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+        look(&read(&self.known))
     }
 }
 
@@ -504,7 +510,7 @@ impl Registration<'_> {
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        let mut known = self.clearance.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write(&self.clearance.known);
         let Some(waiting) = known.waiting.remove(&self.number) else { return };
         forget(&mut known.by_agent, &waiting.agent, self.number);
         if let Some(session) = &waiting.session {

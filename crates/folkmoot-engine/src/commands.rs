@@ -5,15 +5,20 @@ mod ask;
 mod cancel;
 mod close;
 mod decide;
+mod erase;
 mod extend;
 mod halt;
 mod open;
+mod redeliver;
 mod run;
 mod tokens;
+mod webhooks;
 
-use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
-use folkmoot_store::{Error, Store};
+use folkmoot_core::{Action, Actor, Command, Gate, Idempotency, Outcome, Question, gate::ArtifactRef};
+use folkmoot_store::{Error, Store, Written};
+use tracing::{Instrument, Span, field};
 
+pub use erase::Erasure;
 pub use open::{Opened, Request};
 pub use run::Recorded;
 pub use tokens::Minted;
@@ -43,20 +48,79 @@ impl NewArtifact {
 }
 
 impl Engine {
+    /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay nothing for that.
+    pub(crate) async fn write(&self, command: Command) -> Result<Written, Error> {
+        let written = self.write_traced(command).await;
+        self.note(&written);
+        written
+    }
+
+    async fn write_traced(&self, command: Command) -> Result<Written, Error> {
+        let span = tracing::debug_span!(
+            target: "folkmoot::command",
+            "command",
+            otel.name = command.action.word(),
+            command = command.id.as_str(),
+            position = field::Empty,
+            together = field::Empty,
+            refused = field::Empty,
+        );
+        if span.is_disabled() {
+            return self.0.store.write(command).await;
+        }
+        async {
+            let written = self.0.store.write(command).await;
+            let span = Span::current();
+            match &written {
+                Ok(Written { position, together, .. }) => {
+                    span.record("position", position);
+                    span.record("together", together);
+                    tracing::debug!(target: "folkmoot::command", "done");
+                }
+                Err(error) => match error.refusal() {
+                    Some(refusal) => {
+                        span.record("refused", refusal.code());
+                        tracing::debug!(target: "folkmoot::command", "refused");
+                    }
+                    None => tracing::debug!(target: "folkmoot::command", "failed: {error}"),
+                },
+            }
+            written
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// As [`Engine::write`], for whoever does not ask where in the log it was written.
+    pub(crate) async fn execute_command(&self, command: Command) -> Result<Outcome, Error> {
+        Ok(self.write(command).await?.outcome)
+    }
+
     async fn execute(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
-        self.0.store.execute(self.command(caller, action)).await
+        self.execute_command(self.command(caller, action)).await
     }
 
     /// As [`Engine::execute`], and returns only when this node's index of holds knows of it.
     async fn execute_and_reach(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
-        let written = self.0.store.write(self.command(caller, action)).await?;
+        let written = self.write(self.command(caller, action)).await?;
         self.reached(written.position).await;
         Ok(written.outcome)
     }
 
     fn command(&self, caller: Caller, action: Action) -> Command {
         let Caller { principal, idempotency } = caller;
-        Command { id: self.new_command_id(), by: Actor::Principal(principal), idempotency, action }
+        self.command_by(Actor::Principal(principal), idempotency, action)
+    }
+
+    /// The one place where commands are made.
+    pub(crate) fn command_by(&self, by: Actor, idempotency: Option<Idempotency>, action: Action) -> Command {
+        let subscriptions = self.0.channels.subscriptions();
+        Command { id: self.new_command_id(), by, idempotency, action, subscriptions }
+    }
+
+    /// A command of Folkmoot itself.
+    pub(crate) fn own(&self, action: Action) -> Command {
+        self.command_by(Actor::System, None, action)
     }
 
     async fn execute_on_question(&self, caller: Caller, action: Action) -> Result<Question, Error> {
@@ -72,4 +136,10 @@ impl Engine {
             other => Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
         }
     }
+}
+
+/// It is written, whatever went wrong since: nobody may be told the opposite.
+fn after_the_commit(what: &str, error: &Error) -> Error {
+    tracing::warn!("{what} cannot be read just now: {error}");
+    Error::OutcomeUnknown
 }

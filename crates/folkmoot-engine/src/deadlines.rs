@@ -1,24 +1,21 @@
 //! Fires what is due. The store's timers are the truth; in memory there is only the moment of the next one.
 
-use std::{
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
-};
+#[cfg(test)]
+mod tests;
+
+use std::{sync::atomic::Ordering, time::Duration};
 
 use folkmoot_core::{Action, Deadline, Subject, Timestamp};
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
-use crate::Engine;
+use crate::{Engine, lock::AtomicI64};
 
 /// Looked for at least this often: another node may have opened a gate and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How many are fired at once, so that they share commits.
 const AT_ONCE: u32 = 256;
-/// How long idempotency keys are kept.
-const KEYS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-const HOUR: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub(crate) struct Deadlines {
@@ -80,9 +77,10 @@ impl Engine {
                     Subject::Question(question) => Action::Lapse { question },
                     Subject::Run(run) => Action::Wake { run },
                 };
-                self.0.store.execute(self.own(action))
+                self.execute_command(self.own(action))
             };
             for outcome in join_all(due.into_iter().map(fire)).await {
+                self.note(&outcome);
                 outcome?;
             }
             self.worker().nudge();
@@ -115,15 +113,4 @@ async fn arm(engine: &Engine) -> Result<Duration, Error> {
     let next = engine.0.deadlines.arm(engine.0.store.next_due().await?);
     let pause = u64::try_from(next.saturating_sub(engine.now().as_micros())).unwrap_or(0);
     Ok(Duration::from_micros(pause).min(LOOK_EVERY))
-}
-
-/// Forgets old idempotency keys, for ever.
-pub(crate) async fn forget_keys(engine: Engine) {
-    loop {
-        let week_ago = engine.now().as_micros() - i64::try_from(KEYS_KEPT.as_micros()).unwrap_or(i64::MAX);
-        if let Err(error) = engine.0.store.forget_keys(Timestamp::from_micros(week_ago)).await {
-            tracing::warn!("old idempotency keys cannot be forgotten just now: {error}");
-        }
-        engine.0.host.sleep(HOUR).await;
-    }
 }

@@ -38,13 +38,34 @@ impl Engine {
         }
     }
 
+    /// How far what this node offers to its subscribers is behind the log.
+    pub async fn feed_lag(&self) -> Result<Lag, Error> {
+        let offered = self.0.store.offered();
+        let events = self.0.store.head().await?.position.saturating_sub(offered);
+        if events == 0 {
+            return Ok(Lag::default());
+        }
+        let oldest = self.0.store.events(offered, 1).await?;
+        let age = oldest.first().map_or(0, |event| self.now().as_micros() - event.fact.at.as_micros());
+        Ok(Lag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
+    }
+
     /// The position of the last event.
     pub async fn position(&self) -> Result<u64, Error> {
         Ok(self.0.store.head().await?.position)
     }
 }
 
-/// One per node: wakes the waiters, and notices tokens that other nodes made or revoked.
+/// See [`Engine::feed_lag`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// How many events are not offered yet.
+    pub events: u64,
+    /// How old the oldest of them is.
+    pub age: Duration,
+}
+
+/// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed or ended.
 pub(crate) async fn tail(engine: Engine, mut last: u64) {
     loop {
         let events = match engine.0.store.follow(last).await {
@@ -55,12 +76,13 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
                 continue;
             }
         };
-        let mut tokens_changed = false;
+        let (mut tokens_changed, mut webhooks_changed, mut tells) = (false, false, false);
         for event in &events {
             last = event.position;
             tokens_changed |= is_about_tokens(event);
+            webhooks_changed |= event.fact.kind.starts_with("webhook.");
             // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
-            engine.0.newest.apply(event);
+            tells |= engine.0.newest.apply(event) || engine.0.channels.want(&event.fact.kind);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
             engine.hear(event);
@@ -73,6 +95,13 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         while tokens_changed && let Err(error) = engine.reload_credentials().await {
             tracing::warn!("tokens cannot be read just now: {error}");
             engine.0.host.sleep(RETRY).await;
+        }
+        while webhooks_changed && let Err(error) = engine.reload_webhooks().await {
+            tracing::warn!("webhooks cannot be read just now: {error}");
+            engine.0.host.sleep(RETRY).await;
+        }
+        if tells || webhooks_changed {
+            engine.0.deliveries.nudge();
         }
     }
 }

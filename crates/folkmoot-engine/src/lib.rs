@@ -5,18 +5,24 @@
 //! node wrote it.
 
 mod audit;
+mod channels;
 mod check;
+mod checkpoint;
 mod clearance;
 mod commands;
+mod courier;
 mod credentials;
 mod ctx;
 mod deadlines;
+mod deliveries;
 mod feed;
 mod host;
 mod lock;
 mod newest;
 mod newest_head;
 mod questions;
+mod receipt;
+mod retention;
 mod runs;
 pub mod sim;
 mod turns;
@@ -24,20 +30,34 @@ mod wait;
 mod worker;
 mod workflow;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
-use folkmoot_core::{CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp, gate::Policy, question};
+use folkmoot_core::{
+    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp,
+    audit::{Problem, Record, check_row},
+    delivery::Subscription,
+    gate::Policy,
+    question,
+};
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
 use tokio_util::sync::CancellationToken;
 
-pub use audit::Report;
+pub use audit::{Report, verify};
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
-pub use commands::{Minted, NewArtifact, Opened, Recorded, Request};
+pub use commands::{Erasure, Minted, NewArtifact, Opened, Recorded, Request};
+pub use courier::{Courier, Letter, Undelivered};
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
+pub use feed::Lag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
-pub use folkmoot_store::{Cursor, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery};
+pub use folkmoot_store::{
+    Cursor, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery,
+};
 pub use host::{Host, Task, TokioHost};
+pub use retention::Retention;
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
 pub use worker::Work;
@@ -54,6 +74,12 @@ pub struct Settings {
     pub workflows: Workflows,
     /// How much it does at the same time.
     pub work: Work,
+    /// The channels that configuration names, beside the webhooks, and what each is told of.
+    pub channels: Vec<Subscription>,
+    /// Who carries messages to channels. Without one they wait.
+    pub courier: Option<Arc<dyn Courier>>,
+    /// How long it keeps what it need not keep.
+    pub retention: Retention,
 }
 
 /// The running engine. Clones are the same engine.
@@ -66,13 +92,18 @@ struct Inner {
     host: Arc<dyn Host>,
     policy: Policy,
     questions: question::Policy,
+    channels: channels::Channels,
     clearance: clearance::Clearance,
     credentials: credentials::Credentials,
     deadlines: deadlines::Deadlines,
+    deliveries: deliveries::Deliveries,
     waiters: wait::Waiters,
     newest: newest::Newest,
     newest_head: newest_head::NewestHead,
     worker: worker::Worker,
+    retention: Retention,
+    /// Why the last write failed, if it did.
+    trouble: Mutex<Option<String>>,
     closing: CancellationToken,
 }
 
@@ -102,9 +133,10 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work } = settings;
+        let Settings { gates: policy, questions, workflows, work, channels, courier, retention } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
+        let barred = store.barred().await?;
         let started_at = store.now();
         let node =
             format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
@@ -113,19 +145,27 @@ impl Engine {
             host: host.clone(),
             policy,
             questions,
+            channels: channels::Channels::new(channels),
             clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
+            deliveries: deliveries::Deliveries::new(courier),
             waiters: wait::Waiters::default(),
-            newest: newest::Newest::default(),
+            newest: newest::Newest::without(barred),
             newest_head: newest_head::NewestHead::default(),
             worker: worker::Worker::new(node, workflows, &work),
+            retention,
+            trouble: Mutex::default(),
             closing: CancellationToken::new(),
         }));
         engine.reload_credentials().await?;
+        engine.reload_webhooks().await?;
         engine.spawn(feed::tail(engine.clone(), last));
         engine.spawn(deadlines::watch(engine.clone()));
-        engine.spawn(deadlines::forget_keys(engine.clone()));
+        engine.spawn(retention::keep(engine.clone()));
+        if engine.0.deliveries.has_courier() {
+            engine.spawn(deliveries::watch(engine.clone()));
+        }
         if engine.worker().has_workflows() {
             // Where nobody else can write, whoever worked before is dead, and its runs need not wait for its lease.
             engine.beat(!engine.0.store.is_shared()).await?;
@@ -138,6 +178,7 @@ impl Engine {
     /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without it.
     pub async fn close(&self) {
         self.0.closing.cancel();
+        self.finish_deliveries().await;
         self.leave().await;
         self.0.store.close().await;
     }
@@ -152,9 +193,38 @@ impl Engine {
         self.0.store.head().await.map(drop)
     }
 
+    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be written any more, or if so much
+    /// waits that it could not even be asked.
+    pub async fn is_alive(&self) -> bool {
+        // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for it.
+        let answered = self.0.store.forget_keys(Timestamp::from_micros(0)).await;
+        !matches!(answered, Err(Error::Stopped(_) | Error::Busy))
+    }
+
+    /// Why nothing can be written, as far as is known: the last write failed so, and none has succeeded since.
+    pub fn trouble(&self) -> Option<String> {
+        lock::lock(&self.0.trouble).clone()
+    }
+
+    fn note<T>(&self, written: &Result<T, Error>) {
+        match written {
+            Ok(_) => *lock::lock(&self.0.trouble) = None,
+            Err(error @ (Error::Full | Error::Unavailable(_) | Error::Database(_))) => {
+                *lock::lock(&self.0.trouble) = Some(error.to_string());
+            }
+            // These say nothing about the next.
+            Err(_) => {}
+        }
+    }
+
     /// How many gates are pending.
     pub async fn pending(&self) -> Result<u64, Error> {
         self.0.store.pending().await
+    }
+
+    /// How many commands wait to be written.
+    pub fn queued(&self) -> usize {
+        self.0.store.queued()
     }
 
     /// Returns once nothing can be written any more, with the reason.
@@ -166,7 +236,24 @@ impl Engine {
     pub async fn gate(&self, principal: &Principal, id: &GateId) -> Result<GateView, Error> {
         let found = self.0.store.gate(id).await?;
         let unknown = || Refusal::UnknownGate { gate: id.clone() };
-        Ok(found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?)
+        let view = found.filter(|view| principal.may_see(&view.gate)).ok_or_else(unknown)?;
+        self.must_agree(&view.gate).await?;
+        Ok(view)
+    }
+
+    /// Refuses to tell a decision that is not the log's: a disk can change what is on it, and so can people.
+    async fn must_agree(&self, gate: &Gate) -> Result<(), Error> {
+        if gate.decision().is_none() {
+            return Ok(());
+        }
+        let mut events = self.0.store.streams(vec![gate.id.to_string()]).await?;
+        // Of a gate that is decided only more refusals can have come since it was read.
+        events.retain(|event| event.fact.stream_seq <= gate.seq);
+        let row = Record::Gate(Box::new(gate.clone()));
+        match check_row(gate.id.as_str(), Some(&row), &events) {
+            Some(Problem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
+            None => Ok(()),
+        }
     }
 
     /// A page of the gates that `principal` may know of.

@@ -4,12 +4,14 @@
 //! the log, and whatever it does not know yet is still to be delivered to those who wait.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Mutex,
 };
 
-use folkmoot_core::{Digest, Event, Gate, GateId, gate::GateEvent};
+use folkmoot_core::{Digest, Event, Gate, GateId, erase, gate::GateEvent};
 use folkmoot_store::GateView;
+
+use crate::lock::lock;
 
 /// How many gates are kept.
 const GATES: usize = 2048;
@@ -27,12 +29,30 @@ struct Kept {
     order: VecDeque<GateId>,
     texts: HashMap<Digest, String>,
     text_order: VecDeque<Digest>,
+    /// What was erased for good is not kept here either.
+    barred: HashSet<Digest>,
 }
 
 impl Newest {
+    /// Nothing yet, and never anything of these.
+    pub(crate) fn without(barred: Vec<Digest>) -> Self {
+        Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))
+    }
+
+    /// Forgets a summary that was erased.
+    pub(crate) fn forget(&self, digest: Digest, for_good: bool) {
+        let mut kept = lock(&self.0);
+        if kept.texts.remove(&digest).is_some() {
+            kept.text_order.retain(|known| *known != digest);
+        }
+        if for_good {
+            kept.barred.insert(digest);
+        }
+    }
+
     /// The gate and its summary, if both are here.
     pub(crate) fn get(&self, id: &GateId) -> Option<GateView> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         let gate = kept.gates.get(id)?.clone();
         let summary = Some(kept.texts.get(&gate.content.summary)?.clone());
         Some(GateView { gate, summary })
@@ -40,12 +60,12 @@ impl Newest {
 
     /// A summary, if it is here. It is addressed by its digest, so it cannot be stale.
     pub(crate) fn text(&self, digest: Digest) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.get(&digest).cloned()
+        lock(&self.0).texts.get(&digest).cloned()
     }
 
     pub(crate) fn put_text(&self, digest: Digest, text: String) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if text.len() > TEXT_BYTES_MAX || kept.texts.insert(digest, text).is_some() {
+        let mut kept = lock(&self.0);
+        if text.len() > TEXT_BYTES_MAX || kept.barred.contains(&digest) || kept.texts.insert(digest, text).is_some() {
             return;
         }
         kept.text_order.push_back(digest);
@@ -56,15 +76,17 @@ impl Newest {
         }
     }
 
-    /// Takes the next event of the log.
-    pub(crate) fn apply(&self, event: &Event) {
+    /// Takes the next event of the log, and says whether it is of a gate that names channels, as far as is known.
+    pub(crate) fn apply(&self, event: &Event) -> bool {
+        erase::by(event).into_iter().for_each(|(digest, for_good)| self.forget(digest, for_good));
         let stream: &str = &event.fact.stream;
         if !event.fact.kind.starts_with("gate.") {
-            return;
+            return false;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if event.fact.kind == "gate.opened" {
-            let Ok(GateEvent::Opened(gate)) = GateEvent::read(&event.fact) else { return };
+            let Ok(GateEvent::Opened(gate)) = GateEvent::read(&event.fact) else { return true };
+            let tells = tells(&gate);
             kept.order.push_back(gate.id.clone());
             kept.gates.insert(gate.id.clone(), *gate);
             if kept.order.len() > GATES
@@ -72,12 +94,21 @@ impl Newest {
             {
                 kept.gates.remove(&oldest);
             }
+            tells
         } else if let Some(gate) = kept.gates.get_mut(stream) {
             let follows = event.fact.stream_seq == gate.seq + 1;
             let applied = follows && GateEvent::read(&event.fact).is_ok_and(|event| gate.apply(&event).is_ok());
+            let tells = tells(gate);
             if !applied {
                 kept.gates.remove(stream);
             }
+            tells
+        } else {
+            true
         }
     }
+}
+
+fn tells(gate: &Gate) -> bool {
+    !gate.notification_channels.is_empty() || !gate.reminders.escalate_to.is_empty()
 }

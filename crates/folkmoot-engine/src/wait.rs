@@ -3,11 +3,14 @@
 //! A waiter registers, then reads the gate, then applies the events that arrive. What was committed before it read is
 //! in the row, what came after is delivered; what is both is recognised by its number in the stream.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -17,7 +20,7 @@ use folkmoot_store::{Error, GateView};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 
-use crate::Engine;
+use crate::{Engine, lock::lock, newest::Newest};
 
 /// How many gates are read at once when a waiter waits for many.
 const READS: usize = 8;
@@ -26,6 +29,8 @@ const READS: usize = 8;
 pub(crate) struct Waiters {
     by_stream: Mutex<HashMap<String, Vec<Registration>>>,
     next: AtomicU64,
+    /// Those who wait for gates.
+    waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -37,7 +42,7 @@ struct Registration {
 impl Waiters {
     /// Hands an event to those who wait for what it happened to.
     pub(crate) fn deliver(&self, event: &Arc<Event>) {
-        let by_stream = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let by_stream = lock(&self.by_stream);
         for registration in by_stream.get(event.fact.stream.as_ref()).into_iter().flatten() {
             // Whoever has stopped listening is about to deregister.
             let _ = registration.events.send(event.clone());
@@ -53,13 +58,13 @@ impl Waiters {
     }
 
     fn register(&self, waiter: u64, stream: &str, events: &mpsc::UnboundedSender<Arc<Event>>) {
-        let mut by_stream = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_stream = lock(&self.by_stream);
         let registration = Registration { waiter, events: events.clone() };
         by_stream.entry(stream.to_owned()).or_default().push(registration);
     }
 
     fn deregister(&self, waiter: u64, stream: &str) {
-        let mut by_stream = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_stream = lock(&self.by_stream);
         if let Some(waiting) = by_stream.get_mut(stream) {
             waiting.retain(|registration| registration.waiter != waiter);
             if waiting.is_empty() {
@@ -92,14 +97,44 @@ impl Drop for Listening<'_> {
 
 /// Somebody who waits for gates. Dropping it ends the waiting, and no trace remains.
 #[derive(Debug)]
-pub struct Waiter {
+pub struct Waiter(Waiting<Reads>);
+
+/// Where a waiter registers, and reads what it waits for.
+trait Source {
+    fn waiters(&self) -> &Waiters;
+
+    fn newest(&self) -> &Newest;
+
+    /// Whether this gate, which is in memory, may be known.
+    fn may_see(&self, gate: &Gate) -> bool;
+
+    /// The gate as its row has it.
+    async fn gate(&self, id: &GateId) -> Result<GateView, Error>;
+}
+
+/// A principal's view of an engine.
+#[derive(Debug)]
+struct Reads {
     engine: Engine,
     principal: Principal,
-    number: u64,
-    ids: HashSet<GateId>,
-    pending: HashMap<GateId, GateView>,
-    decided: Vec<GateView>,
-    events: mpsc::UnboundedReceiver<Arc<Event>>,
+}
+
+impl Source for Reads {
+    fn waiters(&self) -> &Waiters {
+        &self.engine.0.waiters
+    }
+
+    fn newest(&self) -> &Newest {
+        &self.engine.0.newest
+    }
+
+    fn may_see(&self, gate: &Gate) -> bool {
+        self.principal.may_see(gate)
+    }
+
+    async fn gate(&self, id: &GateId) -> Result<GateView, Error> {
+        self.engine.gate(&self.principal, id).await
+    }
 }
 
 impl Engine {
@@ -111,40 +146,71 @@ impl Engine {
             decided = waiter.next() => decided?,
             () = self.0.host.sleep(timeout) => None,
         };
-        match decided.or_else(|| waiter.pending.remove(id)) {
+        match decided.or_else(|| waiter.0.pending.remove(id)) {
             Some(view) => Ok(view),
             None => self.gate(principal, id).await,
         }
     }
 
+    /// How many wait for gates on this node.
+    pub fn waiting_for_gates(&self) -> usize {
+        self.0.waiters.waiting.load(Ordering::Relaxed)
+    }
+
     /// Begins to wait for these gates, all of which must be there.
     pub async fn waiter(&self, principal: &Principal, ids: impl IntoIterator<Item = GateId>) -> Result<Waiter, Error> {
-        let (sender, events) = mpsc::unbounded_channel();
-        let mut waiter = Waiter {
-            engine: self.clone(),
-            principal: principal.clone(),
-            number: self.0.waiters.next.fetch_add(1, Ordering::Relaxed),
-            ids: ids.into_iter().collect(),
-            pending: HashMap::new(),
-            decided: Vec::new(),
-            events,
-        };
-        waiter.register(&sender);
-        let reads = waiter.ids.clone().into_iter().map(|id| async move {
-            match self.0.newest.get(&id).filter(|view| principal.may_see(&view.gate)) {
-                Some(view) => Ok(view),
-                None => self.gate(principal, &id).await,
-            }
-        });
-        let views: Vec<GateView> = stream::iter(reads).buffer_unordered(READS).try_collect().await?;
-        views.into_iter().for_each(|view| waiter.sort(view));
-        Ok(waiter)
+        let reads = Reads { engine: self.clone(), principal: principal.clone() };
+        Ok(Waiter(Waiting::begin(reads, ids).await?))
     }
 }
 
 impl Waiter {
     /// The next of the gates that is decided; `None` when none is left. Cancelling this loses nothing.
     pub async fn next(&mut self) -> Result<Option<GateView>, Error> {
+        self.0.next().await
+    }
+
+    /// Those that are still pending.
+    pub fn pending(&self) -> impl Iterator<Item = &GateId> {
+        self.0.pending.keys()
+    }
+}
+
+#[derive(Debug)]
+struct Waiting<S: Source> {
+    source: S,
+    number: u64,
+    ids: HashSet<GateId>,
+    pending: HashMap<GateId, GateView>,
+    decided: Vec<GateView>,
+    events: mpsc::UnboundedReceiver<Arc<Event>>,
+}
+
+impl<S: Source> Waiting<S> {
+    async fn begin(source: S, ids: impl IntoIterator<Item = GateId>) -> Result<Self, Error> {
+        let (sender, events) = mpsc::unbounded_channel();
+        let mut waiting = Self {
+            number: source.waiters().next.fetch_add(1, Ordering::Relaxed),
+            source,
+            ids: ids.into_iter().collect(),
+            pending: HashMap::new(),
+            decided: Vec::new(),
+            events,
+        };
+        waiting.register(&sender);
+        let source = &waiting.source;
+        let reads = waiting.ids.clone().into_iter().map(|id| async move {
+            match source.newest().get(&id).filter(|view| source.may_see(&view.gate)) {
+                Some(view) => Ok(view),
+                None => source.gate(&id).await,
+            }
+        });
+        let views: Vec<GateView> = stream::iter(reads).buffer_unordered(READS).try_collect().await?;
+        views.into_iter().for_each(|view| waiting.sort(view));
+        Ok(waiting)
+    }
+
+    async fn next(&mut self) -> Result<Option<GateView>, Error> {
         loop {
             if let Some(view) = self.decided.pop() {
                 return Ok(Some(view));
@@ -157,11 +223,6 @@ impl Waiter {
         }
     }
 
-    /// Those that are still pending.
-    pub fn pending(&self) -> impl Iterator<Item = &GateId> {
-        self.pending.keys()
-    }
-
     async fn take(&mut self, event: &Event) -> Result<(), Error> {
         let Some(known) = self.pending.get(event.fact.stream.as_ref()) else { return Ok(()) };
         let id = known.gate.id.clone();
@@ -172,7 +233,7 @@ impl Waiter {
         let view = match moved {
             Some(gate) => GateView { gate, summary: known.summary.clone() },
             // Something that the row alone tells: another summary, or an event that we were not handed.
-            None => self.engine.gate(&self.principal, &id).await?,
+            None => self.source.gate(&id).await?,
         };
         self.pending.remove(&id);
         self.sort(view);
@@ -187,13 +248,15 @@ impl Waiter {
     }
 
     fn register(&self, events: &mpsc::UnboundedSender<Arc<Event>>) {
-        self.ids.iter().for_each(|id| self.engine.0.waiters.register(self.number, id.as_str(), events));
+        self.source.waiters().waiting.fetch_add(1, Ordering::Relaxed);
+        self.ids.iter().for_each(|id| self.source.waiters().register(self.number, id.as_str(), events));
     }
 }
 
-impl Drop for Waiter {
+impl<S: Source> Drop for Waiting<S> {
     fn drop(&mut self) {
-        self.ids.iter().for_each(|id| self.engine.0.waiters.deregister(self.number, id.as_str()));
+        self.source.waiters().waiting.fetch_sub(1, Ordering::Relaxed);
+        self.ids.iter().for_each(|id| self.source.waiters().deregister(self.number, id.as_str()));
     }
 }
 

@@ -10,13 +10,13 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use folkmoot_core::{
-    Action, Actor, Command, Event, Name, Outcome, Run, RunId, WorkflowName,
+    Action, Event, Name, Outcome, Run, RunId, WorkflowName,
     run::{Claiming, RunEvent},
 };
 use folkmoot_store::{Error, Store};
@@ -56,6 +56,8 @@ pub(crate) struct Worker {
     lease: Duration,
     /// By the store's clock; from then on others may take this node's runs.
     alive_until_micros: AtomicI64,
+    /// How often others could have taken them while this node lived.
+    lapses: AtomicU64,
     pub(crate) turns: Turns,
     slots: Arc<Semaphore>,
     /// In an order, so that a simulation has one course.
@@ -82,6 +84,7 @@ impl Worker {
             workflows,
             lease: work.lease,
             alive_until_micros: AtomicI64::new(i64::MIN),
+            lapses: AtomicU64::new(0),
             turns: Turns::new(work.steps_at_once.max(1)),
             slots: Arc::new(Semaphore::new(work.runs_at_once.max(1))),
             active: Mutex::default(),
@@ -162,13 +165,22 @@ impl Engine {
         self.now().as_micros() < self.0.worker.alive_until_micros.load(Ordering::SeqCst)
     }
 
+    /// The same at two moments means that nobody can have taken this node's runs between them; `None` says nothing.
+    pub(crate) fn lease(&self) -> Option<u64> {
+        self.has_lease().then(|| self.0.worker.lapses.load(Ordering::SeqCst))
+    }
+
     /// Gives a sign of life.
     pub(crate) async fn beat(&self, alone: bool) -> Result<(), Error> {
         let worker = self.worker();
         // Taken before it is sent: the lease that the store gives ends no sooner.
         let sent = self.now();
         let action = Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
-        self.0.store.execute(self.own(action)).await?;
+        self.execute_command(self.own(action)).await?;
+        if !self.has_lease() {
+            // In this order: whoever finds the new lease also finds that the old one was over.
+            worker.lapses.fetch_add(1, Ordering::SeqCst);
+        }
         worker.alive_until_micros.store(sent.plus(worker.lease).as_micros(), Ordering::SeqCst);
         Ok(())
     }
@@ -180,14 +192,9 @@ impl Engine {
         }
         lock(&self.worker().active).values().for_each(|active| active.gone.cancel());
         let action = Action::Leave { node: self.node().clone() };
-        if let Err(error) = self.0.store.execute(self.own(action)).await {
+        if let Err(error) = self.execute_command(self.own(action)).await {
             tracing::warn!("this node's runs stay its own until its lease is over: {error}");
         }
-    }
-
-    /// A command of Folkmoot itself.
-    pub(crate) fn own(&self, action: Action) -> Command {
-        Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action }
     }
 
     /// Takes the next event of the log.
@@ -241,7 +248,7 @@ impl Engine {
     /// Ends a run because the one that started it is over.
     async fn end_child(&self, run: &RunId) -> Result<(), Error> {
         let reason = "the run that started it is over".to_owned();
-        match self.0.store.execute(self.own(Action::CancelRun { run: run.clone(), reason })).await {
+        match self.execute_command(self.own(Action::CancelRun { run: run.clone(), reason })).await {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -338,7 +345,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     let worker = engine.worker();
     let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
     let claiming = Claiming { run: id.clone(), node: worker.node.clone() };
-    let claimed = match engine.0.store.execute(engine.own(Action::Claim(claiming))).await {
+    let claimed = match engine.execute_command(engine.own(Action::Claim(claiming))).await {
         Ok(Outcome::Claimed(run, wakes)) => {
             let attended = engine.attend(&run, slot);
             let engine = engine.clone();

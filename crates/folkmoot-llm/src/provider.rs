@@ -15,7 +15,7 @@ pub mod loopback;
 mod ollama;
 mod openai;
 mod patience;
-mod retry_after;
+pub mod retry_after;
 pub mod secret;
 mod telling;
 pub mod tls;

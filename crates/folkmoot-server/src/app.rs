@@ -1,6 +1,6 @@
 //! What every handler can reach.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use folkmoot_core::Name;
 use folkmoot_engine::Engine;
@@ -8,29 +8,45 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::Limits;
+use crate::{Config, Limits, ServerKey, figures, notify::Notifier, observe::Adopt, socket::Origin};
 
 /// Clones are the same server.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) engine: Engine,
+    pub(crate) key: Arc<ServerKey>,
+    pub(crate) notifier: Notifier,
     pub(crate) limits: Arc<Limits>,
+    /// Whose pages may open sockets, beside this server's own.
+    pub(crate) origins: Arc<[Origin]>,
+    pub(crate) adopt: Option<Adopt>,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
+    pub(crate) figures: Arc<figures::Routes>,
     pub(crate) metrics: PrometheusHandle,
 }
 
 impl App {
-    pub(crate) fn new(engine: Engine, limits: Limits) -> Self {
-        let per_second = NonZeroU32::new(limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
+    pub(crate) fn new(engine: Engine, key: Arc<ServerKey>, notifier: Notifier, config: &Config) -> Self {
+        let per_second = NonZeroU32::new(config.limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
         Self {
             engine,
-            limits: Arc::new(limits),
+            key,
+            notifier,
+            limits: Arc::new(config.limits.clone()),
+            origins: config.origins.clone().into(),
+            adopt: config.adopt,
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
-            metrics: crate::routes::metrics::recorder(),
+            figures: Arc::default(),
+            metrics: figures::recorder(),
         }
+    }
+
+    /// How often a silent stream says that it is still there.
+    pub(crate) fn heartbeat(&self) -> Duration {
+        Duration::from_millis(self.limits.heartbeat_ms)
     }
 
     /// Whether this principal may ask once more just now. Keys are principals, so there are only as many as tokens.

@@ -3,7 +3,7 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 use folkmoot_core::Principal;
 
-use crate::{app::App, error::ApiError};
+use crate::{app::App, error::ApiError, extract, observe};
 
 /// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
 #[derive(Clone, Debug)]
@@ -21,20 +21,32 @@ impl FromRequestParts<App> for Reader {
 }
 
 /// The principal that the request's token names, within its rate.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
     /// Kept, so that a stream can end when its token is revoked.
     pub(crate) secret: String,
 }
 
+/// Without the secret.
+impl std::fmt::Debug for Authenticated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Authenticated({})", self.principal.name)
+    }
+}
+
 impl FromRequestParts<App> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let header = parts.headers.get(axum::http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let header = match extract::only(&parts.headers, "authorization") {
+            Some(Ok(value)) => value.to_str().ok(),
+            // Of two, whoever stands before us may have checked the other.
+            Some(Err(_)) | None => None,
+        };
         let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
         let principal = app.engine.authenticate(secret).ok_or_else(ApiError::unauthenticated)?;
+        observe::principal(&principal.name);
         if !app.admits(&principal.name) {
             return Err(ApiError::too_many_requests());
         }

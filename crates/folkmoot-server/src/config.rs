@@ -3,7 +3,9 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
+    num::{NonZeroU32, NonZeroU64},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use folkmoot_core::{
@@ -11,7 +13,11 @@ use folkmoot_core::{
     gate::Policy,
     question::{self, QuestionType},
 };
-use folkmoot_engine::{Work, Workflows};
+use folkmoot_engine::{Retention, Work, Workflows};
+use folkmoot_notify::{
+    Guard,
+    settings::{Channel, Notify},
+};
 use folkmoot_workflows::{
     equipment,
     llm::{
@@ -21,7 +27,7 @@ use folkmoot_workflows::{
 };
 use serde::Deserialize;
 
-use crate::DataFolder;
+use crate::{Checkpoints, DataFolder, Origin, observe::Adopt};
 
 /// Everything a server needs to start.
 #[derive(Clone, Debug)]
@@ -42,8 +48,23 @@ pub struct Config {
     pub work: Work,
     /// What agents of ours have to work with.
     pub equipment: equipment::Settings,
+    /// Where people may be told something.
+    pub notify: Notify,
+    /// Who is told, beside the webhooks.
+    pub channels: BTreeMap<String, Channel>,
     /// How much anybody may ask for.
     pub limits: Limits,
+    /// Whose pages may open WebSockets, beside this server's own.
+    pub origins: Vec<Origin>,
+    /// Takes over the trace of whoever calls. Nothing else depends on it.
+    pub adopt: Option<Adopt>,
+    /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
+    /// on one PostgreSQL share one.
+    pub key: Option<PathBuf>,
+    /// Where checkpoints of the log are written without being asked, if anywhere.
+    pub checkpoints: Option<Checkpoints>,
+    /// How long it keeps what it need not keep.
+    pub retention: Retention,
     /// It serves only as long as a verb of the command line lasts.
     pub temporary: bool,
     /// Tokens that must exist.
@@ -62,6 +83,8 @@ pub struct Limits {
     pub body_timeout_ms: u64,
     /// How long a client may leave its answer unread.
     pub write_timeout_ms: u64,
+    /// How often a stream on which nothing happens says that it is still there.
+    pub heartbeat_ms: u64,
     /// Connections at the same time.
     pub connections: usize,
     /// Requests a second, of one principal.
@@ -75,6 +98,7 @@ impl Default for Limits {
             header_timeout_ms: 30_000,
             body_timeout_ms: 30_000,
             write_timeout_ms: 30_000,
+            heartbeat_ms: 15_000,
             connections: 16_384,
             requests_per_second: 2_000,
         }
@@ -89,6 +113,7 @@ impl Limits {
             ("header_timeout_ms", self.header_timeout_ms == 0),
             ("body_timeout_ms", self.body_timeout_ms == 0),
             ("write_timeout_ms", self.write_timeout_ms == 0),
+            ("heartbeat_ms", self.heartbeat_ms == 0),
             ("connections", self.connections == 0),
             ("requests_per_second", self.requests_per_second == 0),
         ];
@@ -125,6 +150,7 @@ struct File {
     gates: Policy,
     questions: BTreeMap<QuestionType, Usual>,
     limits: Limits,
+    server: Doors,
     provider: Option<String>,
     providers: BTreeMap<String, settings::Provider>,
     models: BTreeMap<String, Price>,
@@ -132,6 +158,55 @@ struct File {
     prompts: Option<PathBuf>,
     mcp: BTreeMap<String, equipment::McpServer>,
     jail: equipment::JailSettings,
+    notify: Notify,
+    channels: BTreeMap<String, Channel>,
+    audit: Audit,
+    retention: Kept,
+}
+
+/// `[audit]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Audit {
+    checkpoints: Option<PathBuf>,
+    checkpoint_every_ms: Option<NonZeroU64>,
+}
+
+impl Audit {
+    /// A relative path starts at the folder of the configuration.
+    fn checkpoints(self, folder: &Path) -> Option<Checkpoints> {
+        let every = self.checkpoint_every_ms.map_or(CHECKPOINT_EVERY, |ms| Duration::from_millis(ms.get()));
+        Some(Checkpoints { file: folder.join(self.checkpoints?), every })
+    }
+}
+
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(600);
+
+/// `[retention]`. Nothing is kept for no time at all: whoever has just decided may look at it again.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Kept {
+    contents_days: Option<NonZeroU32>,
+    deliveries_days: Option<NonZeroU32>,
+    idempotency_days: Option<NonZeroU32>,
+}
+
+impl From<Kept> for Retention {
+    fn from(kept: Kept) -> Self {
+        let span = |days: NonZeroU32| Duration::from_secs(u64::from(days.get()) * 24 * 3600);
+        Retention {
+            contents: kept.contents_days.map(span),
+            deliveries: kept.deliveries_days.map(span),
+            idempotency: kept.idempotency_days.map_or(Retention::default().idempotency, span),
+        }
+    }
+}
+
+/// `[server]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Doors {
+    origins: Vec<String>,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -154,7 +229,14 @@ impl Config {
             workflows: Workflows::new(),
             work: Work::default(),
             equipment: equipment::Settings::default(),
+            notify: Notify::default(),
+            channels: BTreeMap::new(),
             limits: Limits::default(),
+            origins: Vec::new(),
+            adopt: None,
+            key: None,
+            checkpoints: None,
+            retention: Retention::default(),
             temporary: false,
             bootstrap_tokens: Vec::new(),
         }
@@ -180,6 +262,8 @@ impl Config {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;
         }
+        self.checkpoints = file.audit.checkpoints(path.parent().unwrap_or(Path::new("")));
+        self.retention = file.retention.into();
         let models = settings::Settings {
             provider: file.provider,
             providers: file.providers,
@@ -189,8 +273,32 @@ impl Config {
         self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
         self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
+        self.take_channels(file.notify, file.channels, path.parent().unwrap_or(Path::new("")))
+            .map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
+        let origin = |text: &String| {
+            let wrong = |error| ConfigError(format!("[server] origins in {}: {text:?}: {error}", path.display()));
+            text.parse::<Origin>().map_err(wrong)
+        };
+        self.origins = file.server.origins.iter().map(origin).collect::<Result<_, _>>()?;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
+    }
+
+    fn take_channels(
+        &mut self,
+        mut notify: Notify,
+        mut channels: BTreeMap<String, Channel>,
+        folder: &Path,
+    ) -> Result<(), String> {
+        notify.check().map_err(|problem| format!("[notify]: {problem}"))?;
+        notify.ca_file = notify.ca_file.map(|path| folder.join(path));
+        let guard = Guard::new(&notify.allow)?;
+        for (name, channel) in &mut channels {
+            channel.relative_to(folder);
+            channel.check(&guard).map_err(|problem| format!("[channels.{name}]: {problem}"))?;
+        }
+        (self.notify, self.channels) = (notify, channels);
+        Ok(())
     }
 
     /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`) and `FOLKMOOT_RATE_LIMIT` (requests a second).

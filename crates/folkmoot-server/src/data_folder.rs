@@ -1,4 +1,4 @@
-//! The data folder: the database, the lock, the tokens of its owner, and where the server is.
+//! The data folder: the database, the lock, the tokens of its owner, the server's key, and where the server is.
 //!
 //! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by `server.json`.
 
@@ -14,7 +14,7 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::StartError;
+use crate::{ServerKey, StartError};
 
 /// Where somebody says that they want to serve the folder.
 const WANTED: &str = "wanted";
@@ -93,6 +93,20 @@ impl DataFolder {
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The server's key, made if it is not there.
+    pub(crate) fn server_key(&self) -> io::Result<ServerKey> {
+        match ServerKey::read(&self.0.join("server.key")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut secret = [0; 32];
+                getrandom::fill(&mut secret).map_err(io::Error::other)?;
+                let key = ServerKey::new(secret);
+                self.write("server.key", key.to_text().as_bytes())?;
+                Ok(key)
+            }
+            read => read,
         }
     }
 

@@ -1,12 +1,14 @@
 //! Every error as problem+json. The only place that knows which refusal has which status.
 
 use axum::{
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{Closed, Decision, Problem};
 use folkmoot_core::{BadId, Refusal};
 use folkmoot_engine::Error;
+
+use crate::observe;
 
 /// An answer that is no success.
 #[derive(Debug)]
@@ -17,6 +19,7 @@ struct Parts {
     problem: Problem,
     retry_after_s: Option<u32>,
     close: bool,
+    header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl ApiError {
@@ -31,8 +34,9 @@ impl ApiError {
             closed: None,
             digest: None,
             gate: None,
+            request_id: None,
         };
-        Self(Box::new(Parts { problem, retry_after_s: None, close: false }))
+        Self(Box::new(Parts { problem, retry_after_s: None, close: false, header: None }))
     }
 
     pub(crate) fn bad_request(code: &str, detail: impl Into<String>) -> Self {
@@ -58,6 +62,12 @@ impl ApiError {
     pub(crate) fn internal() -> Self {
         let detail = "something failed that should not; the server's log says what. Nothing was acknowledged";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// With one more header.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.header = Some((name, value));
+        self
     }
 
     /// The connection is closed after this answer, because what follows on it cannot be trusted.
@@ -105,7 +115,7 @@ impl From<Error> for ApiError {
             Error::OutcomeUnknown => unavailable("outcome_unknown"),
             Error::Stopped(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopped", error.to_string()),
             Error::Database(_) | Error::Unreadable(_) | Error::Schema(_) => {
-                tracing::error!("{error}");
+                tracing::error!(request_id = observe::id(), "{error}");
                 Self::internal()
             }
         }
@@ -118,6 +128,9 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownQuestion { .. }
         | Refusal::UnknownHalt { .. }
         | Refusal::UnknownRun { .. }
+        | Refusal::UnknownWebhook { .. }
+        | Refusal::UnknownDelivery { .. }
+        | Refusal::UnknownContent { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
@@ -141,6 +154,9 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Halted { .. }
         | Refusal::Changed { .. }
         | Refusal::LimitExceeded { .. }
+        | Refusal::ChannelTaken { .. }
+        | Refusal::DeliveryUnderWay { .. }
+        | Refusal::ContentInUse { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }
@@ -165,7 +181,8 @@ fn status(refusal: &Refusal) -> StatusCode {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Parts { problem, retry_after_s, close } = *self.0;
+        let Parts { mut problem, retry_after_s, close, header } = *self.0;
+        problem.request_id = observe::id();
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut answer = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
@@ -179,6 +196,8 @@ impl IntoResponse for ApiError {
         if close {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        headers.extend(header);
+        answer.extensions_mut().insert(observe::Code(problem.code));
         answer
     }
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
-    http::{StatusCode, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
 };
 use folkmoot_core::{Digest, GateId, Idempotency, RunId, text};
 use folkmoot_engine::Caller;
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::{app::App, auth::Authenticated, error::ApiError};
+use crate::{app::App, auth::Authenticated, error::ApiError, observe};
 
 /// A JSON body from somebody who may be recognised when they ask again. No body is an empty object.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let Authenticated { principal, .. } = Authenticated::from_request_parts(&mut parts, app).await?;
+        must_be_plain(&parts)?;
         let limit = app.limits.body_bytes;
         let patience = Duration::from_millis(app.limits.body_timeout_ms);
         let bytes = match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
@@ -48,6 +49,27 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
         Ok(Self { caller: Caller { principal, idempotency }, body })
     }
 }
+
+/// A body that is packed is not unpacked: a few bytes could become any number.
+fn must_be_plain(parts: &Parts) -> Result<(), ApiError> {
+    let packed = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(packed) {
+        let detail = "the body has a Content-Encoding; send it as it is";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", detail).closing());
+    }
+    Ok(())
+}
+
+/// The one value of a header; an error where there are more, since nobody can mean both.
+pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<Result<&'a HeaderValue, SentTwice>> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    Some(if values.next().is_none() { Ok(first) } else { Err(SentTwice) })
+}
+
+/// A header that was sent more than once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentTwice;
 
 fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let refused = |error: serde_json::Error| match error.classify() {
@@ -75,18 +97,20 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 
 const NUL: &[u8] = b"u0000";
 
-const KEY_CHARS_MAX: usize = 255;
+/// The longest key under which a repetition is recognised.
+pub(crate) const KEY_CHARS_MAX: usize = 255;
 
 fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, ApiError> {
-    let Some(header) = parts.headers.get("idempotency-key") else { return Ok(None) };
-    match header.to_str() {
-        Ok(key) if (1..=KEY_CHARS_MAX).contains(&key.len()) => Ok(Some(Idempotency {
+    let Some(header) = only(&parts.headers, "idempotency-key") else { return Ok(None) };
+    match header.ok().and_then(|key| key.to_str().ok()) {
+        // A tab would be in order for HTTP, but is not printable.
+        Some(key) if (1..=KEY_CHARS_MAX).contains(&key.len()) && !key.contains('\t') => Ok(Some(Idempotency {
             key: key.to_owned(),
             route: format!("{} {}", parts.method, parts.uri.path()),
             fingerprint: Digest::of(body),
         })),
         _ => {
-            let detail = format!("Idempotency-Key must be 1 to {KEY_CHARS_MAX} printable ASCII characters");
+            let detail = format!("Idempotency-Key must be 1 to {KEY_CHARS_MAX} printable ASCII characters, sent once");
             Err(ApiError::bad_request("bad_idempotency_key", detail))
         }
     }
@@ -102,7 +126,9 @@ impl<S: Send + Sync> FromRequestParts<S> for GatePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let PathText(id) = PathText::from_request_parts(parts, state).await?;
         let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id");
-        Ok(Self(id.parse().map_err(unknown)?))
+        let id = id.parse().map_err(unknown)?;
+        observe::gate(&id);
+        Ok(Self(id))
     }
 }
 
@@ -147,5 +173,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
             ApiError::bad_request("bad_query", format!("the query is not what this takes: {}", error.body_text()))
         };
         Ok(Self(query.map_err(bad)?.0))
+    }
+}
+
+/// How many of a list to show. More than the most, or none, is refused rather than guessed at.
+pub(crate) fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32, ApiError> {
+    match asked {
+        None => Ok(usual),
+        Some(asked) if (1..=most).contains(&asked) => Ok(asked),
+        Some(asked) => Err(ApiError::bad_request("bad_query", format!("limit is {asked}; ask for 1 to {most}"))),
     }
 }

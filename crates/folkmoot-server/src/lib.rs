@@ -1,4 +1,4 @@
-//! Folkmoot's server: REST and the event feed, on one port.
+//! Folkmoot's server: REST, the event feed and WebSockets, on one port.
 //!
 //! A handler translates and authenticates; it never decides. Every error is problem+json with a stable code. The accept
 //! loop is our own, because a stock one has no limit on how long a client may take to send its headers.
@@ -6,17 +6,33 @@
 mod accept;
 mod app;
 mod auth;
+pub mod backup;
+mod checkpoints;
 mod config;
 mod data_folder;
+pub mod doctor;
 mod error;
 mod extract;
+mod figures;
+mod notify;
+mod observe;
 mod openapi;
 mod routes;
+mod server_key;
+pub mod signed;
+mod socket;
 mod start;
 mod view;
 
+pub use checkpoints::Checkpoints;
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
 pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
+
+pub use folkmoot_notify::settings as notify_settings;
 pub use folkmoot_workflows as workflows;
+pub use notify::examine as examine_channels;
+pub use observe::Adopt;
 pub use openapi::document;
-pub use start::{Server, StartError};
+pub use server_key::{PublicKey, ServerKey};
+pub use socket::Origin;
+pub use start::{Pulse, Server, StartError};

@@ -1,20 +1,27 @@
 //! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
 
+pub(crate) mod api_ws;
+pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod clearance;
+pub(crate) mod deliveries;
+pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod gates;
 pub(crate) mod halts;
 pub(crate) mod health;
 pub(crate) mod metrics;
+pub(crate) mod notify;
 pub(crate) mod questions;
 pub(crate) mod runs;
 pub(crate) mod tokens;
+pub(crate) mod webhooks;
+pub(crate) mod ws;
 
 use axum::{Router, http::StatusCode, middleware};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{app::App, error::ApiError, openapi};
+use crate::{app::App, error::ApiError, observe, openapi};
 
 /// All routes, and what is said where there is none.
 pub(crate) fn router(app: App) -> Router {
@@ -22,15 +29,16 @@ pub(crate) fn router(app: App) -> Router {
     let document = serde_json::to_string(&document).unwrap_or_default();
     router
         .route("/openapi.json", axum::routing::get(move || openapi::serve(document.clone())))
+        .merge(docs::router())
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn(metrics::count))
+        .layer(middleware::from_fn_with_state(app.clone(), observe::request))
         .with_state(app)
 }
 
 /// The routes, and the document that describes them.
 pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(openapi::preamble())
+    let (router, mut document) = OpenApiRouter::with_openapi(openapi::preamble())
         .routes(routes!(gates::open::open, gates::list::list))
         .routes(routes!(gates::wait::wait_many))
         .routes(routes!(gates::show::show, gates::amend::amend))
@@ -42,6 +50,8 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(gates::decide::decide))
         .routes(routes!(gates::extend::extend))
         .routes(routes!(gates::cancel::cancel))
+        .routes(routes!(gates::receipt::receipt))
+        .routes(routes!(gates::erase::erase))
         .routes(routes!(questions::ask::ask, questions::list::list))
         .routes(routes!(questions::show::show))
         .routes(routes!(questions::wait::wait))
@@ -63,14 +73,30 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(halts::raise, halts::status))
         .routes(routes!(halts::lift, halts::show))
         .routes(routes!(events::events))
+        .routes(routes!(ws::ws))
+        .routes(routes!(api_ws::ws))
         .routes(routes!(audit::page))
         .routes(routes!(audit::verify))
+        .routes(routes!(audit::checkpoint))
+        .routes(routes!(audit::key))
+        .routes(routes!(artifacts::erase))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::show, webhooks::change, webhooks::remove))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::resend))
+        .routes(routes!(notify::channels))
+        .routes(routes!(notify::test))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::metrics))
-        .split_for_parts()
+        .split_for_parts();
+    openapi::complete(&mut document);
+    (router, document)
 }
 
 async fn unknown() -> ApiError {

@@ -6,14 +6,17 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, DataFolder, LocalTokens, Lock,
+    Checkpoints, Config, DataFolder, LocalTokens, Lock, ServerKey,
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
+    figures,
+    notify::{self, Notifier},
     routes,
 };
 
@@ -39,6 +42,25 @@ pub enum StartError {
         path: PathBuf,
         /// Who it is, as far as is known.
         server: Option<Box<ServerFile>>,
+    },
+    /// The key that was named cannot be read.
+    #[error("{} cannot be used as the server's key: {error}", .path.display())]
+    Key {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// A channel is not configured rightly.
+    #[error("in the configuration: {0}")]
+    Channels(String),
+    /// Checkpoints cannot be written where they should be.
+    #[error("no checkpoint can be written to {}: {error}; see [audit] in the configuration", .path.display())]
+    Checkpoints {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
     },
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
@@ -69,48 +91,72 @@ pub struct Server {
     tokens: LocalTokens,
     url: String,
     lock: Lock,
+    checkpoints: Option<Checkpoints>,
 }
 
 impl Server {
     /// Takes the folder's lock, opens the database, recovers, and listens.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
+        let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
         config.data.remove_server();
+        // The store keeps handles of its figures.
+        figures::recorder();
         let store = match &config.database {
             Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
             None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
         };
+        let key = match &config.key {
+            Some(path) => ServerKey::read(path).map_err(|error| StartError::Key { path: path.clone(), error })?,
+            None => config.data.server_key().map_err(unusable)?,
+        };
+        let key = Arc::new(key);
+        let notifier = Notifier::new(&config, Arc::clone(&key)).map_err(StartError::Channels)?;
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
             workflows: config.workflows.clone(),
             work: config.work.clone(),
+            channels: notifier.channels().subscriptions(),
+            courier: Some(Arc::new(notifier.clone())),
+            retention: config.retention.clone(),
         };
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
             engine.ensure_token(token.principal.clone(), &token.secret).await?;
         }
+        notify::warn(&notifier, &config, &engine).await?;
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, config.limits.clone());
+        let app = App::new(engine, key, notifier, &config);
+        if let Some(checkpoints) = config.checkpoints.clone() {
+            let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
+            let written = checkpoints.begin(&app).await.map_err(unwritable)?;
+            tokio::spawn(checkpoints.go_on(app.clone(), written));
+        }
         let server = ServerFile {
             url: url.clone(),
             pid: std::process::id(),
             started_at: app.engine.now(),
             temporary: config.temporary,
         };
-        let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
-        Ok(Self { app, acceptor, data: config.data, tokens, url, lock })
+        let checkpoints = config.checkpoints;
+        Ok(Self { app, acceptor, data: config.data, tokens, url, lock, checkpoints })
     }
 
     /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Whether it lives, for whoever looks after it while it serves.
+    pub fn pulse(&self) -> Pulse {
+        Pulse(self.app.engine.clone())
     }
 
     /// The tokens of the folder's owner.
@@ -122,18 +168,42 @@ impl Server {
     /// reason if the store has stopped: nothing was acknowledged after it.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
+        let upkeep = tokio::spawn(keep_up(self.app.metrics.clone()));
         let served = tokio::select! {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
             reason = stopped => Err(reason),
         };
+        upkeep.abort();
         // Not after a failed sync: then the files stay as they are, and the process ends.
         if served.is_ok() {
+            if let Some(checkpoints) = &self.checkpoints {
+                checkpoints.end(&self.app).await;
+            }
             self.app.engine.close().await;
         }
         self.data.remove_server();
         // The lock goes last. The next server reads the log's head once, so nobody else may write after that.
         drop(self.lock);
         served
+    }
+}
+
+/// Tells whether a server lives.
+#[derive(Clone, Debug)]
+pub struct Pulse(Engine);
+
+impl Pulse {
+    /// Returns when whoever writes has answered: `false` if nothing can be written any more or too much waits, never if it hangs.
+    /// A PostgreSQL that is away does not make the server dead: it comes back without a restart.
+    pub async fn beats(&self) -> bool {
+        self.0.is_alive().await
+    }
+}
+
+async fn keep_up(metrics: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(figures::UPKEEP).await;
+        metrics.run_upkeep();
     }
 }
 

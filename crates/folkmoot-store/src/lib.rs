@@ -4,8 +4,11 @@
 //! what to write; a backend loads, asks core, writes. Commands that wait at the same time share one commit. Rows are
 //! the present and the log is the past; both are written together, so neither can lie alone.
 
+pub mod backup;
 mod clock;
 mod error;
+mod figures;
+pub mod health;
 mod migrate;
 mod postgres;
 mod query;
@@ -16,14 +19,17 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId, Timer, Timestamp,
-    WorkflowName, audit::Record, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
-pub use query::{Cursor, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery};
+pub use query::{
+    Cursor, DeliveryQuery, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery,
+    WaitingFor,
+};
 pub use sqlite::{Sqlite, Witness};
 
 /// Why a store stopped whose writer is no longer there.
@@ -48,6 +54,12 @@ pub trait Store: Send + Sync {
 
     /// How long this node has not heard from the database. What others have written since then it cannot know.
     fn silence(&self) -> Duration;
+
+    /// How many commands wait to be written.
+    fn queued(&self) -> usize;
+
+    /// The position up to which [`Store::follow`] has events to give.
+    fn offered(&self) -> u64;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
@@ -103,6 +115,25 @@ pub trait Store: Send + Sync {
     /// The bytes behind each digest; `None` where they are unknown or were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
+    /// What is known of these contents, without the bytes; those that were never kept are left out.
+    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Kept>, Error>> + Send;
+
+    /// A gate or question that waits, or a run that is not over, that needs this content; none if nothing does.
+    fn needed_by(&self, digest: Digest) -> impl Future<Output = Result<Option<String>, Error>> + Send;
+
+    /// All contents that are barred.
+    fn barred(&self) -> impl Future<Output = Result<Vec<Digest>, Error>> + Send;
+
+    /// The events of these streams, in the order of the log.
+    fn streams(&self, streams: Vec<String>) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
+
+    /// The events that erased any of these for their age.
+    fn retirements(&self, digests: &[Digest]) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
+
+    /// Makes what was erased before this disappear from the database's own files too, and says whether it has: not yet, where
+    /// somebody still reads what was there. PostgreSQL does so in its own time.
+    fn scrub(&self) -> impl Future<Output = Result<bool, Error>> + Send;
+
     /// The next `limit` gates, questions, halts and runs by id after `after`, each row with all its events, in one snapshot.
     /// Those whose row is gone are among them.
     fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
@@ -116,11 +147,29 @@ pub trait Store: Send + Sync {
     /// All tokens with the hashes of their secrets.
     fn tokens(&self) -> impl Future<Output = Result<Vec<(Token, [u8; 32])>, Error>> + Send;
 
+    /// All webhooks, those that were removed too.
+    fn webhooks(&self) -> impl Future<Output = Result<Vec<Webhook>, Error>> + Send;
+
+    /// One delivery.
+    fn delivery(&self, id: &DeliveryId) -> impl Future<Output = Result<Option<Delivery>, Error>> + Send;
+
+    /// A page of deliveries, newest first.
+    fn deliveries(&self, query: DeliveryQuery) -> impl Future<Output = Result<Page<Delivery>, Error>> + Send;
+
+    /// At most `limit` channels for which something waits, or is under way, by name.
+    fn waiting(&self, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
+
+    /// How many deliveries are in this state.
+    fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
+
     /// How many gates are pending.
     fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Forgets idempotency keys that were used before `before`.
     fn forget_keys(&self, before: Timestamp) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Forgets at most `limit` deliveries that arrived before `before`, and returns how many there were.
+    fn forget_deliveries(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Returns once nothing can be written any more, with the reason: the first failed sync stops the writer.
     fn stopped(&self) -> impl Future<Output = String> + Send;
@@ -137,6 +186,8 @@ pub struct Written {
     pub outcome: Outcome,
     /// Everything that the command wrote is at this position or before it.
     pub position: u64,
+    /// How many commands were written together, this one among them.
+    pub together: usize,
 }
 
 /// A row, and all that the log says of it.
@@ -169,6 +220,18 @@ macro_rules! any_store {
                 match self {
                     AnyStore::Sqlite(store) => store.silence(),
                     AnyStore::Postgres(store) => store.silence(),
+                }
+            }
+            fn queued(&self) -> usize {
+                match self {
+                    AnyStore::Sqlite(store) => store.queued(),
+                    AnyStore::Postgres(store) => store.queued(),
+                }
+            }
+            fn offered(&self) -> u64 {
+                match self {
+                    AnyStore::Sqlite(store) => store.offered(),
+                    AnyStore::Postgres(store) => store.offered(),
                 }
             }
             $(async fn $name(&self, $($arg: $type),*) -> $output {
@@ -212,8 +275,20 @@ any_store! {
     due(until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error>;
     next_due() -> Result<Option<Timestamp>, Error>;
     tokens() -> Result<Vec<(Token, [u8; 32])>, Error>;
+    webhooks() -> Result<Vec<Webhook>, Error>;
+    delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
+    deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
+    waiting(limit: u32) -> Result<Vec<WaitingFor>, Error>;
+    count_deliveries(status: delivery::Status) -> Result<u64, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
+    forget_deliveries(before: Timestamp, limit: u32) -> Result<u64, Error>;
+    kept(digests: Vec<Digest>) -> Result<Vec<Kept>, Error>;
+    needed_by(digest: Digest) -> Result<Option<String>, Error>;
+    barred() -> Result<Vec<Digest>, Error>;
+    streams(streams: Vec<String>) -> Result<Vec<Event>, Error>;
+    retirements(digests: &[Digest]) -> Result<Vec<Event>, Error>;
+    scrub() -> Result<bool, Error>;
     stopped() -> String;
     close() -> ();
 }

@@ -16,6 +16,8 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
     Migration { version: 2, name: "questions", sql: include_str!("../migrations/0002_questions.sql") },
     Migration { version: 3, name: "runs", sql: include_str!("../migrations/0003_runs.sql") },
+    Migration { version: 4, name: "operations", sql: include_str!("../migrations/0004_operations.sql") },
+    Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
 ];
 
 /// Where the steps that were taken are recorded.
@@ -26,6 +28,17 @@ impl Migration {
     pub(crate) fn checksum(&self) -> String {
         Digest::of(self.sql.as_bytes()).to_string()
     }
+}
+
+/// The version of a database on which all steps were taken.
+pub(crate) fn newest() -> i64 {
+    ALL.last().map_or(0, |step| step.version)
+}
+
+/// The steps that were taken, if they are the ones that this version knows.
+pub(crate) fn known(taken: &[(i64, String)]) -> Result<&'static [Migration], Error> {
+    missing(taken)?;
+    Ok(&ALL[..taken.len()])
 }
 
 /// The steps that are still to be taken, given those that were.

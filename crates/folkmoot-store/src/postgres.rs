@@ -4,7 +4,9 @@
 //! that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node knows of the log it has
 //! read from the log.
 
+pub(crate) mod backup;
 mod batch;
+pub(crate) mod health;
 mod listener;
 mod statements;
 mod tls;
@@ -21,8 +23,8 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer, Timestamp, WorkflowName,
-    audit::Record, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
+    Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -30,15 +32,15 @@ use tokio::{
     time::{error::Elapsed, timeout},
 };
 use tokio_postgres::{
-    Config, Row,
+    Config, Row, Transaction,
     error::SqlState,
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
 use self::{tls::Tls, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery, Store,
-    SystemClock, Written, migrate, query,
+    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView,
+    RunQuery, Store, SystemClock, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -56,6 +58,9 @@ const READ_PATIENCE: Duration = Duration::from_secs(5);
 const PLANS: &str = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off";
 /// How many events are read at once by whoever has fallen behind.
 const CATCH_UP: u32 = 1000;
+
+/// Two who make or fill the tables at the same time must not both do it.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7032600112)";
 
 /// The database's clock, in microseconds since 1970.
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -121,10 +126,7 @@ impl Postgres {
     /// Opens the database that `url` names (a URL or `key=value` pairs), making or migrating the tables as needed.
     /// Without a clock, the database's own rules.
     pub async fn open(url: &str, clock: Option<Arc<dyn Clock>>) -> Result<Self, Error> {
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
-        config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+        let config = config(url)?;
         let tls = tls::connector()?;
         let pool = pool(&config, &tls)?;
         migrate(&config, &tls).await?;
@@ -176,6 +178,14 @@ impl Store for Postgres {
 
     fn silence(&self) -> Duration {
         self.heard.silence()
+    }
+
+    fn queued(&self) -> usize {
+        self.jobs.max_capacity() - self.jobs.capacity()
+    }
+
+    fn offered(&self) -> u64 {
+        self.recent.last()
     }
 
     async fn write(&self, command: Command) -> Result<Written, Error> {
@@ -292,6 +302,53 @@ impl Store for Postgres {
         Ok(contents)
     }
 
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+        let places: Vec<String> = (1..=digests.len()).map(|n| format!("?{n}")).collect();
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!("{} WHERE digest IN ({})", rows::SELECT_KEPT, places.join(", "));
+        let arguments: Vec<Value<'_>> = digests.iter().map(|digest| Value::Text(digest.to_string().into())).collect();
+        self.all(&sql, &arguments, rows::read_kept).await
+    }
+
+    async fn needed_by(&self, digest: Digest) -> Result<Option<String>, Error> {
+        let digest = [Value::Text(digest.to_string().into())];
+        Ok(self.all(query::NEEDED_BY, &digest, |row| row.text(0)).await?.pop())
+    }
+
+    async fn barred(&self) -> Result<Vec<Digest>, Error> {
+        self.all(query::BARRED, &[], |row| rows::parse(&row.text(0)?)).await
+    }
+
+    async fn streams(&self, streams: Vec<String>) -> Result<Vec<Event>, Error> {
+        let sql = format!("SELECT {} FROM events WHERE stream = ?1", rows::EVENTS.names());
+        let mut events = Vec::new();
+        for stream in streams {
+            events.extend(self.all(&sql, &[Value::Text(stream.into())], rows::read_event).await?);
+        }
+        Ok(query::each_once(events))
+    }
+
+    async fn retirements(&self, digests: &[Digest]) -> Result<Vec<Event>, Error> {
+        let mut events = Vec::new();
+        for digest in digests {
+            let digest = [Value::Text(digest.to_string().into())];
+            events.extend(self.all(&query::retirements(), &digest, rows::read_event).await?);
+        }
+        Ok(query::each_once(events))
+    }
+
+    async fn scrub(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        let sql = format!("{} RETURNING id", rows::FORGET_DELIVERIES);
+        let arguments = [Value::Int(before.as_micros()), Value::Int(limit.into())];
+        Ok(self.all(&sql, &arguments, |_| Ok(())).await?.len() as u64)
+    }
+
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let limit = i64::from(limit);
@@ -362,6 +419,31 @@ impl Store for Postgres {
         self.all(&sql, &[], |row| Ok((rows::read_token(row)?, rows::read_token_hash(row)?))).await
     }
 
+    async fn webhooks(&self) -> Result<Vec<Webhook>, Error> {
+        let sql = format!("SELECT {} FROM webhooks ORDER BY created_at, id", rows::WEBHOOKS.names());
+        self.all(&sql, &[], rows::read_webhook).await
+    }
+
+    async fn delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, Error> {
+        let sql = format!("{} WHERE id = ?1", rows::select_deliveries());
+        Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_delivery).await?.pop())
+    }
+
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Page<Delivery>, Error> {
+        let (sql, arguments) = query.sql()?;
+        Ok(query.page(self.all(&sql, &arguments, rows::read_delivery).await?))
+    }
+
+    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        self.all(query::WAITING, &[Value::Int(limit.into())], query::read_waiting).await
+    }
+
+    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+        let status = [Value::Text(status.word().into())];
+        let found = self.all(query::COUNT_DELIVERIES, &status, |row| row.int(0)).await?;
+        rows::position(found.into_iter().next().unwrap_or(0))
+    }
+
     async fn pending(&self) -> Result<u64, Error> {
         let found = self.all("SELECT count(*) FROM gates WHERE status = 'pending'", &[], |row| row.int(0)).await?;
         rows::position(found.into_iter().next().unwrap_or(0))
@@ -383,6 +465,13 @@ impl Store for Postgres {
         self.tasks.iter().for_each(JoinHandle::abort);
         self.pool.close();
     }
+}
+
+fn config(url: &str) -> Result<Config, Error> {
+    let mut config: Config =
+        url.parse().map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
+    config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+    Ok(config)
 }
 
 fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
@@ -434,20 +523,29 @@ async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
     let (mut client, connection) = connecting.map_err(failed)?;
     let driver = tokio::spawn(connection);
     let transaction = client.transaction().await.map_err(failed)?;
-    // Two nodes that start together must not both create the tables.
-    transaction.batch_execute("SELECT pg_advisory_xact_lock(7032600112)").await.map_err(failed)?;
+    transaction.batch_execute(LOCK).await.map_err(failed)?;
     transaction.batch_execute(&migrate::for_postgres(migrate::TABLE)).await.map_err(failed)?;
+    let missing = migrate::missing(&taken(&transaction).await?)?;
+    take_steps(&transaction, missing).await?;
+    transaction.commit().await.map_err(failed)?;
+    driver.abort();
+    Ok(())
+}
+
+/// The steps of the schema that were taken.
+async fn taken(transaction: &Transaction<'_>) -> Result<Vec<(i64, String)>, Error> {
     let sql = "SELECT version, checksum FROM migrations ORDER BY version";
     let found = transaction.query(sql, &[]).await.map_err(failed)?;
-    let taken: Vec<(i64, String)> =
-        found.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect::<Result<_, Error>>()?;
-    for step in migrate::missing(&taken)? {
+    found.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
+}
+
+async fn take_steps(transaction: &Transaction<'_>, steps: &[migrate::Migration]) -> Result<(), Error> {
+    transaction.batch_execute(&migrate::for_postgres(migrate::TABLE)).await.map_err(failed)?;
+    for step in steps {
         transaction.batch_execute(&migrate::for_postgres(step.sql)).await.map_err(failed)?;
         let taken = "INSERT INTO migrations (version, name, checksum) VALUES ($1, $2, $3)";
         transaction.execute(taken, &[&step.version, &step.name, &step.checksum()]).await.map_err(failed)?;
     }
-    transaction.commit().await.map_err(failed)?;
-    driver.abort();
     Ok(())
 }
 

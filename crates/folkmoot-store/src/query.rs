@@ -1,14 +1,18 @@
-//! What can be asked of gates, questions and runs.
+//! What can be asked of gates, questions, runs and deliveries.
 
 use std::fmt;
 
 use folkmoot_core::{
-    Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
+    Delivery, Event, Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
+    delivery,
     journal::{Entry, Key},
     question, run,
 };
 
-use crate::rows::{self, Value};
+use crate::{
+    Error,
+    rows::{self, Columns, Value},
+};
 
 /// A gate, with the text of its summary unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -332,7 +336,77 @@ pub(crate) fn of_workflows<'a>(mut first: Vec<Value<'a>>, workflows: &'a [Workfl
     first
 }
 
-/// What gates, questions and runs have in common as lists.
+/// Which deliveries, and from where on.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryQuery {
+    /// Only these.
+    pub status: Option<delivery::Status>,
+    /// Only to this channel.
+    pub channel: Option<String>,
+    /// From here on.
+    pub after: Option<Cursor>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// What is still to be delivered to one channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingFor {
+    /// Which one.
+    pub channel: String,
+    /// When the first of it is due.
+    pub due: Timestamp,
+}
+
+impl DeliveryQuery {
+    /// The statement and its arguments, one more row than the page holds.
+    pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
+        Listing {
+            select: rows::select_deliveries(),
+            deadline: "due",
+            at: "created_at",
+            equals: vec![("channel", self.channel.as_deref())],
+            either: None,
+            plus: None,
+            status: self.status.map(delivery::Status::word),
+            inbox: false,
+            after: self.after.as_ref(),
+            limit: self.limit,
+        }
+        .sql()
+    }
+
+    /// Cuts what [`DeliveryQuery::sql`] found to a page.
+    pub(crate) fn page(&self, items: Vec<Delivery>) -> Page<Delivery> {
+        cut(items, self.limit, |delivery| Cursor {
+            inbox: None,
+            at: delivery.created_at.as_micros(),
+            id: delivery.id.to_string(),
+        })
+    }
+}
+
+/// At most `?1` channels for which something waits, each with when the first of it is due. Goes through the index from one
+/// channel to the next, however much waits for each.
+pub(crate) const WAITING: &str = "WITH RECURSIVE waiting (channel) AS (
+    SELECT min(channel) FROM outbox WHERE due IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > waiting.channel)
+    FROM waiting WHERE waiting.channel IS NOT NULL)
+  SELECT channel, (SELECT min(due) FROM outbox WHERE due IS NOT NULL AND outbox.channel = waiting.channel)
+  FROM waiting WHERE channel IS NOT NULL LIMIT ?1";
+
+pub(crate) fn read_waiting(row: &dyn Columns) -> Result<WaitingFor, Error> {
+    Ok(WaitingFor { channel: row.text(0)?, due: Timestamp::from_micros(row.int(1)?) })
+}
+
+/// How many deliveries have the status `?1`.
+pub(crate) const COUNT_DELIVERIES: &str = "SELECT count(*) FROM outbox WHERE status = ?1";
+
+/// The next `?2` deliveries to the channel `?1` that wait or are under way.
+pub(crate) const LOAD_WAITING: &str = "channel = ?1 AND due IS NOT NULL ORDER BY due, id LIMIT ?2";
+
+/// What gates, questions, runs and deliveries have in common as lists.
 struct Listing<'a> {
     select: &'static str,
     deadline: &'static str,
@@ -424,6 +498,32 @@ pub(crate) const STREAMS: &str = "SELECT id FROM (
       AND type IN ('gate.opened', 'question.asked', 'halt.raised', 'halt.refused', 'run.started') ORDER BY stream LIMIT ?2
     ) AS with_log
   ) AS known ORDER BY id LIMIT ?2";
+
+/// Something that is not over and needs the content under `?1`.
+pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
+    SELECT id FROM gates WHERE status = 'pending' AND (summary_digest = ?1 OR artifacts LIKE '%' || ?1 || '%')
+    UNION ALL SELECT id FROM questions WHERE status = 'pending' AND text_digest = ?1
+    UNION ALL SELECT id FROM runs WHERE status NOT IN ('completed', 'failed', 'cancelled') AND (input = ?1
+      OR EXISTS (SELECT 1 FROM journal WHERE run_id = runs.id AND result = ?1))
+  ) AS needing LIMIT 1";
+
+/// What erased the content under `?1` for its age. By stream, of which the index knows where they are.
+pub(crate) fn retirements() -> String {
+    let names = rows::EVENTS.names();
+    format!(
+        "SELECT {names} FROM events WHERE stream > 'retention:' AND stream < 'retention;' AND payload LIKE '%' || ?1 || '%'"
+    )
+}
+
+/// In the order of the log.
+pub(crate) fn each_once(mut events: Vec<Event>) -> Vec<Event> {
+    events.sort_by_key(|event| event.position);
+    events.dedup_by_key(|event| event.position);
+    events
+}
+
+/// Contents that are not kept again.
+pub(crate) const BARRED: &str = "SELECT digest FROM artifacts WHERE barred = 1";
 
 /// Questions that hold somebody.
 pub(crate) const HOLDING: &str = "holds IS NOT NULL";

@@ -1,5 +1,8 @@
 //! The newest events, kept in memory so that those who follow the log do not read what was just written.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -44,37 +47,20 @@ impl Recent {
     /// Takes events that were committed. What is already known is skipped; `false` means that some are missing before
     /// these, which were therefore not taken.
     pub(crate) fn offer(&self, events: &[Arc<Event>]) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = events.iter().filter(|event| event.position > known.last).cloned().collect::<Vec<_>>();
-        match new.first() {
-            None => return true,
-            Some(first) if first.position != known.last + 1 => return false,
-            Some(_) => {}
+        let taken = self.look(|known| known.take(events));
+        if taken == Taken::Grown {
+            self.grown.notify_waiters();
         }
-        known.last += new.len() as u64;
-        known.events.extend(new);
-        let surplus = known.events.len().saturating_sub(KEPT);
-        known.events.drain(..surplus);
-        drop(known);
-        self.grown.notify_waiters();
-        true
+        taken != Taken::Gap
     }
 
     /// The position of the last event that is known.
     pub(crate) fn last(&self) -> u64 {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).last
+        self.look(|known| known.last)
     }
 
     pub(crate) fn after(&self, position: u64) -> After {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.last <= position {
-            return After::Nothing;
-        }
-        let missing = known.last - position;
-        match known.events.len().checked_sub(usize::try_from(missing).unwrap_or(usize::MAX)) {
-            Some(first) => After::Events(known.events.range(first..).cloned().collect()),
-            None => After::Forgotten,
-        }
+        self.look(|known| known.after(position))
     }
 
     /// Waits until there are events after `position`.
@@ -88,6 +74,53 @@ impl Recent {
                 return;
             }
             grown.await;
+        }
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+        switch();
+        let found = look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        switch();
+        found
+    }
+}
+
+/// In tests, another task may be next here.
+#[cfg(not(test))]
+fn switch() {}
+#[cfg(test)]
+use tests::switch;
+
+#[derive(PartialEq)]
+enum Taken {
+    Grown,
+    Nothing,
+    Gap,
+}
+
+impl Known {
+    fn take(&mut self, events: &[Arc<Event>]) -> Taken {
+        let new = events.iter().filter(|event| event.position > self.last).cloned().collect::<Vec<_>>();
+        match new.first() {
+            None => return Taken::Nothing,
+            Some(first) if first.position != self.last + 1 => return Taken::Gap,
+            Some(_) => {}
+        }
+        self.last += new.len() as u64;
+        self.events.extend(new);
+        let surplus = self.events.len().saturating_sub(KEPT);
+        self.events.drain(..surplus);
+        Taken::Grown
+    }
+
+    fn after(&self, position: u64) -> After {
+        if self.last <= position {
+            return After::Nothing;
+        }
+        let missing = self.last - position;
+        match self.events.len().checked_sub(usize::try_from(missing).unwrap_or(usize::MAX)) {
+            Some(first) => After::Events(self.events.range(first..).cloned().collect()),
+            None => After::Forgotten,
         }
     }
 }

@@ -1,15 +1,14 @@
 //! How core's types become columns and come back, once for both databases.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::{borrow::Cow, sync::OnceLock};
 
 use folkmoot_core::{
     Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Run,
-    RunId, Scope, Subject, Timeout, Timer, Timestamp, WorkflowName,
+    RunId, Scope, Subject, Timeout, Timer, Timestamp, Webhook, WorkflowName,
     audit::Record,
-    gate::{Content, Risk, State},
+    delivery,
+    erase::Kept,
+    gate::{Content, Reminders, Risk, State},
     halt::Lifting,
     journal::Entry,
     question::{self, Priority},
@@ -52,6 +51,8 @@ pub(crate) enum Conflict {
     Fails,
     /// It stays as it is.
     Keeps,
+    /// This, which the statement's end says.
+    Does(&'static str),
     /// It is replaced, except for its key, and for columns that never change: an index over them need not be written
     /// again.
     Replaces { key: &'static [&'static str], but: &'static [&'static str] },
@@ -100,6 +101,7 @@ pub(crate) const GATES: Table = Table {
         ("status", Text),
         ("votes", Text),
         ("decision", Text),
+        ("reminders", Text),
     ],
 };
 
@@ -123,8 +125,18 @@ pub(crate) const EVENTS: Table = Table {
     ],
 };
 
-pub(crate) const ARTIFACTS: Table =
-    Table { name: "artifacts", conflict: Conflict::Keeps, columns: &[("digest", Text), ("content", Bytes)] };
+pub(crate) const ARTIFACTS: Table = Table {
+    name: "artifacts",
+    conflict: Conflict::Does(SENT_AGAIN),
+    columns: &[("digest", Text), ("content", Bytes), ("used_at", Int)],
+};
+
+/// What was erased for its age is kept again, what was erased for good is not. Else nothing is written but, once a day, that
+/// it was sent: a row is written whole, however long its content is.
+const SENT_AGAIN: &str = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at,
+    content = CASE WHEN artifacts.barred = 1 THEN NULL ELSE coalesce(artifacts.content, excluded.content) END
+    WHERE (artifacts.content IS NULL AND artifacts.barred = 0) OR excluded.used_at >= artifacts.used_at + 86400000000";
+const _: () = assert!(folkmoot_core::erase::USED_AT_STEP.as_micros() == 86_400_000_000);
 
 pub(crate) const SESSIONS: Table =
     Table { name: "sessions", conflict: Conflict::Keeps, columns: &[("id", Text), ("created_at", Int)] };
@@ -269,9 +281,44 @@ pub(crate) const TIMERS: Table = Table {
 
 pub(crate) const OUTBOX: Table = Table {
     name: "outbox",
-    conflict: Conflict::Fails,
-    columns: &[("id", Text), ("channel", Text), ("gate_id", Text), ("type", Text), ("created_at", Int)],
+    conflict: Conflict::Replaces { key: &["id"], but: &["channel", "subject", "type", "position", "created_at"] },
+    columns: &[
+        ("id", Text),
+        ("channel", Text),
+        ("subject", Text),
+        ("type", Text),
+        ("position", Int),
+        ("created_at", Int),
+        ("attempts", Int),
+        ("epoch", Int),
+        ("last_error", Text),
+        ("seq", Int),
+        ("status", Text),
+        ("due", Int),
+        ("ended_at", Int),
+    ],
 };
+
+pub(crate) const WEBHOOKS: Table = Table {
+    name: "webhooks",
+    conflict: Conflict::Replaces { key: &["id"], but: &["name", "created_at", "created_by"] },
+    columns: &[
+        ("id", Text),
+        ("name", Text),
+        ("url", Text),
+        ("events", Text),
+        ("generation", Int),
+        ("created_at", Int),
+        ("created_by", Text),
+        ("disabled", Int),
+        ("removed_at", Int),
+        ("seq", Int),
+    ],
+};
+
+/// Forgets what has arrived before `?1`, at most `?2`.
+pub(crate) const FORGET_DELIVERIES: &str = "DELETE FROM outbox WHERE id IN
+    (SELECT id FROM outbox WHERE status = 'delivered' AND created_at < ?1 AND ended_at < ?1 ORDER BY created_at, id LIMIT ?2)";
 
 pub(crate) const PRINCIPALS: Table =
     Table { name: "principals", conflict: Conflict::Keeps, columns: &[("name", Text), ("role", Text)] };
@@ -305,7 +352,7 @@ pub(crate) const IDEMPOTENCY: Table = Table {
 };
 
 /// Every table that commands write.
-pub(crate) const WRITTEN: [Table; 14] = [
+pub(crate) const WRITTEN: [Table; 15] = [
     GATES,
     EVENTS,
     ARTIFACTS,
@@ -317,6 +364,7 @@ pub(crate) const WRITTEN: [Table; 14] = [
     HALTS,
     TIMERS,
     OUTBOX,
+    WEBHOOKS,
     PRINCIPALS,
     TOKENS,
     IDEMPOTENCY,
@@ -344,6 +392,7 @@ impl Table {
         match self.conflict {
             Conflict::Fails => String::new(),
             Conflict::Keeps => " ON CONFLICT DO NOTHING".to_owned(),
+            Conflict::Does(what) => what.to_owned(),
             Conflict::Replaces { key, but } => {
                 let changing = self.columns.iter().filter(|(name, _)| !key.contains(name) && !but.contains(name));
                 let sets: Vec<_> = changing.map(|(name, _)| format!("{name} = excluded.{name}")).collect();
@@ -437,6 +486,7 @@ pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
         text(gate.status().word()),
         votes,
         Value::MaybeText(decision),
+        Value::MaybeText((!gate.reminders.is_empty()).then(|| json_text(&gate.reminders).into())),
     ]
 }
 
@@ -472,6 +522,7 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
         reject_quorum: small(row.int(25)?)?,
         dedupe_key: row.maybe_text(26)?,
         notification_channels: from_json(&row.text(27)?)?,
+        reminders: row.maybe_text(34)?.map_or_else(|| Ok(Reminders::default()), |text| from_json(&text))?,
         revision: small(row.int(28)?)?,
         digest: parse(&row.text(29)?)?,
         seq: position(row.int(30)?)?,
@@ -535,8 +586,25 @@ pub(crate) fn read_event(row: &dyn Columns) -> Result<Event, Error> {
     })
 }
 
-pub(crate) fn artifact(artifact: &Artifact) -> Vec<Value<'_>> {
-    vec![Value::Text(artifact.digest.to_string().into()), Value::Bytes(artifact.content.as_slice().into())]
+pub(crate) fn artifact(artifact: &Artifact, now: Timestamp) -> Vec<Value<'_>> {
+    vec![
+        Value::Text(artifact.digest.to_string().into()),
+        Value::Bytes(artifact.content.as_slice().into()),
+        Value::Int(now.as_micros()),
+    ]
+}
+
+/// What is known of contents, as [`read_kept`] reads it.
+pub(crate) const SELECT_KEPT: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
+
+pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
+    Ok(Kept {
+        digest: parse(&row.text(0)?)?,
+        present: row.int(1)? != 0,
+        erasures: position(row.int(2)?)?,
+        barred: row.int(3)? != 0,
+        used_at: Timestamp::from_micros(row.int(4)?),
+    })
 }
 
 /// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and
@@ -851,21 +919,81 @@ pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
     Ok(Timer { subject, due: Timestamp::from_micros(row.int(2)?) })
 }
 
-/// The position of the event that a delivery tells of, among those of its commit.
-pub(crate) fn told(delivery: &Delivery, events: &[Arc<Event>]) -> u64 {
-    let tells = |event: &&Arc<Event>| *event.fact.stream == *delivery.gate.as_str() && event.fact.kind == delivery.kind;
-    events.iter().find(tells).expect("a delivery tells of an event in its own commit").position
+/// Deliveries, as [`read_delivery`] reads them.
+pub(crate) fn select_deliveries() -> &'static str {
+    static SQL: OnceLock<String> = OnceLock::new();
+    SQL.get_or_init(|| format!("SELECT {} FROM outbox", OUTBOX.names()))
 }
 
-/// `position` is that of the event it tells of, so that a delivery has the same id however often it is made.
-pub(crate) fn delivery(delivery: &Delivery, position: u64) -> Vec<Value<'_>> {
+pub(crate) fn delivery(delivery: &Delivery) -> Vec<Value<'_>> {
     vec![
-        Value::Text(format!("{position}:{}", delivery.channel).into()),
+        text(delivery.id.as_str()),
         text(&delivery.channel),
-        text(delivery.gate.as_str()),
-        text(delivery.kind),
-        Value::Int(delivery.at.as_micros()),
+        text(&delivery.subject),
+        text(&delivery.kind),
+        Value::Int(int(delivery.position)),
+        Value::Int(delivery.created_at.as_micros()),
+        Value::Int(delivery.attempts.into()),
+        Value::Int(int(delivery.epoch)),
+        maybe(delivery.last_error.as_deref()),
+        Value::Int(int(delivery.seq)),
+        text(delivery.status().word()),
+        Value::MaybeInt(delivery.due().map(Timestamp::as_micros)),
+        Value::MaybeInt(delivery.ended_at().map(Timestamp::as_micros)),
     ]
+}
+
+pub(crate) fn read_delivery(row: &dyn Columns) -> Result<Delivery, Error> {
+    let status: delivery::Status = parse(&row.text(10)?)?;
+    let moment = |n| row.int(n).map(Timestamp::from_micros);
+    Ok(Delivery {
+        id: parse(&row.text(0)?)?,
+        channel: row.text(1)?,
+        subject: row.text(2)?,
+        kind: row.text(3)?,
+        position: position(row.int(4)?)?,
+        created_at: Timestamp::from_micros(row.int(5)?),
+        attempts: small(row.int(6)?)?,
+        epoch: position(row.int(7)?)?,
+        last_error: row.maybe_text(8)?,
+        seq: position(row.int(9)?)?,
+        state: match status {
+            delivery::Status::Waiting => delivery::State::Waiting { due: moment(11)? },
+            delivery::Status::Sending => delivery::State::Sending { until: moment(11)? },
+            delivery::Status::Delivered => delivery::State::Delivered { at: moment(12)? },
+            delivery::Status::Dead => delivery::State::Dead { at: moment(12)? },
+        },
+    })
+}
+
+pub(crate) fn webhook(webhook: &Webhook) -> Vec<Value<'_>> {
+    vec![
+        text(webhook.id.as_str()),
+        text(webhook.name.as_str()),
+        text(&webhook.url),
+        json(&webhook.events),
+        Value::Int(int(webhook.generation)),
+        Value::Int(webhook.created_at.as_micros()),
+        text(webhook.created_by.as_str()),
+        Value::Int(webhook.disabled.into()),
+        Value::MaybeInt(webhook.removed_at.map(Timestamp::as_micros)),
+        Value::Int(int(webhook.seq)),
+    ]
+}
+
+pub(crate) fn read_webhook(row: &dyn Columns) -> Result<Webhook, Error> {
+    Ok(Webhook {
+        id: parse(&row.text(0)?)?,
+        name: parse(&row.text(1)?)?,
+        url: row.text(2)?,
+        events: from_json(&row.text(3)?)?,
+        generation: position(row.int(4)?)?,
+        created_at: Timestamp::from_micros(row.int(5)?),
+        created_by: parse(&row.text(6)?)?,
+        disabled: row.int(7)? != 0,
+        removed_at: row.maybe_int(8)?.map(Timestamp::from_micros),
+        seq: position(row.int(9)?)?,
+    })
 }
 
 pub(crate) fn principal(principal: &Principal) -> Vec<Value<'_>> {

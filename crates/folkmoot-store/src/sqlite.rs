@@ -3,6 +3,7 @@
 //! The writer takes all that has queued while the last commit was syncing, judges and writes each command, commits
 //! once, and only then answers. So an idle store answers after one sync, and a busy one shares each sync among many.
 
+pub(crate) mod backup;
 mod checkpoint;
 mod readers;
 #[cfg(test)]
@@ -17,16 +18,16 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer, Timestamp, WorkflowName,
-    audit::Record, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
+    Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{readers::Readers, writer::Job};
 use crate::{
-    Clock, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery, Store,
-    Written, migrate, query,
+    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView,
+    RunQuery, Store, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -81,8 +82,8 @@ impl Sqlite {
     /// done when it returns, so that a simulation with a seed has one course.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut connection = connect(Path::new(":memory:"), flags)?;
-        migrate(&mut connection)?;
+        let connection = connect(Path::new(":memory:"), flags)?;
+        migrate(&connection)?;
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head.position));
         let (stop, stopped) = watch::channel(None);
@@ -130,8 +131,12 @@ impl Sqlite {
         if rusqlite::version_number() < 3_051_003 {
             return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
         }
-        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-        migrate(&mut connection)?;
+        if path.exists() {
+            // A file of a newer version stays as it is, to the last byte.
+            migrate::missing(&taken(&connect_to_read(path)?)?)?;
+        }
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        migrate(&connection)?;
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head.position));
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -148,6 +153,27 @@ impl Sqlite {
             witness: None,
             threads: Mutex::new(vec![writer, checkpoints]),
             readers,
+            recent,
+            clock,
+            stopped,
+        })
+    }
+
+    /// A file that nobody writes to, for whoever only reads it: a backup. It is not changed, and its schema must be the newest.
+    pub fn open_to_read(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        let connection = connect_to_read(path)?;
+        let schema = crate::backup::schema_of(&connection, path)?;
+        if schema != migrate::newest() {
+            return Err(Error::Schema(format!("{} has schema {schema} and must be migrated first", path.display())));
+        }
+        let recent = Arc::new(Recent::starting_at(head(&connection)?.position));
+        drop(connection);
+        let (_, stopped) = watch::channel(None);
+        Ok(Self {
+            jobs: RwLock::new(None),
+            witness: None,
+            threads: Mutex::default(),
+            readers: Readers::Pool(readers::Pool::new(PathBuf::from(path))?),
             recent,
             clock,
             stopped,
@@ -203,6 +229,17 @@ impl Store for Sqlite {
     fn silence(&self) -> Duration {
         // The file is this process's own: whatever was written, this node wrote.
         if self.stopped.borrow().is_some() { Duration::MAX } else { Duration::ZERO }
+    }
+
+    fn queued(&self) -> usize {
+        match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(Jobs::Queue(queue)) => queue.max_capacity() - queue.capacity(),
+            Some(Jobs::Memory(_)) | None => 0,
+        }
+    }
+
+    fn offered(&self) -> u64 {
+        self.recent.last()
     }
 
     async fn write(&self, command: Command) -> Result<Written, Error> {
@@ -363,6 +400,56 @@ impl Store for Sqlite {
             .await
     }
 
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+        self.readers.read(move |connection| kept(connection, &digests)).await
+    }
+
+    async fn needed_by(&self, digest: Digest) -> Result<Option<String>, Error> {
+        let needed = move |connection: &Connection| {
+            all(connection, query::NEEDED_BY, &[Value::Text(digest.to_string().into())], |row| row.text(0))
+        };
+        Ok(self.readers.read(needed).await?.pop())
+    }
+
+    async fn barred(&self) -> Result<Vec<Digest>, Error> {
+        let barred = |connection: &Connection| all(connection, query::BARRED, &[], |row| rows::parse(&row.text(0)?));
+        self.readers.read(barred).await
+    }
+
+    async fn streams(&self, streams: Vec<String>) -> Result<Vec<Event>, Error> {
+        let read = move |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction().map_err(failed)?;
+            let sql = format!("SELECT {} FROM events WHERE stream = ?1", rows::EVENTS.names());
+            let mut events = Vec::new();
+            for stream in &streams {
+                events.extend(all(&snapshot, &sql, &[Value::Text(stream.into())], rows::read_event)?);
+            }
+            Ok(query::each_once(events))
+        };
+        self.readers.read(read).await
+    }
+
+    async fn retirements(&self, digests: &[Digest]) -> Result<Vec<Event>, Error> {
+        let digests = digests.to_vec();
+        let read = move |connection: &Connection| {
+            let mut events = Vec::new();
+            for digest in digests {
+                let digest = [Value::Text(digest.to_string().into())];
+                events.extend(all(connection, &query::retirements(), &digest, rows::read_event)?);
+            }
+            Ok(query::each_once(events))
+        };
+        self.readers.read(read).await
+    }
+
+    async fn scrub(&self) -> Result<bool, Error> {
+        self.submit(Job::Scrub).await
+    }
+
+    async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.submit(|reply| Job::ForgetDeliveries(before, limit, reply)).await
+    }
+
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
         let after = after.to_owned();
         self.readers.read(move |connection| histories(connection, &after, limit)).await
@@ -385,6 +472,43 @@ impl Store for Sqlite {
         let sql = format!("SELECT {} FROM tokens ORDER BY created_at, id", rows::TOKENS.names());
         let read = |row: &dyn Columns| Ok((rows::read_token(row)?, rows::read_token_hash(row)?));
         self.readers.read(move |connection| all(connection, &sql, &[], read)).await
+    }
+
+    async fn webhooks(&self) -> Result<Vec<Webhook>, Error> {
+        let sql = format!("SELECT {} FROM webhooks ORDER BY created_at, id", rows::WEBHOOKS.names());
+        self.readers.read(move |connection| all(connection, &sql, &[], rows::read_webhook)).await
+    }
+
+    async fn delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, Error> {
+        let id = id.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{} WHERE id = ?1", rows::select_deliveries());
+                Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_delivery)?.pop())
+            })
+            .await
+    }
+
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Page<Delivery>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql()?;
+                Ok(query.page(all(connection, &sql, &arguments, rows::read_delivery)?))
+            })
+            .await
+    }
+
+    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        let read = move |connection: &Connection| {
+            all(connection, query::WAITING, &[Value::Int(limit.into())], query::read_waiting)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+        let count = [Value::Text(status.word().into())];
+        let read = move |connection: &Connection| all(connection, query::COUNT_DELIVERIES, &count, |row| row.int(0));
+        rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))
     }
 
     async fn pending(&self) -> Result<u64, Error> {
@@ -424,25 +548,57 @@ fn join(threads: Vec<JoinHandle<()>>) {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
-    connection.set_prepared_statement_cache_capacity(64);
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let connection = connect_bare(path, flags)?;
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
-             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
+             PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
         )
         .map_err(failed)?;
     Ok(connection)
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), Error> {
-    connection.execute_batch(migrate::TABLE).map_err(failed)?;
+/// A connection that leaves the file as it is, and cannot change it.
+pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, Error> {
+    connect_bare(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+pub(crate) fn connect_bare(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Has SQLite look whether the file is whole; `quick_check` leaves out what takes longest, whether indexes agree with tables.
+pub(crate) fn check_integrity(connection: &Connection, pragma: &str) -> Result<(), Error> {
+    let found = all(connection, &format!("PRAGMA {pragma}(10)"), &[], |row| row.text(0))?;
+    match found.as_slice() {
+        [ok] if ok == "ok" => Ok(()),
+        problems => Err(Error::Unreadable(format!("SQLite finds the file damaged: {}", problems.join("; ")))),
+    }
+}
+
+/// The steps of the schema that were taken; none where there is no such table.
+pub(crate) fn taken(connection: &Connection) -> Result<Vec<(i64, String)>, Error> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'";
+    if all(connection, sql, &[], |row| row.int(0))?.is_empty() {
+        return Ok(Vec::new());
+    }
     let sql = "SELECT version, checksum FROM migrations ORDER BY version";
-    let taken = all(connection, sql, &[], |row| Ok((row.int(0)?, row.text(1)?)))?;
-    for step in migrate::missing(&taken)? {
-        let transaction = connection.transaction().map_err(failed)?;
+    all(connection, sql, &[], |row| Ok((row.int(0)?, row.text(1)?)))
+}
+
+fn migrate(connection: &Connection) -> Result<(), Error> {
+    take_steps(connection, migrate::missing(&taken(connection)?)?)
+}
+
+/// Each step whole or not at all.
+pub(crate) fn take_steps(connection: &Connection, steps: &[migrate::Migration]) -> Result<(), Error> {
+    connection.execute_batch(migrate::TABLE).map_err(failed)?;
+    for step in steps {
+        let transaction = connection.unchecked_transaction().map_err(failed)?;
         transaction.execute_batch(step.sql).map_err(failed)?;
         let taken = "INSERT INTO migrations (version, name, checksum) VALUES (?1, ?2, ?3)";
         transaction.execute(taken, (step.version, step.name, step.checksum())).map_err(failed)?;
@@ -451,11 +607,18 @@ fn migrate(connection: &mut Connection) -> Result<(), Error> {
     Ok(())
 }
 
-fn head(connection: &Connection) -> Result<Head, Error> {
+pub(crate) fn head(connection: &Connection) -> Result<Head, Error> {
     let sql = "SELECT position, hash FROM head WHERE log = 'main'";
     let read =
         |row: &dyn Columns| Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? });
     all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
+}
+
+fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<Kept>, Error> {
+    let sql = format!("{} WHERE digest = ?1", rows::SELECT_KEPT);
+    let one = |digest: &Digest| all(connection, &sql, &[Value::Text(digest.to_string().into())], rows::read_kept);
+    let found = digests.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {
@@ -502,7 +665,7 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
         .collect()
 }
 
-fn all<T>(
+pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,
     arguments: &[Value<'_>],
@@ -542,7 +705,7 @@ impl Columns for rusqlite::Row<'_> {
 }
 
 /// What an error of SQLite means to us.
-fn failed(error: rusqlite::Error) -> Error {
+pub(crate) fn failed(error: rusqlite::Error) -> Error {
     let Some(code) = error.sqlite_error().map(|error| error.extended_code) else {
         return match error {
             rusqlite::Error::FromSqlConversionFailure(..)

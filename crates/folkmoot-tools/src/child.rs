@@ -23,6 +23,8 @@ use tokio::{
     task::JoinHandle,
 };
 
+use crate::foreign;
+
 /// What is started. The only way to a process outside of the jail, so that there is one place that could put it inside.
 #[derive(Clone, Debug)]
 pub(crate) struct Start<'a> {
@@ -39,6 +41,8 @@ const USUAL: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// How much of the end of its complaints is kept.
 const COMPLAINTS_BYTES: usize = 4096;
+/// How much of it is told.
+const COMPLAINT_BYTES_SHOWN: usize = 300;
 /// How long we wait for the last of them.
 const COMPLAINTS_PATIENCE: Duration = Duration::from_millis(100);
 
@@ -79,8 +83,31 @@ pub(crate) fn start(start: &Start<'_>) -> Result<Child, String> {
     Ok(Child { inner, group, stdin, stdout, complaints })
 }
 
+/// Starts a program that has something to do and then ends, and waits for that. Its input is empty, and what it prints is nobody's.
+///
+/// # Errors
+/// If it cannot be started, takes longer than `patience`, or ends badly: what it complained.
+pub async fn run_once(
+    command: &[String],
+    environment: &BTreeMap<String, String>,
+    patience: Duration,
+) -> Result<(), String> {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    let mut child = start(&Start { command, environment, folder: Path::new("/") })?;
+    (child.stdin, child.stdout) = (None, None);
+    match tokio::time::timeout(patience, child.wait()).await {
+        Err(_) => Err(format!("`{program}` did not end within {patience:?}")),
+        Ok(Err(error)) => Err(format!("`{program}` was lost: {error}")),
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => {
+            let complaint = foreign::line(&child.complaint().await, COMPLAINT_BYTES_SHOWN);
+            Err(format!("`{program}` ended with {status}: {complaint}"))
+        }
+    }
+}
+
 /// Where a program is: the path that was given, or the first of that name on PATH.
-pub(crate) fn find(program: &str, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+pub fn find(program: &str, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|path| path.is_file());
     }

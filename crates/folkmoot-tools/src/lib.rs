@@ -17,6 +17,7 @@ pub mod retrieval;
 pub mod testing;
 pub mod tool;
 
+pub use child::{find, run_once};
 pub use command::Command;
 pub use git::{GitError, Repository, Worktree};
 pub use jail::{End, Inmate, Jail, JailError, Job, Limit, Limits, Profile, Report};

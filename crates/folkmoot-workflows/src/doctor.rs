@@ -19,6 +19,10 @@ use crate::Equipment;
 vocabulary! {
     /// What a finding is about.
     pub enum Area {
+        /// The server of this folder.
+        Server = "server",
+        /// What it keeps, and where.
+        Data = "data",
         /// Who can be asked.
         Models = "models",
         /// What holds code that nobody trusts.
@@ -27,6 +31,8 @@ vocabulary! {
         Languages = "languages",
         /// What else agents can use.
         Tools = "tools",
+        /// How people are told.
+        Notify = "notify",
     }
 }
 
@@ -47,7 +53,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(area: Area, name: impl Into<String>, found: Result<String, String>) -> Self {
+    /// `Err` where something is missing or wrong, with what to do about it.
+    pub fn new(area: Area, name: impl Into<String>, found: Result<String, String>) -> Self {
         let ok = found.is_ok();
         Self { area, name: name.into(), ok, detail: found.unwrap_or_else(|missing| missing) }
     }

@@ -1,6 +1,11 @@
 //! `folkmoot audit …`: the log.
 
+pub(crate) mod check;
+mod checkpoint;
 mod export;
+mod key;
+mod receipt;
+mod statement;
 pub(crate) mod verify;
 
 use anyhow::Result;
@@ -12,11 +17,19 @@ use crate::{connection::Connection, context::Context, exit::Exit};
 pub(crate) enum Verb {
     Verify(verify::Args),
     Export(export::Args),
+    Checkpoint(checkpoint::Args),
+    Key(key::Args),
+    Receipt(receipt::Args),
+    Check(check::Args),
 }
 
 pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     match verb {
-        Verb::Verify(_) => verify::run(ctx, connection).await,
+        Verb::Verify(args) => verify::run(args, ctx, connection).await,
         Verb::Export(args) => export::run(args, ctx, connection).await,
+        Verb::Checkpoint(args) => checkpoint::run(args, ctx, connection).await,
+        Verb::Key(_) => key::run(ctx, connection).await,
+        Verb::Receipt(args) => receipt::run(args, ctx, connection).await,
+        Verb::Check(args) => check::offline(&args, ctx),
     }
 }

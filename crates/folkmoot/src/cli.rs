@@ -9,9 +9,9 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, cancel, clear, demo, deny, doctor, end, events, gate, halt,
-    journal, lift, pause, question, questions, reject, resume, runs, serve, show, start, status, step, style, token,
-    watch,
+    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
+    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, ready, reject, restore,
+    resume, runs, serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\
@@ -22,7 +22,7 @@ Start here:
   folkmoot clear builder && make              work only while nothing halts you
   folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
   folkmoot ask-model \"…\"                      ask whichever model there is
-  folkmoot doctor                             see which models, jail and tools there are
+  folkmoot doctor                             see how the server and its data are, and what agents can use
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
@@ -111,9 +111,24 @@ pub(crate) enum Verb {
     /// Check the log, or take it with you
     #[command(subcommand)]
     Audit(audit::Verb),
+    Erase(erase::Args),
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),
+    /// Tell programs of yours what happens, by signed messages
+    #[command(subcommand)]
+    Webhook(webhook::Verb),
+    /// Look at what was told, and send it again
+    #[command(subcommand)]
+    Delivery(delivery::Verb),
+    /// See who can be told, and test it
+    #[command(subcommand)]
+    Notify(notify::Verb),
+    Ready(ready::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Which of the data folder's tokens to use.
@@ -157,3 +172,6 @@ const STYLES: Styles = Styles::styled()
     .error(style::BAD)
     .valid(style::GOOD)
     .invalid(style::WARN);
+
+#[cfg(test)]
+mod tests;

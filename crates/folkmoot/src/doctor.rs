@@ -1,10 +1,11 @@
-//! `folkmoot doctor`: what is there for agents to work with, what is missing, and how to get it.
+//! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is missing, and how to get it.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use folkmoot_server::{
     Config,
+    doctor::{self as server, Place},
     workflows::{
         Equipment,
         doctor::{self, Area, Finding},
@@ -20,18 +21,30 @@ use crate::{
     style::{self, paint},
 };
 
-/// Look at the models, the jail and the tools: what is there, what is missing, and how to get it
+/// Look at the server, its data, the models, the jail, the tools and the channels: what is wrong or missing, and what to do
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The PostgreSQL that holds the data, if it is not in the data folder
+    #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+    /// The server's key; server.key in the data folder unless it is given
+    #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
+    key: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
-    let equipment = equipment(args.config, ctx)?;
+    let config = read(args.config, ctx)?;
+    let channels = folkmoot_server::examine_channels(&config);
+    let equipment = equipment(config)?;
     let choice = equipment.models.choose(None).await;
-    let findings = doctor::examine(&equipment).await;
+    let database = args.database.filter(|url| !url.is_empty());
+    let place = Place { data: &ctx.data, database: database.as_deref(), key: args.key.as_deref() };
+    let mut findings = server::examine(place).await;
+    findings.extend(doctor::examine(&equipment).await);
+    findings.extend(channels);
     if ctx.screen.json {
         let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
         ctx.screen.json(&json!({ "findings": findings, "asked": asked }))?;
@@ -55,24 +68,34 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What the configuration of this folder gives agents to work with.
-pub(crate) fn equipment(config: Option<PathBuf>, ctx: &Context) -> Result<Equipment> {
-    let mut read = Config::new(ctx.data.clone());
-    read.read_file(config)?;
-    Equipment::new(read.equipment, |name| std::env::var(name).ok(), Helper::this_program())
+/// The configuration of this folder.
+pub(crate) fn read(file: Option<PathBuf>, ctx: &Context) -> Result<Config> {
+    let mut config = Config::new(ctx.data.clone());
+    config.read_file(file)?;
+    Ok(config)
+}
+
+/// What a configuration gives agents to work with.
+pub(crate) fn equipment(config: Config) -> Result<Equipment> {
+    Equipment::new(config.equipment, |name| std::env::var(name).ok(), Helper::this_program())
         .map_err(|why| anyhow!("in the configuration: {why}"))
 }
 
 fn heading(area: Area) -> &'static str {
     match area {
+        Area::Server => "The server",
+        Area::Data => "Its data",
         Area::Models => "Models",
         Area::Jail => "The jail",
         Area::Languages => "Languages that run in it",
         Area::Tools => "Tools",
+        Area::Notify => "Who is told",
     }
 }
 
 fn line(finding: &Finding) -> String {
-    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, "missing") };
+    // Something of ours is never missing: it is not there yet, or it is wrong.
+    let wrong = if matches!(finding.area, Area::Server | Area::Data) { "wrong  " } else { "missing" };
+    let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, wrong) };
     format!("  {mark}  {:<18} {}", one_line(&finding.name), one_line(&finding.detail))
 }

@@ -3,21 +3,23 @@
 use std::io::IsTerminal;
 
 use anyhow::{Result, anyhow};
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{EnvFilter, Layer, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::context::Context;
+use crate::{context::Context, telemetry::Telemetry};
 
-/// For `serve`: what happens here, and what worries others.
-pub(crate) fn for_serve(json: bool) -> Result<()> {
-    start(&["FOLKMOOT_LOG", "RUST_LOG"], "warn,folkmoot=info", json)
+/// For `serve`: what happens here, and what worries others. Whoever reads JSON wants every request; on a terminal only those
+/// that failed.
+pub(crate) fn for_serve(json: bool, telemetry: Option<&Telemetry>) -> Result<()> {
+    let default = if json { "warn,folkmoot=info" } else { "warn,folkmoot=info,folkmoot::request=warn" };
+    start(&["FOLKMOOT_LOG", "RUST_LOG"], default, json, telemetry)
 }
 
 /// For every other verb: nothing, unless it is asked for.
 pub(crate) fn quiet(ctx: &Context) -> Result<()> {
-    start(&["FOLKMOOT_LOG"], "off", ctx.screen.json)
+    start(&["FOLKMOOT_LOG"], "off", ctx.screen.json, None)
 }
 
-fn start(variables: &[&str], default: &str, json: bool) -> Result<()> {
+fn start(variables: &[&str], default: &str, json: bool, telemetry: Option<&Telemetry>) -> Result<()> {
     let set = |name: &&str| std::env::var(name).ok().filter(|filter| !filter.is_empty());
     let filter = match variables.iter().find_map(|name| Some((name, set(name)?))) {
         Some((name, filter)) => {
@@ -28,11 +30,10 @@ fn start(variables: &[&str], default: &str, json: bool) -> Result<()> {
     // It logs what MCP servers say as it came, and that may repeat their keys.
     let filter = filter.add_directive("rmcp=off".parse().expect("it is a directive"));
     let colour = std::io::stderr().is_terminal() && anstream::ColorChoice::global() != anstream::ColorChoice::Never;
-    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    if json {
-        lines.json().init()
-    } else {
-        lines.compact().with_target(false).init()
-    }
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colour);
+    let lines =
+        if json { lines.json().flatten_event(true).boxed() } else { lines.compact().with_target(false).boxed() };
+    let traces = telemetry.map(Telemetry::layer);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces).init();
     Ok(())
 }

@@ -10,18 +10,22 @@ mod artifact;
 mod ask;
 mod ask_model;
 mod audit;
+mod backup;
 mod cancel;
 mod clear;
 mod cli;
 mod clock;
 mod close;
+mod completions;
 mod connection;
 mod context;
 mod decide;
+mod delivery;
 mod demo;
 mod deny;
 mod doctor;
 mod end;
+mod erase;
 mod events;
 mod exit;
 mod find;
@@ -34,17 +38,22 @@ mod idempotency;
 mod journal;
 mod lift;
 mod logging;
+mod man;
+mod notify;
 mod pause;
 mod prompt;
 mod question;
 mod question_view;
 mod questions;
+mod ready;
 mod reject;
+mod restore;
 mod resume;
 mod run_view;
 mod runs;
 mod screen;
 mod serve;
+mod service;
 mod show;
 mod signal;
 mod span;
@@ -52,10 +61,12 @@ mod start;
 mod status;
 mod step;
 mod style;
+mod telemetry;
 mod timeline;
 mod token;
 mod wait;
 mod watch;
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -100,7 +111,8 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(args) => serve::run(args, ctx).await,
         Verb::Demo(args) => demo::run(args, ctx).await,
-        Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(args, ctx),
+        Verb::Audit(audit::Verb::Verify(args)) if args.file.is_some() => audit::verify::offline(&args, ctx),
+        Verb::Audit(audit::Verb::Check(args)) => audit::check::offline(&args, ctx),
         Verb::AskModel(args) => {
             logging::quiet(ctx)?;
             ask_model::run(args, ctx).await
@@ -109,6 +121,20 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
             logging::quiet(ctx)?;
             doctor::run(args, ctx).await
         }
+        Verb::Backup(args) => {
+            logging::quiet(ctx)?;
+            backup::run(args, ctx).await
+        }
+        Verb::Restore(args) => {
+            logging::quiet(ctx)?;
+            restore::run(args, ctx).await
+        }
+        Verb::Ready(args) => {
+            logging::quiet(ctx)?;
+            ready::run(args, ctx).await
+        }
+        Verb::Completions(args) => completions::run(args, ctx),
+        Verb::Man(args) => man::run(args, ctx),
         verb => {
             logging::quiet(ctx)?;
             if let Verb::Clear(_) = verb {
@@ -126,7 +152,8 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
 async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> anyhow::Result<Exit> {
     match verb {
         Verb::Serve(_) | Verb::Demo(_) => unreachable!("these bring their own server"),
-        Verb::AskModel(_) | Verb::Doctor(_) => unreachable!("these need none"),
+        Verb::AskModel(_) | Verb::Doctor(_) | Verb::Completions(_) | Verb::Man(_) => unreachable!("these need none"),
+        Verb::Backup(_) | Verb::Restore(_) | Verb::Ready(_) => unreachable!("these work beside one"),
         Verb::Gate(verb) => gate::run(verb, ctx, connection).await,
         Verb::Approve(args) => approve::run(args, ctx, connection).await,
         Verb::Reject(args) => reject::run(args, ctx, connection).await,
@@ -152,6 +179,10 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Status(args) => status::run(args, ctx, connection).await,
         Verb::Watch(args) => watch::run(args, ctx, connection).await,
         Verb::Audit(verb) => audit::run(verb, ctx, connection).await,
+        Verb::Erase(args) => erase::run(args, ctx, connection).await,
         Verb::Token(verb) => token::run(verb, ctx, connection).await,
+        Verb::Webhook(verb) => webhook::run(verb, ctx, connection).await,
+        Verb::Delivery(verb) => delivery::run(verb, ctx, connection).await,
+        Verb::Notify(verb) => notify::run(verb, ctx, connection).await,
     }
 }

@@ -13,8 +13,9 @@ use crate::{
     context::Context,
     doctor,
     exit::{Exit, Stopped},
-    logging, signal,
+    logging, service, signal,
     style::{self, paint},
+    telemetry::Telemetry,
 };
 
 /// How long a verb that holds the folder may take to let go of it: what it was asked last is finished first.
@@ -33,20 +34,29 @@ pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Log as JSON
+    /// The server's key, which servers on one PostgreSQL share; server.key in the data folder unless it is given
+    #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
+    key: Option<PathBuf>,
+    /// Log as JSON, each request on a line of its own
     #[arg(long)]
     log_json: bool,
+    /// Send traces to this OpenTelemetry collector, over HTTP; else to the one that OTEL_EXPORTER_OTLP_ENDPOINT names
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
-    logging::for_serve(args.log_json)?;
+    let telemetry = Telemetry::start(args.otlp.as_deref())?;
+    logging::for_serve(args.log_json, telemetry.as_ref())?;
     let shutdown = signal::shutdown()?;
     let mut config = Config::new(ctx.data.clone());
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
     // What agents would stumble over later is said now.
-    doctor::equipment(args.config, ctx)?.prompts.map_err(|why| anyhow!(why))?;
+    doctor::equipment(doctor::read(args.config, ctx)?)?.prompts.map_err(|why| anyhow!(why))?;
     config.listen = args.listen;
+    config.key = args.key;
+    config.adopt = telemetry.as_ref().map(|_| Telemetry::adopt());
     config.database = args.database.filter(|url| !url.is_empty());
     let place = match &config.database {
         Some(_) => format!("PostgreSQL, and {}", ctx.data.path().display()),
@@ -58,10 +68,21 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     } else {
         ctx.screen.say(greeting(ctx, server.url(), &place))?;
     }
-    server.serve(shutdown).await.map_err(Stopped)?;
-    // Behind the ^C that a terminal shows.
-    let line = if ctx.screen.terminal { "\n" } else { "" };
-    ctx.screen.note(format!("{line}Folkmoot has stopped. Gates and questions that wait are kept."));
+    service::ready(server.url(), server.pulse(), &shutdown);
+    let served = server.serve(shutdown).await;
+    if let Some(telemetry) = telemetry {
+        telemetry.finish().await;
+    }
+    served.map_err(Stopped)?;
+    let goodbye = "Folkmoot has stopped. Gates and questions that wait are kept.";
+    if args.log_json {
+        // Whoever reads the log as JSON reads nothing else there.
+        tracing::info!("{goodbye}");
+    } else {
+        // Behind the ^C that a terminal shows.
+        let line = if ctx.screen.terminal { "\n" } else { "" };
+        ctx.screen.note(format!("{line}{goodbye}"));
+    }
     Ok(Exit::Done)
 }
 

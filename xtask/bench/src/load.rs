@@ -16,13 +16,16 @@ use crate::children;
 mod bare;
 mod clearance;
 mod cycles;
+mod fill;
 mod open;
 mod postgres;
 mod questions;
 pub(crate) mod sqlite;
+mod steady;
 mod tally;
 mod wake;
 
+pub(crate) use cycles::{Opened, open};
 pub(crate) use tally::{Tally, summarise};
 
 /// What to do, and for how long.
@@ -32,6 +35,8 @@ pub(crate) enum Job {
     Bare { address: SocketAddr, clients: usize, window: Window },
     /// Open a gate, wait on it, decide it, be woken.
     Cycles { target: Target, clients: usize, window: Window },
+    /// The same, so many a second.
+    Steady { target: Target, clients: usize, per_second: f64, window: Window },
     /// Ask, wait for clearance, answer, be cleared.
     Questions { target: Target, clients: usize, window: Window },
     /// Ask whether an agent may work.
@@ -40,6 +45,8 @@ pub(crate) enum Job {
     Wake { target: Target, times: usize },
     /// Open gates, and leave them.
     Open { target: Target, clients: usize, times: usize },
+    /// Make the database so much larger.
+    Fill { target: Target, megabytes: usize },
     /// Commit single rows to a SQLite file.
     Sqlite { folder: PathBuf, window: Window },
     /// Commit single rows to PostgreSQL.
@@ -111,10 +118,12 @@ async fn ask(job: Job) -> Result<Found> {
     match job {
         Job::Bare { address, clients, window } => bare::run(address, clients, window).await,
         Job::Cycles { target, clients, window } => cycles::run(target, clients, window).await,
+        Job::Steady { target, clients, per_second, window } => steady::run(target, clients, per_second, window).await,
         Job::Questions { target, clients, window } => questions::run(target, clients, window).await,
         Job::Clearance { target, clients, window } => clearance::run(target, clients, window).await,
         Job::Wake { target, times } => wake::run(&target, times).await,
         Job::Open { target, clients, times } => open::run(target, clients, times).await,
+        Job::Fill { target, megabytes } => fill::run(target, megabytes).await,
         Job::Postgres { connection, clients, window } => postgres::run(connection, clients, window).await,
         Job::Sqlite { .. } => bail!("SQLite is not asked over a socket"),
     }

@@ -5,6 +5,7 @@
 //!           ├──▶ folkmoot-bench load   who asks, in a process of its own
 //!           ├──▶ folkmoot-bench durable   a program that embeds the engine
 //!           ├──▶ folkmoot-bench models    one that asks models which answer at once
+//!           ├──▶ folkmoot-bench scale     one with thousands of connections
 //!           └──▶ folkmoot-bench jail      one that starts jobs in the jail
 //!
 //! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute does.
@@ -28,7 +29,9 @@ mod models;
 mod options;
 mod report;
 mod run;
+mod scale;
 mod server;
+mod soak;
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
@@ -48,10 +51,12 @@ fn dispatch() -> Result<ExitCode> {
     let (verb, rest) = arguments.split_first().context("start me with `cargo xtask bench`")?;
     match (verb.as_str(), rest) {
         ("run", options) => run::run(&options::parse(options)?),
+        ("soak", options) => soak::run(options),
         ("load", [job]) => load::run(job),
         ("bare", []) => bare::serve(),
         ("durable", [job]) => figures::run(job, durable::measure),
         ("models", [job]) => figures::run(job, models::measure),
+        ("scale", [job]) => figures::run(job, scale::measure),
         ("jail", [job]) => figures::run(job, jail::measure),
         _ => bail!("start me with `cargo xtask bench`"),
     }

@@ -31,10 +31,12 @@ pub(crate) enum Measure {
     Jail,
     ColdStart,
     Memory,
+    /// A million gates, ten thousand subscribers, ten thousand decisions. Takes minutes, so only where it is asked for.
+    Scale,
 }
 
 impl Measure {
-    const NAMES: [(&'static str, Self); 10] = [
+    const NAMES: [(&'static str, Self); 11] = [
         ("gate-check", Self::GateCheck),
         ("limits", Self::Limits),
         ("cycles", Self::Cycles),
@@ -45,6 +47,7 @@ impl Measure {
         ("jail", Self::Jail),
         ("cold-start", Self::ColdStart),
         ("memory", Self::Memory),
+        ("scale", Self::Scale),
     ];
 
     fn parse(name: &str) -> Result<Self> {
@@ -61,7 +64,7 @@ impl Options {
     /// Cycles, wakes, questions and runs are nothing without the limits beside them.
     pub(crate) fn wants(&self, measure: Measure) -> bool {
         match self.only {
-            None => true,
+            None => measure != Measure::Scale,
             Some(Measure::Cycles | Measure::Wake | Measure::Questions | Measure::Runs)
                 if measure == Measure::Limits =>
             {

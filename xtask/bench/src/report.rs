@@ -362,6 +362,24 @@ fn lines(million: bool) -> Vec<Line> {
         ),
         line("restart with them to ready, ms", "restart to ready, ms", None, if_a_million(Must::StayWithin(5_000.0))),
     ]);
+    let alone = |what: &str, must| line(what, what, None, must);
+    lines.extend([
+        alone("gates opened, per s", Must::Nothing),
+        alone("resident while they were opened, MB", if_a_million(Must::StayWithin(300.0))),
+        alone("page of 50, inbox, p50 ms", if_a_million(Must::StayWithin(10.0))),
+        alone("page of 50, inbox, p99 ms", Must::Nothing),
+        alone("page of 50, newest, p50 ms", if_a_million(Must::StayWithin(10.0))),
+        alone("page of 50, newest, p99 ms", Must::Nothing),
+        alone("gates decided at once, count", Must::Nothing),
+        alone("gates decided at once, per s", Must::Nothing),
+        alone("one waiter told of all of them after, ms", Must::Nothing),
+        alone("subscribers, count", Must::Nothing),
+        alone("events that each of them got, count", Must::Nothing),
+        alone("memory per subscriber, idle, KB", Must::StayWithin(64.0)),
+        alone("memory per subscriber, KB", Must::StayWithin(64.0)),
+        alone("events told to subscribers, per s", Must::Nothing),
+        alone("last subscriber after the last commit, ms", Must::Nothing),
+    ]);
     lines
 }
 

@@ -21,6 +21,7 @@ use crate::{
     models::Job as Models,
     options::{Measure, Options},
     report::{Report, Round},
+    scale::Job as AtScale,
     server::{self, Server},
 };
 
@@ -42,6 +43,9 @@ struct Scale {
     replayed: u32,
     parked: usize,
     woken: usize,
+    million: usize,
+    decided: usize,
+    subscribers: usize,
     /// Model calls of each turn: in the process, as steps of a run, over HTTP.
     layered: u32,
     recorded: u32,
@@ -65,6 +69,9 @@ impl Scale {
                 replayed: 1_000,
                 parked: 2_000,
                 woken: 100,
+                million: 20_000,
+                decided: 1_000,
+                subscribers: 500,
                 layered: 200,
                 recorded: 10,
                 sent: 20,
@@ -73,7 +80,8 @@ impl Scale {
             }
         } else {
             Self {
-                rounds: 3,
+                // What takes minutes is measured once.
+                rounds: if options.only == Some(Measure::Scale) { 1 } else { 3 },
                 limits: window(500, 2_000),
                 cycles: window(1_000, 4_000),
                 wakes: 1_000,
@@ -84,6 +92,9 @@ impl Scale {
                 replayed: 10_000,
                 parked: 100_000,
                 woken: 1_000,
+                million: 1_000_000,
+                decided: 10_000,
+                subscribers: 10_000,
                 layered: 2_000,
                 recorded: 50,
                 sent: 200,
@@ -190,6 +201,9 @@ impl Bench<'_> {
         }
         if wants(Measure::Jail) {
             self.on("the jail", Self::jail);
+        }
+        if wants(Measure::Scale) {
+            self.on("scale", Self::at_scale);
         }
         if wants(Measure::Memory) {
             let measured = self.memory();
@@ -335,6 +349,42 @@ impl Bench<'_> {
         for (name, figure) in found {
             self.round.put(&name, Ok(figure));
         }
+    }
+
+    /// One server with a million gates, then decisions at once, then subscribers.
+    fn at_scale(&mut self) -> Result<()> {
+        let &Scale { million, decided, subscribers, .. } = self.scale;
+        let gates = self.options.gates.unwrap_or(million);
+        let data = self.folder("scale")?;
+        let server = Server::start(&data, None)?;
+        let opened = load::spawn(&Job::Open { target: server.target(), clients: 256, times: gates })?;
+        settle();
+        let filled = server.resident_bytes()?;
+        server.stop()?;
+
+        let server = Server::start(&data, None)?;
+        let ready_after = server.ready_after;
+        self.put_all(figures::spawn("scale", &AtScale::Pages { target: server.target(), times: 200 })?);
+        settle();
+        let restarted = server.resident_bytes()?;
+        let deciding = AtScale::Decide { target: server.target(), gates: decided, clients: 256 };
+        self.put_all(figures::spawn("scale", &deciding)?);
+        server.stop()?;
+
+        let data = self.folder("subscribers")?;
+        let server = Server::start(&data, None)?;
+        let (target, process) = (server.target(), server.process_id());
+        let subscribing = AtScale::Subscribe { target, process, subscribers, gates: 50 };
+        self.put_all(figures::spawn("scale", &subscribing)?);
+        server.stop()?;
+
+        let megabytes = |bytes: u64| Ok(bytes as f64 / 1048576.0);
+        self.round.put("pending gates, count", Ok(gates as f64));
+        self.round.put("gates opened, per s", Ok(opened.per_second));
+        self.round.put("resident while they were opened, MB", megabytes(filled));
+        self.round.put("resident after a restart, MB", megabytes(restarted));
+        self.round.put("restart to ready, ms", Ok(ready_after.as_secs_f64() * 1e3));
+        Ok(())
     }
 
     /// Memory of gates that nobody waits for, while they are opened and after a restart.

@@ -85,16 +85,18 @@ impl Server {
         Target { address: self.address, agent_token: AGENT_TOKEN.to_owned(), reviewer_token: REVIEWER_TOKEN.to_owned() }
     }
 
-    /// Resident memory, as the kernel counts it.
     pub(crate) fn resident_bytes(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let kilobytes: u64 = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .and_then(|rest| rest.trim().strip_suffix("kB"))
-            .and_then(|number| number.trim().parse().ok())
-            .context("no VmRSS in /proc")?;
-        Ok(kilobytes * 1024)
+        resident_bytes(self.process.id())
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// How many files, sockets and pipes it holds.
+    pub(crate) fn open_files(&self) -> Result<i64> {
+        let count = fs::read_dir(format!("/proc/{}/fd", self.process.id()))?.count();
+        Ok(i64::try_from(count)?)
     }
 
     /// Asks it to end, and fails if it has to be killed: what it leaves then is not what a user has.
@@ -121,6 +123,18 @@ impl Drop for Server {
         let _ = self.process.wait();
         children::ended(&self.process);
     }
+}
+
+/// Resident memory of a process, as the kernel counts it.
+pub(crate) fn resident_bytes(process: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let kilobytes: u64 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().strip_suffix("kB"))
+        .and_then(|number| number.trim().parse().ok())
+        .context("no VmRSS in /proc")?;
+    Ok(kilobytes * 1024)
 }
 
 fn address_in(announced: &Path) -> Option<SocketAddr> {

@@ -1,9 +1,12 @@
 //! The log.
 
+use folkmoot_core::{Digest, GateId};
+use reqwest::Method;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Client, Error};
-use crate::wire::{AuditPage, Verification};
+use crate::wire::{AuditPage, Erase, Erased, Verification};
 
 #[derive(Serialize)]
 pub(super) struct After {
@@ -21,5 +24,31 @@ impl Client {
     pub async fn verify(&self) -> Result<Verification, Error> {
         // A long log takes longer than other answers.
         self.json(self.request(reqwest::Method::GET, "/v1/audit/verify")).await
+    }
+
+    /// A signed checkpoint of the log, exactly as it was signed.
+    pub async fn checkpoint(&self) -> Result<Value, Error> {
+        self.get("/v1/audit/checkpoint", &()).await
+    }
+
+    /// The key that checks what the server signs, as PEM.
+    pub async fn audit_key(&self) -> Result<String, Error> {
+        let answer = self.send(self.request(Method::GET, "/v1/audit/key").timeout(super::PATIENCE)).await?;
+        answer.text().await.map_err(|error| self.unreachable(&error))
+    }
+
+    /// A signed receipt of a gate, exactly as it was signed.
+    pub async fn receipt(&self, gate: &GateId) -> Result<Value, Error> {
+        self.get(&format!("/v1/gates/{gate}/receipt"), &()).await
+    }
+
+    /// Erases content for good.
+    pub async fn erase(&self, digest: &Digest, reason: &Erase) -> Result<Erased, Error> {
+        self.call(Method::DELETE, &format!("/v1/artifacts/{digest}"), reason, None).await
+    }
+
+    /// Erases all that a decided gate has shown.
+    pub async fn erase_gate(&self, gate: &GateId, reason: &Erase) -> Result<Erased, Error> {
+        self.call(Method::DELETE, &format!("/v1/gates/{gate}/contents"), reason, None).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use folkmoot_core::{CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, audit::Problem};
+use folkmoot_core::{CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, audit::Problem, checkpoint, receipt};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -50,6 +50,78 @@ pub struct AuditPage {
     pub entries: Vec<AuditEntry>,
     /// `after` of the next part; null at the end.
     pub next: Option<u64>,
+}
+
+/// The log had this hash at this position at this moment, says the server that signed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Checkpoint {
+    /// When it was so.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// The hash of the log's first event.
+    pub first: String,
+    /// The hash of the event at `position`.
+    pub hash: String,
+    /// Which log: `main`.
+    pub log: String,
+    /// Where the log ended.
+    pub position: u64,
+    /// `folkmoot.checkpoint.v1`
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// As PEM. Compare it with the one that you kept.
+    pub public_key: String,
+    /// Of the canonical JSON (RFC 8785) of all the rest: ed25519, in base64.
+    pub signature: String,
+}
+
+/// One gate with all that can be checked of it, says the server that signed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Receipt {
+    /// What was shown and what was decided; docs/audit.md describes it.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub receipt: receipt::Receipt,
+    /// The gate's events, and those that erased something of it.
+    pub events: Vec<AuditEntry>,
+    /// Where the log was.
+    pub checkpoint: Checkpoint,
+    /// As PEM. Compare it with the one that you kept.
+    pub public_key: String,
+    /// Of the canonical JSON (RFC 8785) of all the rest: ed25519, in base64.
+    pub signature: String,
+}
+
+/// Why content is to be erased.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Erase {
+    /// In the log from then on: do not repeat what is to be erased.
+    pub reason: String,
+}
+
+/// What was erased.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Erased {
+    /// Now, and not before.
+    #[schema(value_type = Vec<String>)]
+    pub erased: Vec<Digest>,
+    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own time.
+    pub scrubbed: bool,
+}
+
+impl Checkpoint {
+    /// What it states; `None` where its hashes, or its type, are none.
+    pub fn statement(&self) -> Option<checkpoint::Checkpoint> {
+        Some(checkpoint::Checkpoint {
+            at: self.at,
+            first: Digest::from_hex(&self.first)?,
+            hash: Digest::from_hex(&self.hash)?,
+            log: self.log.clone(),
+            position: self.position,
+            kind: self.kind.parse().ok()?,
+        })
+    }
 }
 
 /// What a verification found.

@@ -62,3 +62,15 @@ impl Event {
         }
     }
 }
+
+/// One message of the feed, as server-sent events frame it. The first has only an id: the position from which it begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FeedMessage {
+    /// The event's position.
+    pub id: Option<String>,
+    /// The event's type, such as `gate.opened`.
+    pub event: Option<String>,
+    /// An `Event`, as JSON.
+    #[schema(content_media_type = "application/json")]
+    pub data: Option<String>,
+}

@@ -7,11 +7,12 @@ use folkmoot_core::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::schema;
+use super::{object, schema};
 
 /// Opens a gate. Only `summary` is needed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"summary": "Deploy 1.4.2 to production", "risk": "high", "timeout_ms": 1_800_000, "dedupe_key": "deploy-1.4.2"}))]
 pub struct OpenGate {
     /// One line; the first line of the summary unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,42 +21,42 @@ pub struct OpenGate {
     pub summary: String,
     /// Where in the run it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_phase)]
     pub phase: Option<Phase>,
     /// The run that cannot pass. An unknown one is started, as yours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_run_id)]
     pub run_id: Option<RunId>,
     /// The session it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// What sort of request; `custom` unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::kind)]
+    #[schema(schema_with = schema::maybe_kind)]
     pub kind: Option<Kind>,
     /// What is at stake; `medium` unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::risk)]
+    #[schema(schema_with = schema::maybe_risk)]
     pub risk: Option<Risk>,
     /// What the reviewer can look at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "object::list", skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<NewArtifact>,
     /// How long it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::timeout)]
+    #[schema(schema_with = schema::maybe_timeout)]
     pub timeout_ms: Option<Timeout>,
     /// What a timeout does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::on_timeout)]
+    #[schema(schema_with = schema::asked_on_timeout)]
     pub on_timeout: Option<OnTimeout>,
     /// What the reviewer can say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::choices)]
+    #[schema(schema_with = schema::maybe_choices)]
     pub allowed: Option<Vec<Choice>>,
     /// Who may decide; anybody with the role unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(schema_with = schema::maybe_names)]
     pub reviewers: Option<Vec<Name>>,
     /// Approvals needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +66,7 @@ pub struct OpenGate {
     pub reject_quorum: Option<u32>,
     /// Whether whoever started the run may decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::self_review)]
+    #[schema(schema_with = schema::maybe_self_review)]
     pub self_review: Option<SelfReview>,
     /// "Ask once": while your gate with this key is pending, opening it again returns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +76,7 @@ pub struct OpenGate {
     pub notification_channels: Vec<String>,
     /// The agent that you speak for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_name)]
     pub on_behalf_of: Option<Name>,
 }
 
@@ -94,6 +95,7 @@ pub struct NewArtifact {
 /// Changes what a gate asks. What is left out stays.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"summary": "Deploy 1.4.3 to production"}))]
 pub struct Amend {
     /// A new title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,10 +105,10 @@ pub struct Amend {
     pub summary: Option<String>,
     /// A higher risk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::risk)]
+    #[schema(schema_with = schema::maybe_risk)]
     pub risk: Option<Risk>,
     /// New artifacts, instead of all the old ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe_list", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<NewArtifact>>,
 }
 
@@ -125,20 +127,21 @@ pub struct Verdict {
     pub edited: Option<String>,
     /// The digest of what you saw. A gate whose content has changed since refuses the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_digest)]
     pub digest: Option<Digest>,
     /// An admin's approval without the quorum; it needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Must be your own name, if it is given: who decides comes from the credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
 }
 
 /// A decision whose word is in the body.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"decision": "approve", "reason": "the tests pass"}))]
 pub struct Decide {
     /// What you say.
     #[schema(schema_with = schema::choice)]
@@ -154,14 +157,14 @@ pub struct Decide {
     pub edited: Option<String>,
     /// The digest of what you saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_digest)]
     pub digest: Option<Digest>,
     /// An admin's approval without the quorum; it needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Must be your own name, if it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
 }
 
@@ -176,6 +179,7 @@ impl Decide {
 /// Gives a gate more time, counted from now.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"timeout_ms": 172_800_000}))]
 pub struct Extend {
     /// From now on; it must end later than the deadline that stands.
     #[schema(schema_with = schema::timeout)]
@@ -185,6 +189,7 @@ pub struct Extend {
 /// Withdraws a gate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "not needed any more"}))]
 pub struct Cancel {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -202,17 +207,18 @@ pub struct GateQuery {
     pub status: Option<Status>,
     /// Only of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::run_id)]
     pub run: Option<RunId>,
     /// Only of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
     /// `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many, up to 500; 50 unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
@@ -231,7 +237,7 @@ pub struct WaitFor {
 #[serde(deny_unknown_fields)]
 pub struct WaitMany {
     /// Up to 10,000 of them.
-    #[schema(value_type = Vec<String>)]
+    #[schema(schema_with = schema::gate_ids)]
     pub ids: Vec<GateId>,
     /// Whether to answer only when all are decided; the first is enough unless it is given. A stream ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -346,7 +352,7 @@ pub struct Gate {
     /// What was decided; null while it is pending.
     pub decision: Option<Decision>,
     /// What follows for the run; null while it is pending.
-    #[schema(schema_with = schema::next)]
+    #[schema(schema_with = schema::maybe_next)]
     pub outcome: Option<Next>,
 }
 

@@ -19,11 +19,11 @@ use super::schema;
 pub struct ClearanceFor {
     /// The agent; your own name unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::name)]
     pub agent_id: Option<Name>,
     /// The session it works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::session_id)]
     pub session_id: Option<SessionId>,
     /// How long to wait at most; only when waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,17 +133,18 @@ impl AnswerGiven {
 /// Raises a halt.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"scope": "agent", "agent_id": "deployer", "reason": "it deploys too often"}))]
 pub struct RaiseHalt {
     /// How far it reaches.
     #[schema(schema_with = schema::scope)]
     pub scope: Scope,
     /// Which agent, with scope `agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_name)]
     pub agent_id: Option<Name>,
     /// Which session, with scope `session`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Why.
     pub reason: String,

@@ -29,4 +29,7 @@ pub struct Problem {
     /// The gate that stands in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
+    /// The request, as the server's log and the header `X-Request-Id` name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }

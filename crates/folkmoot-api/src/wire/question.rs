@@ -13,18 +13,19 @@ use super::schema;
 /// Asks. `type` and `text` are needed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"type": "DECISION", "text": "Which database?", "options": ["SQLite", "PostgreSQL"]}))]
 pub struct Ask {
     /// The agent that asks; your own name unless you speak for another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_name)]
     pub agent_id: Option<Name>,
     /// The run that asks: it must be yours and not over, and the question ends with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_run_id)]
     pub run_id: Option<RunId>,
     /// The session it works in; its run's unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// What sort of question. BLOCKING and ESCALATION halt the agent, APPROVAL its session too, EMERGENCY everyone.
     #[serde(rename = "type")]
@@ -41,15 +42,15 @@ pub struct Ask {
     pub default: Option<Value>,
     /// How long until it expires with its default, or reminds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::timeout)]
+    #[schema(schema_with = schema::maybe_timeout)]
     pub timeout_ms: Option<Timeout>,
     /// Widens what the type halts; never narrows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::scope)]
+    #[schema(schema_with = schema::maybe_scope)]
     pub halts: Option<Scope>,
     /// What is looked at first; by its type unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::priority)]
+    #[schema(schema_with = schema::maybe_priority)]
     pub priority: Option<Priority>,
 }
 
@@ -74,6 +75,7 @@ impl Ask {
 /// Answers a question.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"answer": "SQLite", "reason": "one node is enough"}))]
 pub struct Answer {
     /// One of its options, or anything where it has none.
     #[schema(value_type = Value)]
@@ -86,6 +88,7 @@ pub struct Answer {
 /// Denies, skips or cancels a question.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "not needed any more"}))]
 pub struct WithReason {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -221,21 +224,22 @@ pub struct QuestionQuery {
     pub status: Option<Status>,
     /// Only of this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::name)]
     pub agent: Option<Name>,
     /// Only of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::run_id)]
     pub run: Option<RunId>,
     /// Only of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
     /// Where the last page ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// At most so many.
+    /// At most so many; 50 unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 

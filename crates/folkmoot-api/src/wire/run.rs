@@ -11,38 +11,39 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 use utoipa::{IntoParams, ToSchema};
 
-use super::schema;
+use super::{object, schema};
 
 /// Starts a run. Nothing is needed: then it is yours to execute.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"title": "Release 1.4.2", "input": {"version": "1.4.2"}}))]
 pub struct StartRun {
     /// What executes it; follows from `workflow`, so it can be left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::run_kind)]
+    #[schema(schema_with = schema::maybe_run_kind)]
     pub kind: Option<RunKind>,
     /// What it is for, in a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The session it belongs to; one of its own, called as it is, unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Unique across everything; made unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_run_id)]
     pub id: Option<RunId>,
     /// The code that executes it, such as `publish@1`; yours where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_workflow)]
     pub workflow: Option<WorkflowName>,
     /// What it is given; any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub input: Option<Value>,
     /// How much it may do before it fails.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::limits)]
+    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_limits)]
     pub limits: Option<Limits>,
 }
 
@@ -54,9 +55,10 @@ pub struct ResumeRun {}
 /// Says how a run ended that you execute.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"status": "completed", "output": {"published": true}}))]
 pub struct EndRun {
     /// `completed` or `failed`.
-    #[schema(schema_with = schema::run_outcome)]
+    #[schema(schema_with = schema::end_status)]
     pub status: Outcome,
     /// What it gives, if it is completed; any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,27 +75,28 @@ pub struct EndRun {
 /// Records a step of a run that you execute.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"key": "build", "state": "done", "result": {"artifacts": 3}}))]
 pub struct RecordStep {
     /// What the step is called, the same in every attempt; unique in its run.
-    #[schema(value_type = String)]
+    #[schema(schema_with = schema::step_key)]
     pub key: Key,
     /// `step` (unless it is given) may be done again if nobody knows whether it was done; `once` must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::entry_kind)]
+    #[schema(schema_with = schema::step_kind)]
     pub kind: Option<EntryKind>,
     /// `begun` asks whether to do it; `done` and `failed` say what came of it.
-    #[schema(schema_with = schema::progress)]
+    #[schema(schema_with = schema::step_state)]
     pub state: Progress,
     /// What it gave, if it is done; any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub result: Option<Value>,
     /// Why it failed, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
     /// The agent that works, if it is not you.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(schema_with = schema::maybe_name)]
     pub agent_id: Option<Name>,
     /// What the step is given. Only its digest is kept: the same key with another input is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -303,17 +306,18 @@ pub struct RunQuery {
     pub status: Option<Status>,
     /// Only of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
     /// Only those that this run started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = Option<String>)]
+    #[param(schema_with = schema::run_id)]
     pub parent: Option<RunId>,
     /// Where the last page ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
@@ -429,6 +433,7 @@ pub struct JournalQuery {
     pub cursor: Option<String>,
     /// At most so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 

@@ -9,9 +9,10 @@ use super::schema;
 /// Makes a token. A name has one role.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "alice", "role": "reviewer"}))]
 pub struct NewToken {
     /// Whom it names.
-    #[schema(value_type = String)]
+    #[schema(schema_with = schema::name)]
     pub name: Name,
     /// What they may do.
     #[schema(schema_with = schema::role)]

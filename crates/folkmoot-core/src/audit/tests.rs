@@ -1,4 +1,4 @@
-use super::{Problem, Record, Walk, check_row};
+use super::{Problem, Record, Walk, check_row, check_webhooks};
 use crate::{
     Digest, Event, Gate, GateId, Head, chain,
     gate::State,
@@ -199,4 +199,20 @@ fn what_a_question_asks_is_checked_and_a_halt_keeps_nothing_elsewhere() {
     assert_eq!(folded("question", "q1").contents(), [Digest::of(b"Which branch?")]);
     assert_eq!(folded("halt", "h1").contents(), []);
     assert_eq!(world.artifacts[&folded("question", "q1").contents()[0]], b"Which branch?");
+}
+
+#[test]
+fn a_webhook_that_was_changed_invented_or_removed_behind_our_back_is_found() {
+    let world = play("09:00 ada hooks ops events=*\n09:01 ada hooks mail events=*\n09:02 ada rehooks ops rotate=true");
+    let rows: Vec<_> = world.webhooks.values().cloned().collect();
+    let logged = rows.iter().map(|row| (row.id.clone(), row.logged())).collect();
+    assert_eq!(check_webhooks(&rows, &logged), []);
+    let found = |rows: &[_], logged: &_| -> Vec<String> {
+        check_webhooks(rows, logged).into_iter().map(|problem| problem.at).collect()
+    };
+    let mut elsewhere = rows.clone();
+    elsewhere[0].url = "https://evil.example".to_owned();
+    assert_eq!(found(&elsewhere, &logged), ["webhook:mail"]);
+    assert_eq!(found(&rows[..1], &logged), ["webhook:ops"]);
+    assert_eq!(found(&rows[1..], &Default::default()), ["webhook:ops"]);
 }

@@ -65,7 +65,10 @@ pub(crate) fn amend(
     }
     let digest = content.digest(summary);
     let requested_by = gate.requested_by.clone();
-    Ok(Some(GateEvent::Amended { requested_by, content: Box::new(content), digest, deadline: deadline(gate, now) }))
+    let deadline = deadline(gate, now);
+    let moved = deadline != gate.deadline;
+    let next = if moved { gate.reminders.before(deadline, now) } else { gate.reminders.next };
+    Ok(Some(GateEvent::Amended { requested_by, content: Box::new(content), digest, deadline, next }))
 }
 
 /// Where silence consents, what was changed at the last moment would be approved unseen: it gets the whole time again.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Content, Decision, Gate, State, Vote};
+use super::{Choice, Content, Decision, Gate, NextReminders, State, Vote};
 use crate::{Deadline, Digest, Fact, Name, event::Broken};
 
 /// A fact about one gate. Every one names the requester, so that a subscriber can tell whose it is.
@@ -20,6 +20,8 @@ pub enum GateEvent {
         digest: Digest,
         /// As it stands, or later.
         deadline: Deadline,
+        /// What is said before it.
+        next: NextReminders,
     },
     /// One voice of several.
     Vote {
@@ -36,13 +38,28 @@ pub enum GateEvent {
         requested_by: Name,
         /// The new one.
         deadline: Deadline,
+        /// What is said before it.
+        next: NextReminders,
     },
-    /// Nobody decided in time; it waits once more.
+    /// Nobody has decided yet; it goes on waiting.
+    Reminded {
+        /// Whose gate.
+        requested_by: Name,
+        /// As it stands.
+        deadline: Deadline,
+        /// What is still said before it.
+        next: NextReminders,
+    },
+    /// Nobody decided in time, and it waits once more; or hardly any time is left.
     Escalated {
         /// Whose gate.
         requested_by: Name,
-        /// The last one.
+        /// The last one; as it stands, where time is left.
         deadline: Deadline,
+        /// Some time is left.
+        early: bool,
+        /// What is said before it.
+        next: NextReminders,
     },
     /// It is closed, by people, by its requester or by the clock.
     Decided {
@@ -75,6 +92,8 @@ struct Amended {
     content: Box<Content>,
     digest: Digest,
     deadline: Deadline,
+    #[serde(flatten)]
+    next: NextReminders,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -88,6 +107,10 @@ struct Voted {
 struct Moved {
     requested_by: Name,
     deadline: Deadline,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    early: bool,
+    #[serde(flatten)]
+    next: NextReminders,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -113,6 +136,7 @@ impl GateEvent {
             GateEvent::Amended { .. } => "gate.amended",
             GateEvent::Vote { .. } => "gate.vote",
             GateEvent::Extended { .. } => "gate.extended",
+            GateEvent::Reminded { .. } => "gate.reminded",
             GateEvent::Escalated { .. } => "gate.escalated",
             GateEvent::Decided { .. } => "gate.decided",
             GateEvent::Refused { .. } => "gate.refused",
@@ -123,14 +147,18 @@ impl GateEvent {
     pub fn payload(&self) -> String {
         let written = match self.clone() {
             GateEvent::Opened(gate) => serde_json::to_string(&gate),
-            GateEvent::Amended { requested_by, content, digest, deadline } => {
-                serde_json::to_string(&Amended { requested_by, content, digest, deadline })
+            GateEvent::Amended { requested_by, content, digest, deadline, next } => {
+                serde_json::to_string(&Amended { requested_by, content, digest, deadline, next })
             }
             GateEvent::Vote { requested_by, vote, digest } => {
                 serde_json::to_string(&Voted { requested_by, vote, digest })
             }
-            GateEvent::Extended { requested_by, deadline } | GateEvent::Escalated { requested_by, deadline } => {
-                serde_json::to_string(&Moved { requested_by, deadline })
+            GateEvent::Extended { requested_by, deadline, next }
+            | GateEvent::Reminded { requested_by, deadline, next } => {
+                serde_json::to_string(&Moved { requested_by, deadline, early: false, next })
+            }
+            GateEvent::Escalated { requested_by, deadline, early, next } => {
+                serde_json::to_string(&Moved { requested_by, deadline, early, next })
             }
             GateEvent::Decided { requested_by, decision } => serde_json::to_string(&Decided { requested_by, decision }),
             GateEvent::Refused { requested_by, attempted, force, code, refusal } => {
@@ -145,20 +173,24 @@ impl GateEvent {
         match fact.kind.as_ref() {
             "gate.opened" => Ok(GateEvent::Opened(Broken::parse(fact)?)),
             "gate.amended" => {
-                let Amended { requested_by, content, digest, deadline } = Broken::parse(fact)?;
-                Ok(GateEvent::Amended { requested_by, content, digest, deadline })
+                let Amended { requested_by, content, digest, deadline, next } = Broken::parse(fact)?;
+                Ok(GateEvent::Amended { requested_by, content, digest, deadline, next })
             }
             "gate.vote" => {
                 let Voted { requested_by, vote, digest } = Broken::parse(fact)?;
                 Ok(GateEvent::Vote { requested_by, vote, digest })
             }
             "gate.extended" => {
-                let Moved { requested_by, deadline } = Broken::parse(fact)?;
-                Ok(GateEvent::Extended { requested_by, deadline })
+                let Moved { requested_by, deadline, next, .. } = Broken::parse(fact)?;
+                Ok(GateEvent::Extended { requested_by, deadline, next })
+            }
+            "gate.reminded" => {
+                let Moved { requested_by, deadline, next, .. } = Broken::parse(fact)?;
+                Ok(GateEvent::Reminded { requested_by, deadline, next })
             }
             "gate.escalated" => {
-                let Moved { requested_by, deadline } = Broken::parse(fact)?;
-                Ok(GateEvent::Escalated { requested_by, deadline })
+                let Moved { requested_by, deadline, early, next } = Broken::parse(fact)?;
+                Ok(GateEvent::Escalated { requested_by, deadline, early, next })
             }
             "gate.decided" => {
                 let Decided { requested_by, decision } = Broken::parse(fact)?;
@@ -200,18 +232,32 @@ impl Gate {
         };
         match event {
             GateEvent::Opened(_) => return Err(Broken("it was opened twice".to_owned())),
-            GateEvent::Amended { content, digest, deadline, .. } => {
+            GateEvent::Amended { content, digest, deadline, next, .. } => {
                 self.content = content.as_ref().clone();
                 self.digest = *digest;
                 self.deadline = *deadline;
+                self.reminders.next = *next;
                 self.revision += 1;
                 votes.clear();
             }
             GateEvent::Vote { vote, .. } => votes.push(vote.clone()),
-            GateEvent::Extended { deadline, .. } => self.deadline = *deadline,
-            GateEvent::Escalated { deadline, .. } => {
+            GateEvent::Extended { deadline, next, .. } => {
                 self.deadline = *deadline;
-                self.escalated = true;
+                self.reminders.next = *next;
+            }
+            GateEvent::Reminded { next, .. } => {
+                self.reminders.next = *next;
+                self.reminders.reminded += 1;
+            }
+            GateEvent::Escalated { deadline, early, next, .. } => {
+                self.deadline = *deadline;
+                self.reminders.next = *next;
+                // An escalation before the deadline does not use up the one at the deadline.
+                if *early {
+                    self.reminders.escalations += 1;
+                } else {
+                    self.escalated = true;
+                }
             }
             GateEvent::Decided { decision, .. } => self.state = State::Closed(decision.as_ref().clone()),
             GateEvent::Refused { .. } => {}

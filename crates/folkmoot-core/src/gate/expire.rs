@@ -1,16 +1,17 @@
-//! What happens at a gate's deadline.
+//! What happens when a gate's timer comes round: at its deadline, or before.
 
-use super::{Decision, DecisionWord, Gate, GateEvent, Next, OnTimeout, State};
+use super::{Decision, DecisionWord, Gate, GateEvent, Next, OnTimeout, State, remind::remind};
 use crate::{Name, Timestamp};
 
 /// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.
 pub(crate) fn expire(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
     match &gate.state {
         State::Closed(_) => None,
-        State::Pending { .. } if !gate.deadline.has_passed(now) => None,
+        State::Pending { .. } if !gate.deadline.has_passed(now) => remind(gate, now),
         State::Pending { .. } if gate.content.on_timeout == OnTimeout::Escalate && !gate.escalated => {
             let deadline = gate.timeout.deadline(now);
-            Some(GateEvent::Escalated { requested_by: gate.requested_by.clone(), deadline })
+            let next = gate.reminders.before(deadline, now);
+            Some(GateEvent::Escalated { requested_by: gate.requested_by.clone(), deadline, early: false, next })
         }
         State::Pending { .. } => Some(gate.closes(Decision {
             request_id: gate.id.clone(),

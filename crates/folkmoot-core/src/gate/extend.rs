@@ -21,7 +21,8 @@ pub(crate) fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Ti
     if deadline <= gate.deadline {
         return Err(Refusal::DeadlineNotLater { deadline: gate.deadline });
     }
-    Ok(GateEvent::Extended { requested_by: gate.requested_by.clone(), deadline })
+    let next = gate.reminders.before(deadline, now);
+    Ok(GateEvent::Extended { requested_by: gate.requested_by.clone(), deadline, next })
 }
 
 impl Gate {

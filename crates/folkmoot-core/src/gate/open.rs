@@ -2,7 +2,7 @@
 
 use super::{
     ArtifactRef, Choice, Content, Gate, GateEvent, GateType, Kind, Mode, OnTimeout, Policy, Risk, SelfReview, State,
-    policy::Resolved,
+    policy::Resolved, remind::Reminders,
 };
 use crate::{
     Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, principal, run::Run,
@@ -76,6 +76,7 @@ pub(crate) fn open(
     for channel in &channels {
         text::check_filled("notification_channels", channel, text::TITLE_BYTES_MAX)?;
     }
+    let deadline = resolved.timeout.deadline(now);
     if let Some(name) = &opening.on_behalf_of {
         principal::check_name("on_behalf_of", name)?;
     }
@@ -99,11 +100,12 @@ pub(crate) fn open(
         self_review: resolved.self_review,
         requested_at: now,
         timeout: resolved.timeout,
-        deadline: resolved.timeout.deadline(now),
+        deadline,
         escalated: false,
         reject_quorum: resolved.reject_quorum,
         dedupe_key: opening.dedupe_key.clone(),
         notification_channels: channels,
+        reminders: Reminders::resolve(policy, deadline, now),
         revision: 1,
         digest,
         seq: 1,

@@ -27,6 +27,12 @@ pub struct Policy {
     pub self_review: Option<SelfReview>,
     /// Whom to tell of every gate, beside the feed.
     pub notification_channels: Vec<String>,
+    /// A gate reminds when so much time is left. Never, unless it is said.
+    pub remind_before_ms: Vec<u64>,
+    /// A gate escalates when so much time is left, and goes on waiting. Never, unless it is said.
+    pub escalate_before_ms: Option<u64>,
+    /// Whom to tell of an escalation too, whenever it comes.
+    pub escalate_to: Vec<String>,
 }
 
 impl Default for Policy {
@@ -39,6 +45,9 @@ impl Default for Policy {
             reject_quorum: 1,
             self_review: None,
             notification_channels: Vec::new(),
+            remind_before_ms: Vec::new(),
+            escalate_before_ms: None,
+            escalate_to: Vec::new(),
         }
     }
 }
@@ -61,6 +70,7 @@ impl Policy {
             return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
         }
         check_timeout(self.timeout)?;
+        self.check_reminders()?;
         let people = (!self.reviewers.is_empty()).then_some(self.reviewers.len());
         check_reachable(people, self.quorum, self.reject_quorum)
     }

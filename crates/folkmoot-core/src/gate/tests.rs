@@ -11,4 +11,6 @@ mod open;
 mod policy;
 mod properties;
 mod quorum;
+mod remind;
+mod simulation;
 mod texts;

@@ -15,7 +15,8 @@ pub const RESULT_BYTES_MAX: usize = 16 << 20;
 /// The longest payload of an event that a workflow tells.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 /// Nouns whose events only Folkmoot itself tells.
-const OUR_NOUNS: [&str; 10] = ["gate", "question", "halt", "run", "step", "token", "agent", "session", "system", "log"];
+const OUR_NOUNS: [&str; 12] =
+    ["gate", "question", "halt", "run", "step", "token", "agent", "session", "system", "log", "webhook", "delivery"];
 
 /// Something to be written to a journal.
 #[derive(Clone, Debug)]

@@ -244,7 +244,6 @@ impl Commit {
         self.rows.extend(other.rows);
         self.events.extend(other.events);
         self.timers.extend(other.timers);
-        self.outbox.extend(other.outbox);
         self.wakes.extend(other.wakes);
     }
 }

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowName(Arc<str>);
 
-/// The longest name with its version: it must fit into the name of a requester.
-const BYTES_MAX: usize = 96;
-
 /// Why a text names no workflow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no workflow: write name@version, such as debate@1, of a-z 0-9 _ - and a number from 1")]
 pub struct BadWorkflowName(String);
 
 impl WorkflowName {
+    /// The longest name with its version: it must fit into the name of a requester.
+    pub const BYTES_MAX: usize = 96;
+
     /// With its version.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -28,7 +28,7 @@ impl FromStr for WorkflowName {
     type Err = BadWorkflowName;
     fn from_str(text: &str) -> Result<Self, BadWorkflowName> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
-        let well_formed = text.len() <= BYTES_MAX
+        let well_formed = text.len() <= Self::BYTES_MAX
             && text.split_once('@').is_some_and(|(name, version)| {
                 let number = version.parse::<u32>().is_ok_and(|n| n > 0 && n.to_string() == version);
                 !name.is_empty() && name.bytes().all(plain) && number

@@ -10,10 +10,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Fact, Gate, GateId, Halt, HaltId, Head, Hold,
     HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Refusal, Role, Row, RunId,
-    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake,
+    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId,
     audit::{self, Record},
     chain,
     clearance::{Holds, Others, Target},
+    delivery::Subscription,
+    erase,
     gate::{self, GateEvent},
     halt::HaltEvent,
     journal::{Entry, Key},
@@ -40,15 +42,18 @@ pub(crate) struct World {
     pub sessions: BTreeMap<SessionId, Timestamp>,
     pub principals: BTreeMap<Name, Role>,
     pub tokens: BTreeMap<TokenId, Token>,
+    pub webhooks: BTreeMap<WebhookId, Webhook>,
     pub timers: BTreeMap<Subject, Timestamp>,
     pub log: Vec<Event>,
     pub outbox: Vec<Delivery>,
+    pub subscriptions: Vec<Subscription>,
 }
 
 impl World {
     pub(crate) fn execute(&mut self, by: Actor, action: Action, now: Timestamp) -> Result<Outcome, Refusal> {
         let id = format!("command-{}", self.log.len()).parse().unwrap();
-        let command = Command { id, by, idempotency: None, action };
+        let subscriptions = self.subscriptions.clone().into();
+        let command = Command { id, by, idempotency: None, action, subscriptions };
         let loaded = self.load(&command);
         let subject = subject(&command, &loaded);
         self.check_new(&command.action);
@@ -123,8 +128,26 @@ impl World {
             twin,
             principal,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            webhook: self.webhook(&needs),
+            delivery: self.outbox.iter().find(|known| needs.delivery == Some(&known.id)).cloned(),
+            deliveries: self.waiting(&needs),
             ..self.load_run(&needs)
         }
+    }
+
+    fn webhook(&self, needs: &Needs) -> Option<Webhook> {
+        let named = |webhook: &&Webhook| needs.webhook_named == Some(&webhook.name) && webhook.removed_at.is_none();
+        let by_id = needs.webhook.and_then(|id| self.webhooks.get(id));
+        by_id.or_else(|| self.webhooks.values().find(named)).cloned()
+    }
+
+    fn waiting(&self, needs: &Needs) -> Vec<Delivery> {
+        let Some((channel, limit)) = needs.waiting else { return Vec::new() };
+        let waits = |known: &&Delivery| known.channel == channel && known.due().is_some();
+        let mut waiting: Vec<_> = self.outbox.iter().filter(waits).cloned().collect();
+        waiting.sort_by_key(Delivery::due);
+        waiting.truncate(limit as usize);
+        waiting
     }
 
     /// All that a command needs to know of its run.
@@ -196,9 +219,10 @@ impl World {
 
     fn write(&mut self, commit: Commit) {
         commit.events.iter().for_each(check_payload);
-        let mut head = self.head();
+        let (mut head, before) = (self.head(), self.log.len());
         self.log.extend(commit.events.into_iter().map(|fact| chain::append(&mut head, fact)));
-        self.outbox.extend(commit.outbox);
+        let told = commit.outbox.iter().map(|telling| Delivery::new(telling, &self.log[before + telling.event]));
+        self.outbox.extend(told);
         for change in commit.timers {
             match change {
                 TimerChange::Set(Timer { subject, due }) => self.timers.insert(subject, due),
@@ -225,6 +249,9 @@ impl World {
                 }
                 Row::Artifact(artifact) => {
                     self.artifacts.insert(artifact.digest, artifact.content);
+                }
+                Row::Erased { digest, .. } => {
+                    self.artifacts.remove(&digest);
                 }
                 Row::Run(run) => {
                     let id = run.start.id.clone();
@@ -254,6 +281,13 @@ impl World {
                 }
                 Row::Revoked(token) => {
                     self.tokens.insert(token.id.clone(), token);
+                }
+                Row::Webhook(webhook) => {
+                    self.webhooks.insert(webhook.id.clone(), *webhook);
+                }
+                Row::Delivery(delivery) => {
+                    let known = self.outbox.iter_mut().find(|known| known.id == delivery.id);
+                    *known.expect("what changes was there") = *delivery;
                 }
             }
         }
@@ -310,7 +344,8 @@ impl World {
         assert_eq!(seqs, (1..=seq).collect::<Vec<_>>(), "a stream's numbers are dense");
         assert_eq!(audit::check_row(&id, Some(row), &events), None);
         for digest in row.contents() {
-            assert_eq!(audit::check_content(digest, self.artifacts.get(&digest).map(Vec::as_slice)), None);
+            let kept = self.artifacts.get(&digest).map(Vec::as_slice);
+            assert_eq!(erase::Erasures::default().check(digest, kept), None);
         }
         let (subject, due) = match row {
             Record::Gate(gate) => {
@@ -318,7 +353,7 @@ impl World {
                 let summary = self.summary(gate).expect("the summary's text is stored with its gate");
                 assert_eq!(gate.digest, gate.content.digest(&summary), "the digest is that of the content");
                 let is_open = matches!(gate.state, gate::State::Pending { .. });
-                (Subject::Gate(gate.id.clone()), is_open.then_some(gate.deadline))
+                (Subject::Gate(gate.id.clone()), is_open.then_some(gate.due()))
             }
             Record::Question(question) => {
                 check_reads_back(question.as_ref());

@@ -43,7 +43,7 @@ impl Engine {
             other => return Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
         };
         self.0.newest.put_text(gate.content.summary, summary);
-        self.0.deadlines.consider(gate.deadline);
+        self.0.deadlines.consider(gate.due());
         Ok(Opened { gate, existing })
     }
 }

@@ -1,11 +1,12 @@
 //! Making, listing and ending tokens.
 
 use folkmoot_core::{
-    Action, Actor, Command, Outcome, Principal, Refusal, Role, TokenId,
+    Action, Outcome, Principal, Refusal, Role, TokenId,
     token::{Minting, Token},
 };
 use folkmoot_store::{Error, Store};
 
+use super::after_the_commit;
 use crate::{Caller, Engine, credentials};
 
 /// The shortest secret that somebody may choose.
@@ -27,7 +28,7 @@ impl Engine {
         let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret) };
         let id = minting.id.clone();
         let token = token(self.execute(caller, Action::Mint(minting)).await?)?;
-        self.reload_credentials().await.map_err(after_the_commit)?;
+        self.reload_credentials().await.map_err(|error| after_the_commit("tokens", &error))?;
         let secret = (token.id == id).then_some(secret);
         Ok(Minted { token, secret })
     }
@@ -35,7 +36,7 @@ impl Engine {
     /// Ends a token, here at once and on other nodes as soon as they hear of it.
     pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
         let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
-        self.reload_credentials().await.map_err(after_the_commit)?;
+        self.reload_credentials().await.map_err(|error| after_the_commit("tokens", &error))?;
         Ok(token)
     }
 
@@ -51,11 +52,16 @@ impl Engine {
 
     /// Makes sure that `secret` is a token of `principal`: for the first start, and for automation.
     pub async fn ensure_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
-        if self.authenticate(secret).as_ref() == Some(&principal) {
+        let is_there = || self.authenticate(secret).as_ref() == Some(&principal);
+        if is_there() {
             return Ok(());
         }
         let hash = credentials::hash(secret);
-        if self.0.store.tokens().await?.iter().any(|(_, known)| *known == hash) {
+        if let Some((token, _)) = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash) {
+            // Another node may have made it since this one has looked.
+            if token.revoked_at.is_none() && token.principal == principal {
+                return self.reload_credentials().await;
+            }
             let problem = format!("of {} was revoked, or names somebody else; choose another secret", principal.name);
             return Err(Refusal::invalid("token", problem).into());
         }
@@ -63,10 +69,14 @@ impl Engine {
             let problem = format!("of {} is shorter than {SECRET_CHARS_MIN} characters", principal.name);
             return Err(Refusal::invalid("token", problem).into());
         }
-        let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash });
-        let command = Command { id: self.new_command_id(), by: Actor::System, idempotency: None, action };
-        self.0.store.execute(command).await?;
-        self.reload_credentials().await
+        let action = Action::Mint(Minting { id: self.new_token_id(), principal: principal.clone(), hash });
+        let made = self.execute_command(self.own(action)).await;
+        self.reload_credentials().await?;
+        match made {
+            // One that starts at the same moment was faster.
+            Err(Error::Database(_)) if is_there() => Ok(()),
+            made => made.map(drop),
+        }
     }
 
     /// A secret of 256 bits.
@@ -77,12 +87,6 @@ impl Engine {
     fn new_token_id(&self) -> TokenId {
         format!("tok-{:016x}", self.0.host.random() as u64).parse().expect("letters, digits and a dash are an id")
     }
-}
-
-/// It is written, whatever went wrong since: nobody may be told the opposite.
-fn after_the_commit(error: Error) -> Error {
-    tracing::warn!("tokens cannot be read just now: {error}");
-    Error::OutcomeUnknown
 }
 
 fn token(outcome: Outcome) -> Result<Token, Error> {

@@ -11,11 +11,11 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Actor, Command, Deadline, Name, Outcome, Refusal, Run, Timestamp,
+    Action, Actor, Deadline, Name, Outcome, Refusal, Run, Timestamp,
     journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
     run::Conclusion,
 };
-use folkmoot_store::{Error, Line, Store};
+use folkmoot_store::{Error, Line};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -280,13 +280,9 @@ impl Pass {
     /// over, or another worker's.
     pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
         loop {
-            let command = Command {
-                id: self.engine.new_command_id(),
-                by: Actor::Principal(self.run.speaker()),
-                idempotency: None,
-                action: action.clone(),
-            };
-            match self.engine.0.store.execute(command).await {
+            let by = Actor::Principal(self.run.speaker());
+            let command = self.engine.command_by(by, None, action.clone());
+            match self.engine.execute_command(command).await {
                 Ok(outcome) => return Ok(outcome),
                 Err(Error::Refused(Refusal::LeaseLost { .. } | Refusal::RunEnded { .. })) => {
                     self.gone.cancel();

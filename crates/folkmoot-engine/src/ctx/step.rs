@@ -295,9 +295,19 @@ impl Job {
         let began_at = pass.engine.now();
         *tried += 1;
         if self.kind == EntryKind::Once {
-            // As the journal counts: where the first word of it was untold, it was written twice. What is asked about this
-            // attempt must be found again by who replays it.
-            *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
+            let _busy = pass.busy();
+            loop {
+                let lease = pass.engine.lease();
+                // As the journal counts: where the first word of it was untold, it was written twice. What is asked about
+                // this attempt must be found again by who replays it.
+                *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
+                // A node that stood still after this was written may have lost the run, and somebody may have been told
+                // that it was not done. Writing once more finds out.
+                if lease.is_some() && pass.engine.lease() == lease {
+                    break;
+                }
+                pass.engine.0.host.sleep(NOT_YET).await;
+            }
         }
         Ok((began_at, turn))
     }

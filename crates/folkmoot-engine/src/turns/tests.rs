@@ -1,8 +1,15 @@
 //! Who is served when.
 
+use std::sync::Arc;
+
 use futures_util::{FutureExt, poll};
+use shuttle::{future::block_on, thread};
 
 use super::Turns;
+use crate::lock::{
+    lock,
+    shuttled::{in_any_order, switch},
+};
 
 #[tokio::test]
 async fn runs_are_served_in_turn_however_many_steps_each_has() {
@@ -68,4 +75,53 @@ async fn a_turn_is_given_on_past_any_number_who_have_gone() {
     }
     drop(taken);
     assert!(turns.take(&run).now_or_never().is_some());
+}
+
+#[test]
+fn no_order_of_events_loses_a_turn_or_whoever_waits_for_one() {
+    in_any_order(|| {
+        let turns = Arc::new(Turns::new(1));
+        let tasks = ["one", "one", "two", "three"].map(|run| {
+            let turns = turns.clone();
+            thread::spawn(move || {
+                let run = run.parse().unwrap();
+                if run == "three".parse().unwrap() {
+                    // It gives up, perhaps just when it is given its turn.
+                    let mut waiting = Box::pin(turns.take(&run));
+                    if block_on(async { poll!(&mut waiting) }).is_pending() {
+                        switch();
+                    }
+                    return;
+                }
+                let turn = block_on(turns.take(&run));
+                switch();
+                drop(turn);
+            })
+        });
+        tasks.into_iter().for_each(|task| task.join().expect("no panic"));
+        let state = lock(&turns.0);
+        assert!(state.free == 1 && state.order.is_empty() && state.waiting.is_empty(), "{:?}", *state);
+    });
+}
+
+/// That the above can fail at all.
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_turn_that_is_given_to_nobody_is_lost_in_some_order() {
+    in_any_order(|| {
+        let turns = Arc::new(Turns::new(1));
+        let tasks = ["one", "two"].map(|run| {
+            let turns = turns.clone();
+            thread::spawn(move || {
+                let mut turn = block_on(turns.take(&run.parse().unwrap()));
+                // Not in one go: whoever comes in between waits for a turn that is there.
+                let nobody = lock(&turns.0).order.is_empty();
+                if nobody {
+                    lock(&turns.0).free += 1;
+                    turn.0 = None;
+                }
+            })
+        });
+        tasks.into_iter().for_each(|task| task.join().expect("no panic"));
+    });
 }

@@ -6,6 +6,8 @@
 mod check;
 mod clearance;
 mod deadlines;
+mod deliveries;
 mod moot;
+mod retention;
 mod runs;
 mod wait;

@@ -34,14 +34,15 @@ pub fn alice() -> Principal {
     principal("alice", Role::Reviewer)
 }
 
-async fn engine(store: AnyStore) -> Engine {
-    Engine::start(store, Settings::default(), Arc::new(TokioHost)).await.unwrap()
+async fn engine(store: AnyStore, settings: Settings) -> Engine {
+    Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap()
 }
 
 /// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
 pub async fn two_nodes() -> Option<[Engine; 2]> {
     let database = empty_schema().await?;
-    let node = async || engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap())).await;
+    let node =
+        async || engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap()), Settings::default()).await;
     Some([node().await, node().await])
 }
 
@@ -61,19 +62,27 @@ pub async fn empty_schema() -> Option<String> {
 
 impl Moot {
     pub async fn start() -> Self {
+        Self::with(Settings::default()).await
+    }
+
+    pub async fn with(settings: Settings) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
-        Self::on(tempfile::tempdir().unwrap(), clock).await
+        Self::on(tempfile::tempdir().unwrap(), clock, settings).await
     }
 
     /// The same data under another engine.
     pub async fn restart(self) -> Self {
-        self.engine.close().await;
-        Self::on(self.data, self.clock).await
+        self.restart_with(Settings::default()).await
     }
 
-    async fn on(data: TempDir, clock: Arc<ManualClock>) -> Self {
+    pub async fn restart_with(self, settings: Settings) -> Self {
+        self.engine.close().await;
+        Self::on(self.data, self.clock, settings).await
+    }
+
+    async fn on(data: TempDir, clock: Arc<ManualClock>, settings: Settings) -> Self {
         let store = Sqlite::open(&data.path().join("folkmoot.db"), clock.clone()).unwrap();
-        let engine = engine(AnyStore::Sqlite(store)).await;
+        let engine = engine(AnyStore::Sqlite(store), settings).await;
         Self { engine, clock, data }
     }
 

@@ -11,6 +11,7 @@ mod limits;
 mod orphans;
 mod parked;
 mod partition;
+mod paused;
 mod process;
 mod replay;
 mod steps;

@@ -1,14 +1,20 @@
-//! TLS with the certificates that this machine trusts. The only place that chooses a cryptography for models and tools.
+//! TLS with the certificates that this machine trusts. The only place that chooses a cryptography for models, tools and messages.
 
 use std::sync::Arc;
 
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
 
 /// Certificates are only read for an address that needs them: it takes longer than most requests.
 pub fn config(url: &str) -> ClientConfig {
+    trusting(url, &[])
+}
+
+/// The same, with further certificates that are trusted.
+pub fn trusting(url: &str, further: &[CertificateDer<'static>]) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     if url.starts_with("https:") {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots.add_parsable_certificates(further.iter().cloned());
     }
     ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -5,4 +5,4 @@ mod live;
 mod plain;
 mod requests;
 mod streams;
-mod vendor;
+pub mod vendor;

@@ -1,11 +1,18 @@
-//! `GET /v1/audit` and `GET /v1/audit/verify`
+//! `GET /v1/audit`, and `verify`, `checkpoint` and `key` below it
 
-use axum::{Json, extract::State};
-use folkmoot_api::wire::{AuditEntry, AuditPage, Problem, Verification};
+use axum::{Json, extract::State, http::header, response::IntoResponse};
+use folkmoot_api::wire::{AuditEntry, AuditPage, Checkpoint, Problem, Verification};
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::IntoParams;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, limit},
+    signed,
+};
 
 const LIMIT: u32 = 100;
 const LIMIT_MAX: u32 = 1000;
@@ -20,12 +27,13 @@ pub(crate) struct Part {
     pub(crate) after: u64,
     /// At most so many, up to 1000; 100 unless it is given.
     #[serde(default)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 impl Part {
-    pub(crate) fn limit(&self) -> u32 {
-        self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX)
+    pub(crate) fn limit(&self) -> Result<u32, ApiError> {
+        limit(self.limit, LIMIT, LIMIT_MAX)
     }
 }
 
@@ -39,7 +47,7 @@ pub(crate) async fn page(
     who: Authenticated,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
-    let (reached, events) = app.engine.events(&who.principal, part.after, part.limit()).await?;
+    let (reached, events) = app.engine.events(&who.principal, part.after, part.limit()?).await?;
     let more = reached < app.engine.position().await?;
     let entries = events.into_iter().map(AuditEntry::from).collect();
     Ok(Json(AuditPage { entries, next: more.then_some(reached) }))
@@ -59,4 +67,24 @@ pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result
         head_hash: report.head_hash.hex(),
         problems: report.problems,
     }))
+}
+
+/// Takes a checkpoint
+///
+/// Signed: the log had this hash at this position at this moment. Kept elsewhere, it notices an end that is missing and a
+/// past that was rewritten. Any role but agents.
+#[utoipa::path(get, path = "/v1/audit/checkpoint", operation_id = "checkpoint", tag = "audit",
+    responses((status = 200, body = Checkpoint), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn checkpoint(State(app): State<App>, who: Authenticated) -> Result<Json<Value>, ApiError> {
+    let checkpoint = app.engine.checkpoint(&who.principal).await?;
+    Ok(Json(signed::sign(&app.key, &checkpoint)))
+}
+
+/// The key that checks what this server signs
+///
+/// As PEM. Needs no token; keep it elsewhere.
+#[utoipa::path(get, path = "/v1/audit/key", operation_id = "audit_key", tag = "audit", security(()),
+    responses((status = 200, body = String, content_type = "application/x-pem-file")))]
+pub(crate) async fn key(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/x-pem-file")], app.key.public().to_pem())
 }

@@ -1,6 +1,6 @@
 //! `GET /v1/events`: the feed, as server-sent events.
 
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
 use axum::{
     extract::State,
@@ -13,10 +13,12 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
-
-/// How often a silent stream says that it is still there.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{self, Query},
+};
 
 /// From where on.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -34,16 +36,28 @@ pub(crate) struct From {
 /// Come back with the last id you saw and you miss nothing. Agents see what concerns their own gates.
 #[utoipa::path(get, path = "/v1/events", tag = "feed",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
-    responses((status = 200, body = wire::Event, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = wire::FeedMessage, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
     State(app): State<App>,
     who: Authenticated,
     headers: HeaderMap,
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
-    let after = match headers.get("last-event-id") {
-        Some(id) => Some(id.to_str().ok().and_then(|id| id.parse().ok()).ok_or_else(|| {
-            ApiError::bad_request("bad_position", "Last-Event-ID is the position of an event, a whole number")
+    let position = begin(&app, &headers, from).await?;
+    let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
+    // The position alone, before any event: whoever loses the connection now still knows from where to go on.
+    let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);
+    Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())
+}
+
+/// The position after which a subscriber wants to begin: the last one it has, or else the log's end.
+pub(crate) async fn begin(app: &App, headers: &HeaderMap, from: From) -> Result<u64, ApiError> {
+    let after = match extract::only(headers, "last-event-id") {
+        Some(id) => Some(id.ok().and_then(|id| id.to_str().ok()?.parse().ok()).ok_or_else(|| {
+            ApiError::bad_request(
+                "bad_position",
+                "Last-Event-ID is the position of an event, a whole number, sent once",
+            )
         })?),
         None => from.after,
     };
@@ -54,42 +68,87 @@ pub(crate) async fn events(
             format!("the log ends at {end}, before {position}; this is not the log that you know, so begin anew");
         return Err(ApiError::bad_request("bad_position", detail));
     }
-    let heartbeat = sse::KeepAlive::new().interval(HEARTBEAT);
-    // The position alone, before any event: whoever loses the connection now still knows from where to go on.
-    let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);
-    Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())
-}
-
-struct Subscriber {
-    app: App,
-    who: Authenticated,
-    position: u64,
-    ready: VecDeque<Arc<Event>>,
+    Ok(position)
 }
 
 fn feed(app: App, who: Authenticated, position: u64) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let subscriber = Subscriber { app, who, position, ready: VecDeque::new() };
-    stream::unfold(subscriber, |mut subscriber| async move {
-        let event = subscriber.next().await?;
+    stream::unfold(Subscriber::new(app, who, position, "sse"), |mut subscriber| async move {
+        let event = subscriber.next().await.ok()?;
         let text = serde_json::to_string(&wire::Event::new(&event)).unwrap_or_default();
         let message = sse::Event::default().id(event.position.to_string()).event(event.fact.kind.as_ref()).data(text);
         Some((Ok(message), subscriber))
     })
 }
 
+/// Somebody who follows the feed, through whichever door.
+pub(crate) struct Subscriber {
+    app: App,
+    who: Authenticated,
+    position: u64,
+    ready: VecDeque<Arc<Event>>,
+    door: &'static str,
+}
+
+/// Why there are no more events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The server is told to end.
+    Closing,
+    /// The token is no longer valid.
+    Revoked,
+    /// The log cannot be read.
+    Unreadable,
+}
+
 impl Subscriber {
-    /// The next event; `None` when the server ends, the token was revoked, or the log cannot be read.
-    async fn next(&mut self) -> Option<Arc<Event>> {
-        while self.ready.is_empty() {
+    pub(crate) fn new(app: App, who: Authenticated, position: u64, door: &'static str) -> Self {
+        metrics::gauge!("folkmoot_subscribers", "door" => door).increment(1);
+        Self { app, who, position, ready: VecDeque::new(), door }
+    }
+
+    pub(crate) fn who(&self) -> &Authenticated {
+        &self.who
+    }
+
+    /// How far it has read. Some of that may be [`ready`](Self::ready) still.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Forgets what it has read and goes on after `position`.
+    pub(crate) fn go_on_from(&mut self, position: u64) {
+        self.position = position;
+        self.ready.clear();
+    }
+
+    /// The next event, if it needs not be waited for.
+    pub(crate) fn ready(&mut self) -> Option<Arc<Event>> {
+        self.ready.pop_front()
+    }
+
+    /// The next event. Cancelling this loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Arc<Event>, Ended> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(event);
+            }
             let followed = tokio::select! {
                 followed = self.app.engine.follow(&self.who.principal, self.position) => followed,
-                () = self.app.closing.cancelled() => return None,
+                () = self.app.closing.cancelled() => return Err(Ended::Closing),
             };
-            let (reached, events) = followed.map_err(|error| tracing::warn!("a feed ends early: {error}")).ok()?;
-            self.app.engine.authenticate(&self.who.secret)?;
+            let (reached, events) = followed.map_err(|error| {
+                tracing::warn!("a feed ends early: {error}");
+                Ended::Unreadable
+            })?;
+            self.app.engine.authenticate(&self.who.secret).ok_or(Ended::Revoked)?;
             self.position = reached;
             self.ready = events.into();
         }
-        self.ready.pop_front()
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        metrics::gauge!("folkmoot_subscribers", "door" => self.door).decrement(1);
     }
 }

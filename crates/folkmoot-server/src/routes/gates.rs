@@ -3,9 +3,11 @@
 pub(crate) mod amend;
 pub(crate) mod cancel;
 pub(crate) mod decide;
+pub(crate) mod erase;
 pub(crate) mod extend;
 pub(crate) mod list;
 pub(crate) mod open;
+pub(crate) mod receipt;
 pub(crate) mod show;
 pub(crate) mod wait;
 

@@ -22,7 +22,6 @@ use crate::{
 /// Whom it covers gets no clearance until an admin lifts it. Admins can, and whoever has a token with the capability
 /// `halt`.
 #[utoipa::path(post, path = "/v1/halts", operation_id = "raise_halt", tag = "halts", request_body = RaiseHalt,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
     responses((status = 201, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn raise(
     State(app): State<App>,

@@ -18,16 +18,20 @@ pub(crate) async fn alive() -> &'static str {
 
 /// Whether requests can be served
 ///
-/// 503 while the database does not answer, and from the moment the server is told to end.
+/// 503 while the database does not answer, and from the moment the server is told to end. Where only writing fails (the
+/// disk is full, or takes nothing any more), it can still be read, and this says 200 and `degraded` with the reason.
 #[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
     responses((status = 200, body = String), (status = 503, body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, ApiError> {
+pub(crate) async fn ready(State(app): State<App>) -> Result<String, ApiError> {
     let unready = |detail: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail);
     if app.closing.is_cancelled() {
         return Err(unready("the server is ending".to_owned()));
     }
     match tokio::time::timeout(PATIENCE, app.engine.ready()).await {
-        Ok(Ok(())) => Ok("ready\n"),
+        Ok(Ok(())) => Ok(match app.engine.trouble() {
+            None => "ready\n".to_owned(),
+            Some(why) => format!("degraded: {why}\n"),
+        }),
         Ok(Err(error)) => Err(unready(error.to_string())),
         Err(_) => Err(unready("the database does not answer".to_owned())),
     }

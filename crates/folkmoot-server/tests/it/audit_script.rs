@@ -51,6 +51,95 @@ async fn a_script_of_thirty_lines_finds_what_was_changed_removed_or_cut_off() {
     assert!(verify(cut, None).0, "a chain alone cannot notice that its end is gone");
     let (ok, said) = verify(cut, Some(&head_hash));
     assert!(!ok && said.contains("the end is missing"), "{said}");
+
+    // `folkmoot audit export --checkpoint` puts one at the end; one that was kept elsewhere is given.
+    let checkpoint = node.get("vera", "/v1/audit/checkpoint").await.body;
+    let with = |lines: &[String]| lines.iter().chain([&checkpoint]).cloned().collect::<Vec<_>>();
+    assert!(verify(&with(&lines), Some(&checkpoint)).0);
+    finds(&with(cut), "the end is missing");
+    let (ok, said) = verify(cut, Some(&checkpoint));
+    assert!(!ok && said.contains("the end is missing"), "{said}");
+}
+
+const RECEIPT_SCRIPT: &str = include_str!("../../../../docs/check_receipt.py");
+
+/// Whether this can be run here.
+fn there_is(program: &str) -> bool {
+    let there = Command::new(program).arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !there {
+        eprintln!("skipped a test of docs/check_receipt.py: there is no {program} here");
+    }
+    there
+}
+
+#[tokio::test]
+async fn a_script_with_openssl_checks_a_receipt_and_a_checkpoint() {
+    if !there_is("python3") || !there_is("openssl") {
+        return;
+    }
+    let node = Node::start().await;
+    let artifact = json!({"name": "change.diff", "media_type": "text/x-diff", "content": "+ä\n-\u{1f389}\u{1}"});
+    let secret = json!({"name": "note", "media_type": "text/plain", "content": "sk-secret"});
+    let gate = node.opened(json!({"summary": "Straße \"1\"", "artifacts": [artifact, secret]})).await;
+    let id = gate["id"].as_str().unwrap();
+    let path = format!("/v1/gates/{id}");
+    let pending = node.get("agent-a", &format!("{path}/receipt")).await.json();
+    assert_eq!((&pending["status"], &pending["decision"]), (&json!("pending"), &Value::Null));
+    let agent = crate::node::token("agent-a");
+    let amended = crate::http::send(&node.url, "PATCH", &path, &agent, &[], r#"{"summary": "Gasse"}"#).await;
+    assert_eq!(amended.status, 200, "{amended:?}");
+    assert_eq!(node.post("alice", &format!("{path}/approve"), json!({"reason": "tested"})).await.status, 200);
+    let body = json!({"reason": "a key was in it"}).to_string();
+    let erase = format!("/v1/artifacts/{}", gate["artifacts"][1]["digest"].as_str().unwrap());
+    let erased = crate::http::send(&node.url, "DELETE", &erase, &crate::node::token("root-of-all"), &[], &body).await;
+    assert_eq!(erased.status, 200, "{erased:?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key.pem");
+    let fetched = crate::http::send(&node.url, "GET", "/v1/audit/key", "", &[], "").await;
+    std::fs::write(&key, fetched.body).unwrap();
+    let file = folder.path().join("receipt.json");
+    let check = |receipt: &Value, key: &std::path::Path| {
+        std::fs::write(&file, receipt.to_string()).unwrap();
+        let output = Command::new("python3").args(["-c", RECEIPT_SCRIPT]).arg(&file).arg(key).output().unwrap();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let (ok, said) = check(&pending, &key);
+    assert!(ok && said.contains("not decided yet"), "{said}");
+    let receipt = node.get("agent-a", &format!("{path}/receipt")).await.json();
+    let (ok, said) = check(&receipt, &key);
+    assert!(ok && said.contains(&format!("ok: {id} approved by alice at")), "{said}");
+
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut changed = receipt.clone();
+        change(&mut changed);
+        check(&changed, &key)
+    };
+    let (ok, said) = changed(&|receipt| receipt["decision"]["reviewer"] = json!("mallory"));
+    assert!(!ok && said.contains("not signed with this key") && said.contains("not the one in the events"), "{said}");
+    let (ok, said) = changed(&|receipt| receipt["shown"][1]["summary"]["text"] = json!("something else"));
+    assert!(!ok && said.contains("revision 2 has the digest"), "{said}");
+    let other = folder.path().join("other.pem");
+    std::fs::write(&other, folkmoot_server::ServerKey::new([9; 32]).public().to_pem()).unwrap();
+    let (ok, said) = check(&receipt, &other);
+    assert!(!ok && said.contains("was not signed with this key"), "{said}");
+    assert_eq!(node.get("agent-b", &format!("{path}/receipt")).await.code(), "unknown_gate", "it is another's");
+}
+
+#[tokio::test]
+async fn everybody_but_agents_takes_checkpoints_and_nobody_needs_a_token_for_the_key() {
+    let node = Node::start().await;
+    for who in ["root-of-all", "alice", "vera"] {
+        let checkpoint = node.get(who, "/v1/audit/checkpoint").await.json();
+        let key = folkmoot_server::signed::check(&checkpoint, None).unwrap();
+        let pem = crate::http::send(&node.url, "GET", "/v1/audit/key", "", &[], "").await.body;
+        assert_eq!(folkmoot_server::PublicKey::from_pem(&pem), Some(key));
+    }
+    assert_eq!(node.get("agent-a", "/v1/audit/checkpoint").await.code(), "role_may_not");
+    assert_eq!(crate::http::send(&node.url, "GET", "/v1/audit/checkpoint", "", &[], "").await.status, 401);
 }
 
 async fn a_past(node: &Node) {

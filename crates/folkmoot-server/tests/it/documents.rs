@@ -1,8 +1,8 @@
 //! What the server says about itself.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::node::Node;
+use crate::{halting::id, node::Node, runs::with_workflows};
 
 #[test]
 fn the_openapi_document_is_as_it_was() {
@@ -36,4 +36,110 @@ async fn health_readiness_metrics_and_openapi_need_no_token() {
     ] {
         assert!(metrics.contains(name), "{name} is missing in\n{metrics}");
     }
+}
+
+fn described(schema: &str) -> Value {
+    let document = serde_json::to_value(folkmoot_server::document()).unwrap();
+    document["components"]["schemas"][schema].clone()
+}
+
+/// Every word that a request can say, by what the document lists.
+fn words(schema: &str, field: &str) -> Vec<String> {
+    let property = described(schema)["properties"][field].clone();
+    let either = property["oneOf"].as_array().cloned().unwrap_or_else(|| vec![property.clone()]);
+    let listed = either.iter().find_map(|each| each["enum"].as_array()).unwrap_or_else(|| panic!("{schema}.{field}"));
+    listed.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn every_word_that_the_document_lists_for_a_request_is_taken() {
+    let node = Node::with(with_workflows()).await;
+    let mut taken = 0;
+    for (schema, field, path) in [
+        ("OpenGate", "kind", "/v1/gates"),
+        ("OpenGate", "risk", "/v1/gates"),
+        ("OpenGate", "on_timeout", "/v1/gates"),
+        ("OpenGate", "self_review", "/v1/gates"),
+        ("Amend", "risk", "/v1/gates/{gate}"),
+        ("Decide", "decision", "/v1/gates/{gate}/decide"),
+        ("Ask", "type", "/v1/questions"),
+        ("Ask", "halts", "/v1/questions"),
+        ("Ask", "priority", "/v1/questions"),
+        ("RaiseHalt", "scope", "/v1/halts"),
+        ("StartRun", "kind", "/v1/runs"),
+        ("RecordStep", "kind", "/v1/runs/{run}/steps"),
+        ("RecordStep", "state", "/v1/runs/{run}/steps"),
+        ("EndRun", "status", "/v1/runs/{run}/end"),
+        ("NewToken", "role", "/v1/tokens"),
+    ] {
+        for word in words(schema, field) {
+            let (who, method, mut body) = match (schema, word.as_str()) {
+                ("OpenGate", _) => ("root-of-all", "POST", json!({"summary": "x"})),
+                ("Amend", _) => ("agent-a", "PATCH", json!({})),
+                ("Decide", "adjust") => ("alice", "POST", json!({"feedback": "shorter"})),
+                ("Decide", _) => ("alice", "POST", json!({"reason": "because"})),
+                ("Ask", _) => ("agent-b", "POST", json!({"type": "DECISION", "text": "x", "session_id": "s-1"})),
+                ("RaiseHalt", "agent") => ("root-of-all", "POST", json!({"reason": "x", "agent_id": "nobody-here"})),
+                ("RaiseHalt", "session") => ("root-of-all", "POST", json!({"reason": "x", "session_id": "s-2"})),
+                ("RaiseHalt", _) => ("root-of-all", "POST", json!({"reason": "x"})),
+                ("StartRun", "custom") => ("agent-a", "POST", json!({"workflow": "works@1"})),
+                ("StartRun", _) => ("agent-a", "POST", json!({})),
+                ("RecordStep", "failed") => ("agent-a", "POST", json!({"key": "a", "error": {"message": "no"}})),
+                ("RecordStep", _) => ("agent-a", "POST", json!({"key": "a", "state": "done"})),
+                ("EndRun", _) => ("agent-a", "POST", json!({})),
+                ("NewToken", role) => ("root-of-all", "POST", json!({"name": format!("new-{role}")})),
+                (other, _) => panic!("say what {other} needs"),
+            };
+            body[field] = json!(word);
+            let choices = json!(["approve", "reject", "adjust", "pause"]);
+            let gate = json!({"summary": "x", "kind": "checkpoint", "risk": "low", "allowed": choices});
+            let path = match schema {
+                "Amend" | "Decide" => path.replace("{gate}", &id(&node.opened(gate).await)),
+                "RecordStep" | "EndRun" => path.replace("{run}", &node.starts_own().await),
+                _ => path.to_owned(),
+            };
+            let token = crate::node::token(who);
+            let answer = crate::http::send(&node.url, method, &path, &token, &[], &body.to_string()).await;
+            assert!([200, 201].contains(&answer.status), "{schema}.{field} = {word}: {answer:?}");
+            taken += 1;
+            lift_all(&node).await;
+        }
+    }
+    assert!(taken > 40, "only {taken} words were tried");
+}
+
+/// What was halted to try a word must not stop the next.
+async fn lift_all(node: &Node) {
+    let halted = node.get("vera", "/v1/halts").await.json();
+    for held in halted["held_by"]["system"].as_array().unwrap() {
+        let path = format!("/v1/halts/{}", held["id"].as_str().unwrap());
+        crate::http::send(&node.url, "DELETE", &path, &crate::node::token("root-of-all"), &[], "").await;
+        node.closes("alice", held["id"].as_str().unwrap(), "skip", json!({})).await;
+    }
+}
+
+#[test]
+fn what_holds_for_every_operation_is_said_of_each() {
+    let document = serde_json::to_value(folkmoot_server::document()).unwrap();
+    let mut bodies = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            for parameter in &parameters {
+                assert!(
+                    parameter["schema"]["type"].is_string(),
+                    "{method} {path}: {parameter} has one type, and not null"
+                );
+            }
+            let key = parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key");
+            let body = &operation["requestBody"];
+            assert_eq!(key, body.is_object(), "{method} {path}: whoever sends a body can send it again");
+            if let Some(schema) = body["content"]["application/json"]["schema"]["$ref"].as_str() {
+                let schema = described(schema.rsplit('/').next().unwrap());
+                assert_eq!(body["required"], json!(schema["required"].is_array()), "{method} {path}");
+                bodies += 1;
+            }
+        }
+    }
+    assert!(bodies > 15, "only {bodies} bodies were found");
 }

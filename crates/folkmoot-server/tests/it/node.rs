@@ -1,6 +1,7 @@
 //! Servers to test: one on SQLite, or any number on one PostgreSQL.
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -15,7 +16,7 @@ use folkmoot_core::{
     question,
 };
 use folkmoot_engine::{Work, Workflows};
-use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Server};
+use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Origin, Server, notify_settings::Channel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -41,6 +42,13 @@ pub struct Setting {
     pub database: Option<String>,
     pub workflows: Workflows,
     pub work: Option<Work>,
+    /// What may be sent to, beside what everybody can reach.
+    pub allow: Vec<String>,
+    pub channels: BTreeMap<String, Channel>,
+    pub public_url: Option<String>,
+    pub origins: Vec<Origin>,
+    /// Another node's key, where it is not alone.
+    pub key: Option<std::path::PathBuf>,
 }
 
 pub const PEOPLE: [(&str, &str); 7] = [
@@ -103,6 +111,10 @@ impl Node {
         http::send(&self.url, "POST", path, &token(who), &[], &body.to_string()).await
     }
 
+    pub async fn send(&self, who: &str, method: &str, path: &str, body: Value) -> Answer {
+        http::send(&self.url, method, path, &token(who), &[], &body.to_string()).await
+    }
+
     pub async fn get(&self, who: &str, path: &str) -> Answer {
         http::send(&self.url, "GET", path, &token(who), &[], "").await
     }
@@ -125,6 +137,8 @@ impl Node {
 fn config(data: &Path, setting: Setting) -> Config {
     let mut config = Config::new(DataFolder::at(data));
     config.listen = ([127, 0, 0, 1], 0).into();
+    config.key = setting.key;
+    config.origins = setting.origins;
     config.policy = setting.policy;
     config.database = setting.database;
     config.limits = setting.limits.unwrap_or(Limits { requests_per_second: 1_000_000, ..Limits::default() });
@@ -141,6 +155,9 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.questions = setting.questions;
     config.workflows = setting.workflows;
     config.work = setting.work.unwrap_or_default();
+    config.notify.allow = setting.allow;
+    config.notify.public_url = setting.public_url;
+    config.channels = setting.channels;
     config
 }
 
@@ -170,7 +187,10 @@ pub async fn everywhere_with(setting: impl Fn() -> Setting) -> Vec<Vec<Node>> {
     let mut all = vec![vec![Node::with(setting()).await]];
     if let Some(Setting { database, .. }) = postgres().await {
         let shared = || Setting { database: database.clone(), ..setting() };
-        all.push(vec![Node::with(shared()).await, Node::with(shared()).await]);
+        let first = Node::with(shared()).await;
+        let key = Some(first.data.path().join("server.key"));
+        let second = Node::with(Setting { key, ..shared() }).await;
+        all.push(vec![first, second]);
     }
     all
 }

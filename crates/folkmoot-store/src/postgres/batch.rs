@@ -13,10 +13,11 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Artifact, Command, Commit, Delivery, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Judgement,
-    Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject, TimerChange,
-    Timestamp, TokenId, Wake, chain,
+    Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
+    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
+    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
+    erase::Kept,
     journal::{Entry, Key, Write},
     judge,
     question::Asking,
@@ -67,7 +68,7 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
         }
     };
     let now = time.of_batch(micros);
-    let answers: Vec<_> = commands.iter().map(|command| work.written(command, now)).collect();
+    let answers: Vec<_> = commands.iter().map(|command| work.written(command, now, commands.len())).collect();
     if work.is_untouched() {
         client.batch_execute("ROLLBACK").await.map_err(failed)?;
     } else {
@@ -88,6 +89,8 @@ struct Work {
     /// end; so one that is left here is left indeed.
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
+    /// What is known of the contents that somebody erases here.
+    kept: HashMap<Digest, Kept>,
     runs: HashMap<RunId, Run>,
     /// What was read with each run, as it is by now, except for its node.
     asides: HashMap<RunId, RunAside>,
@@ -96,13 +99,18 @@ struct Work {
     entries: HashMap<(RunId, Key), Entry>,
     principals: HashMap<Name, Principal>,
     tokens: HashMap<TokenId, Token>,
+    webhooks: HashMap<WebhookId, Webhook>,
+    deliveries: HashMap<DeliveryId, Delivery>,
     known_keys: HashMap<(Name, String, String), (String, String)>,
 
     events: Vec<Arc<Event>>,
     new_gates: Vec<GateId>,
     new_questions: BTreeSet<QuestionId>,
     new_halts: BTreeSet<HaltId>,
-    new_artifacts: Vec<Artifact>,
+    /// Each once: a statement cannot touch a row twice.
+    new_artifacts: BTreeMap<Digest, (Artifact, Timestamp)>,
+    /// What is erased at the end: how often by an admin, whether it is barred, and whether it was sent again since.
+    erased: BTreeMap<Digest, Gone>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
     new_entries: BTreeSet<(RunId, Key)>,
@@ -111,7 +119,8 @@ struct Work {
     new_tokens: Vec<(Token, [u8; 32])>,
     revoked: Vec<Token>,
     timers: BTreeMap<Subject, TimerChange>,
-    outbox: Vec<(Delivery, u64)>,
+    new_webhooks: BTreeSet<WebhookId>,
+    new_deliveries: BTreeSet<DeliveryId>,
     /// Each wake-up of a run that was read or made here, and of one that is named.
     woken: Vec<RunId>,
     /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
@@ -120,9 +129,9 @@ struct Work {
 }
 
 impl Work {
-    fn written(&mut self, command: &Command, now: Timestamp) -> Result<Written, Error> {
+    fn written(&mut self, command: &Command, now: Timestamp, together: usize) -> Result<Written, Error> {
         let outcome = self.judge(command, now)?;
-        Ok(Written { outcome, position: self.head.expect("the head was read first").position })
+        Ok(Written { outcome, position: self.head.expect("the head was read first").position, together })
     }
 
     fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {
@@ -189,12 +198,28 @@ impl Work {
             halt,
             others,
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
+            kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
             run,
             principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
+            delivery: needs.delivery.and_then(|id| self.deliveries.get(id)).cloned(),
+            deliveries: needs.waiting.map_or_else(Vec::new, |(channel, limit)| self.waiting(channel, limit)),
             gate,
         }
+    }
+
+    fn webhook(&self, id: Option<&WebhookId>, name: Option<&Name>) -> Option<&Webhook> {
+        let named = |webhook: &&Webhook| Some(&webhook.name) == name && webhook.removed_at.is_none();
+        id.and_then(|id| self.webhooks.get(id)).or_else(|| self.webhooks.values().find(named))
+    }
+
+    fn waiting(&self, channel: &str, limit: u32) -> Vec<Delivery> {
+        let waits = |delivery: &&Delivery| delivery.channel == channel && delivery.due().is_some();
+        let mut waiting: Vec<&Delivery> = self.deliveries.values().filter(waits).collect();
+        waiting.sort_by_key(|delivery| (delivery.due(), &delivery.id));
+        waiting.into_iter().take(limit as usize).cloned().collect()
     }
 
     /// All that is still open of a run: its gates, and its questions with what else holds what they hold.
@@ -251,8 +276,16 @@ impl Work {
                     self.halts.insert(halt.id.clone(), *halt);
                 }
                 Row::Artifact(artifact) => {
+                    self.sent(artifact.digest, now);
                     self.texts.insert(artifact.digest, artifact.content.clone());
-                    self.new_artifacts.push(artifact);
+                    self.new_artifacts.insert(artifact.digest, (artifact, now));
+                }
+                Row::Erased { digest, erasures, barred } => {
+                    self.texts.remove(&digest);
+                    if let Some(kept) = self.kept.get_mut(&digest) {
+                        *kept = Kept { present: false, erasures, barred, ..*kept };
+                    }
+                    self.erased.insert(digest, Gone { erasures, barred, sent_again: false });
                 }
                 Row::Run(run) => {
                     if run.seq == 1 {
@@ -287,6 +320,14 @@ impl Work {
                     self.tokens.insert(token.id.clone(), token.clone());
                     self.revoked.push(token);
                 }
+                Row::Webhook(webhook) => {
+                    self.new_webhooks.insert(webhook.id.clone());
+                    self.webhooks.insert(webhook.id.clone(), *webhook);
+                }
+                Row::Delivery(delivery) => {
+                    self.new_deliveries.insert(delivery.id.clone());
+                    self.deliveries.insert(delivery.id.clone(), *delivery);
+                }
             }
         }
         let head = self.head.as_mut().expect("the head was read first");
@@ -295,12 +336,23 @@ impl Work {
         for change in commit.timers {
             self.timers.insert(change.subject().clone(), change);
         }
-        for delivery in commit.outbox {
-            let position = rows::told(&delivery, &self.events[before..]);
-            self.outbox.push((delivery, position));
+        for telling in &commit.outbox {
+            let delivery = Delivery::new(telling, &self.events[before + telling.event]);
+            self.new_deliveries.insert(delivery.id.clone());
+            self.deliveries.insert(delivery.id.clone(), delivery);
         }
         for wake in commit.wakes {
             self.wake(wake);
+        }
+    }
+
+    /// Takes note of content that was sent: whoever erases it later in this batch finds it.
+    fn sent(&mut self, digest: Digest, now: Timestamp) {
+        let new = Kept { digest, present: false, erasures: 0, barred: false, used_at: now };
+        let kept = self.kept.entry(digest).or_insert(new);
+        (kept.present, kept.used_at) = (!kept.barred, now);
+        if let Some(gone) = self.erased.get_mut(&digest) {
+            gone.sent_again = !gone.barred;
         }
     }
 
@@ -343,8 +395,10 @@ impl Work {
     }
 
     fn is_untouched(&self) -> bool {
-        // Whatever is written has an event, except timers that only wake or are no longer needed, and signs of life.
+        // Whatever is written has an event, except timers that only wake or are no longer needed, signs of life, and
+        // deliveries on their way.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
+        let quiet = quiet && self.new_deliveries.is_empty();
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
     }
@@ -362,13 +416,20 @@ impl Work {
         let revoked_ids: Vec<&str> = self.revoked.iter().map(|token| token.id.as_str()).collect();
         let revoked_at: Vec<Option<i64>> =
             self.revoked.iter().map(|token| token.revoked_at.map(Timestamp::as_micros)).collect();
+        let erased: Vec<String> = self.erased.keys().map(Digest::to_string).collect();
+        let erasures: Vec<i64> = self.erased.values().map(|gone| rows::int(gone.erasures)).collect();
+        let barred: Vec<i64> = self.erased.values().map(|gone| gone.barred.into()).collect();
+        let sent_again: Vec<bool> = self.erased.values().map(|gone| gone.sent_again).collect();
         let head = self.head.expect("the head was read first");
         let (position, hash) = (rows::int(head.position), head.hash.to_string());
 
         let filled = [
             Columnar::new(&rows::GATES, self.new_gates.iter().map(|id| rows::gate(&self.gates[id])).collect()),
             Columnar::new(&rows::EVENTS, self.events.iter().map(|event| rows::event(event)).collect()),
-            Columnar::new(&rows::ARTIFACTS, self.new_artifacts.iter().map(rows::artifact).collect()),
+            Columnar::new(
+                &rows::ARTIFACTS,
+                self.new_artifacts.values().map(|(artifact, at)| rows::artifact(artifact, *at)).collect(),
+            ),
             Columnar::new(&rows::SESSIONS, self.new_sessions.iter().map(|(id, at)| rows::session(id, *at)).collect()),
             Columnar::new(&rows::RUNS, self.new_runs.iter().map(|id| rows::run(&self.runs[id])).collect()),
             Columnar::new(
@@ -384,7 +445,11 @@ impl Work {
             Columnar::new(&rows::TIMERS, set),
             Columnar::new(
                 &rows::OUTBOX,
-                self.outbox.iter().map(|(d, position)| rows::delivery(d, *position)).collect(),
+                self.new_deliveries.iter().map(|id| rows::delivery(&self.deliveries[id])).collect(),
+            ),
+            Columnar::new(
+                &rows::WEBHOOKS,
+                self.new_webhooks.iter().map(|id| rows::webhook(&self.webhooks[id])).collect(),
             ),
             Columnar::new(
                 &rows::PRINCIPALS,
@@ -420,6 +485,9 @@ impl Work {
         if !revoked_ids.is_empty() {
             updates.push((&sql.revoke, vec![&revoked_ids, &revoked_at]));
         }
+        if !self.erased.is_empty() {
+            updates.push((&sql.erase, vec![&erased, &erasures, &barred, &sent_again]));
+        }
         let updates = updates.iter().map(|(statement, arguments)| client.execute(*statement, arguments));
         // All are sent before the first is answered. Every answer is looked at: after a statement that failed, COMMIT
         // is a ROLLBACK, and says nothing about it.
@@ -435,6 +503,13 @@ impl Work {
         }
         Ok(())
     }
+}
+
+/// What becomes of content that is erased.
+struct Gone {
+    erasures: u64,
+    barred: bool,
+    sent_again: bool,
 }
 
 /// Whether a run waits for clearance that this keeps from it.
@@ -530,7 +605,10 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut touched = Touched::default();
+    let mut kept = BTreeSet::new();
     let mut claiming = BTreeSet::new();
+    let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
         let needs = command.needs();
@@ -550,6 +628,13 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         }
         principals.extend(needs.principal.map(Name::as_str));
         tokens.extend(needs.token.map(TokenId::as_str));
+        webhooks.extend(needs.webhook.map(WebhookId::as_str));
+        webhook_names.extend(needs.webhook_named.map(Name::as_str));
+        deliveries.extend(needs.delivery.map(DeliveryId::as_str));
+        if let Some((channel, limit)) = needs.waiting {
+            *waiting.entry(channel).or_default() += i64::from(limit);
+        }
+        kept.extend(needs.kept.iter().map(Digest::to_string));
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
             twin_keys.push(key);
@@ -573,8 +658,16 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
 
     let claiming: Vec<&str> = claiming.into_iter().collect();
+    let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
+        (webhooks.into_iter().collect(), webhook_names.into_iter().collect());
+    let deliveries: Vec<&str> = deliveries.into_iter().collect();
+    // Those of one channel take one after another, and what is settled meanwhile is none of theirs.
+    let (channels, most): (Vec<&str>, Vec<i64>) =
+        waiting.into_iter().map(|(channel, most)| (channel, most + deliveries.len() as i64)).unzip();
+    let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
+    let kept: Vec<String> = kept.into_iter().collect();
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 16] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 20] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -594,7 +687,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),
         (!tokens.is_empty(), &sql.load_tokens, vec![&tokens]),
+        (any_webhook, &sql.load_webhooks, vec![&webhooks, &webhook_names]),
+        (!deliveries.is_empty(), &sql.load_deliveries, vec![&deliveries]),
+        (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
+        (!kept.is_empty(), &sql.load_kept, vec![&kept]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
@@ -618,8 +715,12 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         entries,
         principals,
         tokens,
+        webhooks,
+        deliveries,
+        waiting,
         keys,
-    ] = <[_; 16]>::try_from(found).expect("sixteen were asked");
+        kept,
+    ] = <[_; 20]>::try_from(found).expect("twenty were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -669,9 +770,21 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         let principal = rows::read_principal(row)?;
         work.principals.insert(principal.name.clone(), principal);
     }
+    for row in &kept {
+        let kept = rows::read_kept(row)?;
+        work.kept.insert(kept.digest, kept);
+    }
     for row in &tokens {
         let token = rows::read_token(row)?;
         work.tokens.insert(token.id.clone(), token);
+    }
+    for row in &webhooks {
+        let webhook = rows::read_webhook(row)?;
+        work.webhooks.insert(webhook.id.clone(), webhook);
+    }
+    for row in deliveries.iter().chain(&waiting) {
+        let delivery = rows::read_delivery(row)?;
+        work.deliveries.insert(delivery.id.clone(), delivery);
     }
     for row in &keys {
         let key = (rows::parse(&row.text(0)?)?, row.text(1)?, row.text(2)?);

@@ -63,8 +63,25 @@ statements! {
             ),
     load_principals: by_id(&rows::PRINCIPALS, "name"),
     load_tokens: by_id(&rows::TOKENS, "id"),
+    load_webhooks: format!(
+                "SELECT {} FROM webhooks WHERE id = ANY(?1) OR (removed_at IS NULL AND name = ANY(?2))",
+                rows::WEBHOOKS.names()
+            ),
+    load_deliveries: by_id(&rows::OUTBOX, "id"),
+    /// The first so many of what waits for each of these channels.
+    load_waiting: format!(
+                "SELECT found.* FROM unnest(?1::text[], ?2::bigint[]) AS wanted (wanted_channel, most) CROSS JOIN LATERAL (
+                   SELECT {} FROM outbox WHERE channel = wanted_channel AND due IS NOT NULL
+                   ORDER BY due, id LIMIT most) AS found",
+                rows::OUTBOX.names()
+            ),
     load_keys: "SELECT principal, route, key, fingerprint, outcome FROM idempotency
                  WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
+    load_kept: format!("{} WHERE digest = ANY(?1)", rows::SELECT_KEPT),
+    /// What was sent again since it was erased stays.
+    erase: "UPDATE artifacts SET content = CASE WHEN gone.sent_again THEN content END, erasures = gone.erasures, barred = gone.barred
+                 FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[], ?4::bool[]) AS gone (digest, erasures, barred, sent_again)
+                 WHERE artifacts.digest = gone.digest",
     move_head: "UPDATE head SET position = ?1, hash = ?2 WHERE log = 'main'",
     clear_timers: "DELETE FROM timers WHERE subject = ANY(?1)",
     wake: "UPDATE runs SET wakes = wakes + woken.times

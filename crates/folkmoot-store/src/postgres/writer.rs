@@ -20,7 +20,7 @@ use super::{
     statements::Statements,
     tls::Tls,
 };
-use crate::{Error, Written, recent::Recent};
+use crate::{Error, Written, figures::Figures, recent::Recent};
 
 /// The most commands in one transaction.
 const BATCH: usize = 128;
@@ -44,6 +44,7 @@ pub(super) struct Writer {
     hint: Arc<Notify>,
     gap: Arc<Notify>,
     link: Link,
+    figures: Figures,
 }
 
 /// The connection, while there is one.
@@ -62,7 +63,7 @@ impl Writer {
         gap: Arc<Notify>,
     ) -> Self {
         let link = Link::Down { since: None, why: String::new() };
-        Self { config, tls, recent, time, hint, gap, link }
+        Self { config, tls, recent, time, hint, gap, link, figures: Figures::new() }
     }
 
     /// Works until the store is dropped.
@@ -103,9 +104,11 @@ impl Writer {
     async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<Written, Error>>, Error> {
         let time = self.time.clone();
         let (client, statements) = self.connected().await?;
+        let began = Instant::now();
         let done = timeout(BATCH_PATIENCE, batch::run(client, statements, &time, commands)).await;
         match done {
             Ok(Ok(done)) => {
+                self.figures.committed(commands.len(), began);
                 if !done.events.is_empty() {
                     if !self.recent.offer(&done.events) {
                         self.gap.notify_one();

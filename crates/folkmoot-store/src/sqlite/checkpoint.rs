@@ -21,6 +21,24 @@ pub(super) const PAGES_RESTART: i32 = 8192;
 /// How long the writer waits, while commands queue, for those who still read what is in the log.
 pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 
+/// What becomes of the log when all of it is in the database.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode {
+    /// It is written from its start again.
+    Restart,
+    /// It is cut off, so that nothing of what it held is left in it.
+    Truncate,
+}
+
+impl Mode {
+    pub(super) fn statement(self) -> &'static str {
+        match self {
+            Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
+            Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+        }
+    }
+}
+
 /// The way to the thread that makes checkpoints. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Checkpointer {

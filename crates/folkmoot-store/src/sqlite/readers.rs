@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::writer::Writer;
@@ -55,7 +55,7 @@ impl Readers {
 
 impl Pool {
     pub(super) fn new(path: PathBuf) -> Result<Self, Error> {
-        let first = super::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let first = super::connect_to_read(&path)?;
         Ok(Self { path, idle: Arc::new(Mutex::new(vec![first])), permits: Arc::new(Semaphore::new(CONNECTIONS)) })
     }
 
@@ -83,7 +83,7 @@ impl Pool {
             let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = match pooled {
                 Some(connection) => connection,
-                None => super::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+                None => super::connect_to_read(&path)?,
             };
             let found = query(&connection);
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);

@@ -10,8 +10,8 @@ use crate::query;
 /// Ten thousand runs. One in a hundred is new, one waits, one waits for clearance, and one is worked on.
 fn many_runs() -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let mut connection = connect(Path::new(":memory:"), flags).unwrap();
-    migrate(&mut connection).unwrap();
+    let connection = connect(Path::new(":memory:"), flags).unwrap();
+    migrate(&connection).unwrap();
     connection
         .execute_batch(
             "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)

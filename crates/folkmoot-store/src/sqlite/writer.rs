@@ -6,11 +6,12 @@ use std::{
         Arc,
         atomic::{AtomicI32, Ordering},
     },
+    time::Instant,
 };
 
 use folkmoot_core::{
-    Command, Commit, Event, Head, Judgement, Loaded, Name, Outcome, Row, RunId, SessionId, TimerChange, Timestamp,
-    Wake, chain,
+    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Row, RunId, SessionId, TimerChange,
+    Timestamp, Wake, chain,
     clearance::{Others, Target},
     judge,
 };
@@ -24,6 +25,8 @@ use super::{
 };
 use crate::{
     Clock, Error, Written,
+    figures::Figures,
+    query,
     recent::Recent,
     rows::{self, Columns, Table, Value},
 };
@@ -63,11 +66,17 @@ pub(super) const WAKE_SESSION: &str = "UPDATE runs SET wakes = wakes + 1 WHERE h
 /// For all that wait for clearance: whatever they wait for comes after `?1`, which is nothing.
 pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held > ?1";
 
+/// The content under `?1` goes.
+const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred = ?3 WHERE digest = ?1";
+
 /// What the writer is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
     Execute(Box<Command>, oneshot::Sender<Result<Written, Error>>),
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
+    ForgetDeliveries(Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
+    /// What was erased before goes from the files too. No part of a batch.
+    Scrub(oneshot::Sender<Result<bool, Error>>),
 }
 
 #[derive(Debug)]
@@ -82,6 +91,7 @@ pub(super) struct Writer {
     pages: Arc<AtomicI32>,
     restart_at: i32,
     sql: Statements,
+    figures: Figures,
 }
 
 /// The texts of the statements, which are also the keys of the statement cache.
@@ -96,6 +106,10 @@ struct Statements {
     load_open_questions: String,
     load_entry: String,
     load_token: String,
+    load_webhook: String,
+    load_webhook_named: String,
+    load_delivery: String,
+    load_waiting: String,
     insert: Vec<(&'static str, String)>,
 }
 
@@ -115,6 +129,8 @@ struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
     answers: Vec<Result<Written, Error>>,
+    /// How many deliveries were forgotten. Nobody asks for that twice at once.
+    forgotten: u64,
 }
 
 impl Writer {
@@ -137,7 +153,18 @@ impl Writer {
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = Statements::new();
         let restart_at = checkpoint::PAGES_RESTART;
-        Ok(Self { connection, head, recent, clock, stop, checkpointer, pages, restart_at, sql })
+        Ok(Self {
+            connection,
+            head,
+            recent,
+            clock,
+            stop,
+            checkpointer,
+            pages,
+            restart_at,
+            sql,
+            figures: Figures::new(),
+        })
     }
 
     /// Works until the store is closed or dropped, or a sync fails.
@@ -169,11 +196,31 @@ impl Writer {
 
     /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
     pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+        let scrubs: Vec<Job> = jobs.extract_if(.., |job| matches!(job, Job::Scrub(_))).collect();
+        if !jobs.is_empty() {
+            self.commit_all(jobs)?;
+        }
+        for job in scrubs {
+            let Job::Scrub(reply) = job else { continue };
+            let scrubbed = self.move_log(checkpoint::Mode::Truncate).map_err(failed);
+            if let Err(Error::Stopped(reason)) = &scrubbed {
+                return Err(reason.clone());
+            }
+            // Whoever has gone away need not know.
+            let _ = reply.send(scrubbed);
+        }
+        Ok(())
+    }
+
+    fn commit_all(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+        let began = Instant::now();
         match self.write(jobs) {
             Ok(batch) => {
+                self.figures.committed(jobs.len(), began);
                 self.head = batch.head;
                 self.recent.offer(&batch.events);
-                jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer));
+                let forgotten = batch.forgotten;
+                jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer, forgotten));
                 Ok(())
             }
             // One of them broke a constraint, or met a page that cannot be read: alone, each gets an answer of its own.
@@ -182,7 +229,7 @@ impl Writer {
             }
             Err(error) => {
                 tracing::error!("nothing of this batch was written: {error}");
-                jobs.drain(..).for_each(|job| job.answer(Err(error.clone())));
+                jobs.drain(..).for_each(|job| job.answer(Err(error.clone()), 0));
                 match error {
                     Error::Stopped(reason) => Err(reason),
                     _ => Ok(()),
@@ -204,7 +251,8 @@ impl Writer {
     }
 
     fn write_all(&self, jobs: &[Job]) -> Result<Batch, Error> {
-        let mut batch = Batch { head: self.head, events: Vec::new(), answers: Vec::with_capacity(jobs.len()) };
+        let mut batch =
+            Batch { head: self.head, events: Vec::new(), answers: Vec::with_capacity(jobs.len()), forgotten: 0 };
         for job in jobs {
             let answer = match job {
                 Job::Execute(command, _) => self.judge(&mut batch, command)?,
@@ -213,9 +261,15 @@ impl Writer {
                     self.execute("DELETE FROM idempotency WHERE created_at < ?1", &before)?;
                     Ok(Outcome::Nothing)
                 }
+                Job::ForgetDeliveries(before, limit, _) => {
+                    let arguments = [Value::Int(before.as_micros()), Value::Int((*limit).into())];
+                    batch.forgotten = self.execute(rows::FORGET_DELIVERIES, &arguments)? as u64;
+                    Ok(Outcome::Nothing)
+                }
+                Job::Scrub(_) => unreachable!("it was taken out of the batch"),
             };
             let position = batch.head.position;
-            batch.answers.push(answer.map(|outcome| Written { outcome, position }));
+            batch.answers.push(answer.map(|outcome| Written { outcome, position, together: jobs.len() }));
         }
         if batch.head != self.head {
             let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];
@@ -263,7 +317,15 @@ impl Writer {
                 Row::Gate(gate) => self.insert(&rows::GATES, &rows::gate(gate))?,
                 Row::Question(question) => self.insert(&rows::QUESTIONS, &rows::question(question))?,
                 Row::Halt(halt) => self.insert(&rows::HALTS, &rows::halt(halt))?,
-                Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact))?,
+                Row::Artifact(artifact) => self.insert(&rows::ARTIFACTS, &rows::artifact(artifact, now))?,
+                Row::Erased { digest, erasures, barred } => {
+                    let arguments = [
+                        Value::Text(digest.to_string().into()),
+                        Value::Int(rows::int(*erasures)),
+                        Value::Int((*barred).into()),
+                    ];
+                    self.execute(ERASE, &arguments)?;
+                }
                 Row::Run(run) => {
                     if run.seq == 1 {
                         self.insert(&rows::SESSIONS, &rows::session(&run.start.session_id, now))?;
@@ -292,6 +354,8 @@ impl Writer {
                     ];
                     self.execute("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1", &arguments)?;
                 }
+                Row::Webhook(webhook) => self.insert(&rows::WEBHOOKS, &rows::webhook(webhook))?,
+                Row::Delivery(delivery) => self.insert(&rows::OUTBOX, &rows::delivery(delivery))?,
             }
         }
         let before = batch.events.len();
@@ -308,9 +372,9 @@ impl Writer {
                 }
             }
         }
-        for delivery in &commit.outbox {
-            let position = rows::told(delivery, &batch.events[before..]);
-            self.insert(&rows::OUTBOX, &rows::delivery(delivery, position))?;
+        for telling in &commit.outbox {
+            let delivery = Delivery::new(telling, &batch.events[before + telling.event]);
+            self.insert(&rows::OUTBOX, &rows::delivery(&delivery))?;
         }
         for wake in &commit.wakes {
             let (sql, argument) = match wake {
@@ -393,12 +457,31 @@ impl Writer {
                 loaded.free |= others == Others::default();
             }
         }
+        if !needs.kept.is_empty() {
+            loaded.kept = super::kept(&self.connection, needs.kept)?;
+        }
         if let Some(name) = needs.principal {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";
             loaded.principal = self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?;
         }
         if let Some(token) = needs.token {
             loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
+        }
+        if let Some(id) = needs.webhook {
+            let id = [Value::Text(id.as_str().into())];
+            loaded.webhook = self.one(&self.sql.load_webhook, &id, rows::read_webhook)?;
+        }
+        if let Some(name) = needs.webhook_named {
+            let name = [Value::Text(name.as_str().into())];
+            loaded.webhook = self.one(&self.sql.load_webhook_named, &name, rows::read_webhook)?;
+        }
+        if let Some(id) = needs.delivery {
+            let id = [Value::Text(id.as_str().into())];
+            loaded.delivery = self.one(&self.sql.load_delivery, &id, rows::read_delivery)?;
+        }
+        if let Some((channel, limit)) = needs.waiting {
+            let arguments = [Value::Text(channel.into()), Value::Int(limit.into())];
+            loaded.deliveries = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
         }
         Ok(loaded)
     }
@@ -466,12 +549,13 @@ impl Writer {
     fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages >= self.restart_at {
-            match self.restart_log().map_err(failed) {
+            match self.move_log(checkpoint::Mode::Restart).map_err(failed) {
                 Ok(true) => {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
                 }
-                Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE,
+                // Whoever reads that long, such as a backup, is asked ever less often: each time the writer waits a little.
+                Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE.max(pages / 4),
                 Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
             }
@@ -481,10 +565,10 @@ impl Writer {
     }
 
     /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
-    fn restart_log(&self) -> rusqlite::Result<bool> {
+    fn move_log(&self, mode: checkpoint::Mode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
         self.connection.busy_timeout(checkpoint::PATIENCE)?;
-        let busy = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
+        let busy = self.connection.query_row(mode.statement(), [], |row| row.get::<_, i64>(0));
         self.connection.busy_timeout(super::PATIENCE)?;
         Ok(busy? == 0)
     }
@@ -513,17 +597,26 @@ impl Statements {
             ),
             load_entry: format!("SELECT {} FROM journal WHERE run_id = ?1 AND key = ?2", rows::JOURNAL.names()),
             load_token: format!("SELECT {} FROM tokens WHERE id = ?1", rows::TOKENS.names()),
+            load_webhook: format!("SELECT {} FROM webhooks WHERE id = ?1", rows::WEBHOOKS.names()),
+            load_webhook_named: format!(
+                "SELECT {} FROM webhooks WHERE name = ?1 AND removed_at IS NULL",
+                rows::WEBHOOKS.names()
+            ),
+            load_delivery: format!("{} WHERE id = ?1", rows::select_deliveries()),
+            load_waiting: format!("{} WHERE {}", rows::select_deliveries(), query::LOAD_WAITING),
             insert: rows::WRITTEN.iter().map(insert).collect(),
         }
     }
 }
 
 impl Job {
-    fn answer(self, answer: Result<Written, Error>) {
+    fn answer(self, answer: Result<Written, Error>, forgotten: u64) {
         // A caller that has gone away gets its answer by asking again with the same idempotency key.
         match self {
             Job::Execute(_, reply) => drop(reply.send(answer)),
             Job::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
+            Job::ForgetDeliveries(_, _, reply) => drop(reply.send(answer.map(|_| forgotten))),
+            Job::Scrub(reply) => drop(reply.send(answer.map(|_| false))),
         }
     }
 }

@@ -7,6 +7,7 @@ mod cancel;
 mod claims;
 mod decide;
 mod dedupe;
+mod deliveries;
 mod ends;
 mod expire;
 mod extend;
@@ -23,6 +24,7 @@ mod timers;
 mod tokens;
 mod turns;
 mod wakes;
+mod webhooks;
 
 /// Stamps every promise for both databases, and those that need no way in behind the store's back for a database in
 /// memory too. In brackets is what it is given: the store, the world around it, or the world to keep, because it closes
@@ -99,6 +101,19 @@ conformance! {
         histories {
             walking_through_all_histories_visits_each_once(store),
         }
+        deliveries {
+            each_delivery_tells_of_its_own_event(store),
+            a_delivery_reads_back_through_its_whole_life(world),
+            of_many_takers_at_once_one_gets_each_delivery(world),
+            what_waits_is_known_by_channel_with_when_the_first_is_due(world),
+            what_waits_for_a_channel_that_is_none_dies(store),
+            paging_visits_every_delivery_once(world),
+            deliveries_survive_a_restart_and_are_sent_again_under_the_same_id(owned),
+        }
+        webhooks {
+            a_webhook_reads_back_through_its_whole_life(world),
+            a_name_is_one_webhooks_within_a_batch_too(store),
+        }
         turns {
             what_is_sent_at_once_comes_to_what_it_would_in_turn(world),
         }
@@ -153,6 +168,7 @@ conformance! {
         an_early_timer_does_nothing(store),
         an_escalation_waits_once_more(world),
         a_timer_of_a_gate_that_is_gone_is_cleared(world),
+        a_gate_that_reminds_is_due_again_and_reads_back(world),
     }
     idempotency {
         the_same_request_again_gets_the_first_outcome(store),
@@ -211,13 +227,18 @@ conformance! {
         contents_are_found_by_digest(store),
         the_same_content_is_stored_once(world),
         content_is_any_bytes(store),
-        an_erased_content_is_nothing_and_the_chain_still_verifies(world),
+        what_an_admin_erased_is_gone_and_stays_gone(world),
+        what_was_retired_is_kept_again_when_it_is_sent_again(world),
+        erasing_and_sending_act_in_turn_within_a_batch_too(world),
+        what_is_not_over_needs_its_content(store),
+        an_erased_summary_is_nothing_and_must_be_sent_with_a_change(world),
     }
     outbox {
         openings_and_decisions_are_told_to_each_channel(world),
         a_decision_wakes_its_run_once(world),
         wakes_within_one_batch_are_all_counted(world),
         a_lapsed_gate_and_its_successor_are_both_told(world),
+        deliveries_that_arrived_long_ago_can_be_forgotten(world),
     }
     reopen {
         everything_is_there_after_a_restart(owned),
@@ -226,6 +247,7 @@ conformance! {
         a_changed_migration_is_refused(owned),
         what_was_taken_before_closing_is_answered(owned),
         a_database_from_before_workflows_is_migrated(owned),
+        deliveries_from_before_any_were_sent_wait(owned),
     }
     audit {
         a_changed_payload_is_found(world),

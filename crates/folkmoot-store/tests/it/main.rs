@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so best by panicking")]
 
+mod backup;
 mod conformance;
+mod erased_bytes;
 mod faults;
 mod nodes;
+mod parsers;
 mod support;
+mod upgrade;

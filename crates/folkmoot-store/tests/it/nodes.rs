@@ -171,6 +171,29 @@ async fn one_claim_wins_over_all_nodes() {
     assert_sound(&*nodes.b).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delivery_is_taken_by_one_of_all_nodes() {
+    let Some(nodes) = two_nodes().await else { return };
+    let told = || Opening { notification_channels: vec!["ops".to_owned()], ..opening() };
+    join_all((0..60).map(|n| {
+        let node = nodes.each(n);
+        tokio::spawn(async move { opened(&*node, told()).await })
+    }))
+    .await;
+    let takers = (0..32).map(|n| {
+        let node = nodes.each(n);
+        tokio::spawn(async move { deliveries_of(node.execute(take("ops", 4)).await) })
+    });
+    let taken: Vec<_> = join_all(takers).await.into_iter().flat_map(Result::unwrap).collect();
+    let ids: std::collections::BTreeSet<_> = taken.iter().map(|delivery| &delivery.id).collect();
+    assert_eq!((taken.len(), ids.len()), (60, 60), "all of them, each once");
+    // One of them dies. The other has no claim to what it took before its lease is over.
+    assert_eq!(deliveries_of(nodes.b.execute(take("ops", 100)).await), []);
+    nodes.clock.advance(LEASE);
+    assert_eq!(deliveries_of(nodes.b.execute(take("ops", 100)).await).len(), 60);
+    assert_sound(&*nodes.a).await;
+}
+
 /// One node settles a lapsed gate on its way to the successor while the other locks that very gate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_meet_at_a_lapsed_gate_do_not_wait_for_each_other() {

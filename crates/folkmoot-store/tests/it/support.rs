@@ -1,6 +1,7 @@
 //! Where stores live in these tests, and what is said to them.
 
 mod command;
+mod delivery;
 mod place;
 mod question;
 mod run;
@@ -8,7 +9,8 @@ mod storm;
 mod verify;
 
 pub(crate) use command::*;
-pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect};
+pub(crate) use delivery::*;
+pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect, old_schema, postgres};
 pub(crate) use question::*;
 pub(crate) use run::*;
 pub(crate) use storm::{Random, storm};

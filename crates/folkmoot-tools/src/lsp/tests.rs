@@ -47,3 +47,18 @@ fn a_language_is_known_by_the_name_of_the_file() {
     assert_eq!(Language::of(Path::new("a.b.tsx")), Some(Language::TypeScript));
     assert_eq!(Language::of(Path::new("Makefile")), None);
 }
+
+#[test]
+fn parsers_of_any_frame_give_a_message_or_an_error() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let samples = [
+        "Content-Length: 38\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+        "content-length:2\nContent-Type: x\n\n[]Content-Length: 4\r\n\r\nnull",
+    ];
+    folkmoot_mangle::check("frames of LSP", &samples, |bytes| {
+        runtime.block_on(async {
+            let mut from = bytes;
+            while let Ok(Some(_)) = frame::read(&mut from, 100_000).await {}
+        });
+    });
+}

@@ -112,3 +112,6 @@ fn without_keys(schema: Value, keys: &Keys) -> Value {
 pub(super) fn digest(tool: &rmcp::model::Tool) -> Digest {
     Digest::of(json!([tool.name, tool.description, *tool.input_schema]).to_string().as_bytes())
 }
+
+#[cfg(test)]
+mod tests;

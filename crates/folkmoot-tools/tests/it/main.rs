@@ -10,6 +10,7 @@ mod git;
 mod jail;
 mod lsp;
 mod mcp;
+mod parsers;
 mod process;
 #[cfg(target_os = "linux")]
 mod project;

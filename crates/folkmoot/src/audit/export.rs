@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Begin after this position
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
+    /// Add a signed checkpoint as the last line
+    #[arg(long)]
+    checkpoint: bool,
     /// A file to write; standard output unless it is given
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -35,19 +38,41 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let (mut after, mut count) = (args.after, 0);
     loop {
         let page = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
-        for entry in &page.entries {
-            serde_json::to_writer(&mut out, entry).map_err(io::Error::from)?;
-            out.write_all(b"\n")?;
-            count += 1;
-        }
+        write(&mut out, &page.entries)?;
+        count += page.entries.len();
+        after = page.entries.last().map_or(after, |entry| entry.position);
         match page.next {
             Some(next) => after = next,
             None => break,
         }
+    }
+    if args.checkpoint {
+        let last = connection.ask(ctx, As::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
+        // The log goes on while it is exported: what the checkpoint names must be here too.
+        let named = last["position"].as_u64().unwrap_or_default();
+        while after < named {
+            let page =
+                connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
+            let missing: Vec<_> = page.entries.into_iter().filter(|entry| entry.position <= named).collect();
+            let Some(entry) = missing.last() else { break };
+            after = entry.position;
+            count += missing.len();
+            write(&mut out, &missing)?;
+        }
+        write(&mut out, &[last])?;
     }
     out.flush()?;
     if let Some(path) = &args.out {
         ctx.screen.note(format!("{count} events in {}", path.display()));
     }
     Ok(Exit::Done)
+}
+
+/// One a line.
+fn write(out: &mut impl Write, lines: &[impl serde::Serialize]) -> io::Result<()> {
+    for line in lines {
+        serde_json::to_writer(&mut *out, line)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
 }

@@ -81,6 +81,9 @@ pub(crate) struct Args {
     /// What sort of request
     #[arg(long, value_parser = word::<Kind>(Kind::WORDS))]
     kind: Option<Kind>,
+    /// Tell this channel too, as often as you like; `notify list` shows those there are
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',')]
+    tell: Vec<String>,
     /// Ask once: while your gate with this key waits, opening it again returns it
     #[arg(long, value_name = "KEY")]
     dedupe_key: Option<String>,
@@ -152,7 +155,7 @@ fn request(args: Args) -> Result<OpenGate> {
         reject_quorum: args.reject_quorum,
         self_review: args.self_review,
         dedupe_key: args.dedupe_key,
-        notification_channels: Vec::new(),
+        notification_channels: args.tell,
         on_behalf_of: args.on_behalf_of,
     })
 }

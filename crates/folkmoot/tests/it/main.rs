@@ -2,5 +2,9 @@
 
 mod cli;
 mod crash;
+mod http;
 mod jail;
+mod logs;
+mod secrets;
 mod server;
+mod telemetry;

@@ -33,13 +33,19 @@ impl Server {
 
     /// Starts one on a folder that may have been used before.
     pub(crate) fn start_in(data: TempDir) -> Self {
-        let child = folkmoot(data.path())
+        Self::start_with(data, |_| {})
+    }
+
+    /// As [`Server::start_in`], with what `prepare` adds to the command.
+    pub(crate) fn start_with(data: TempDir, prepare: impl FnOnce(&mut Command)) -> Self {
+        let mut command = folkmoot(data.path());
+        command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .env("FOLKMOOT_BOOTSTRAP_TOKENS", TOKENS)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
+            .stderr(Stdio::null());
+        prepare(&mut command);
+        let child = command.spawn().expect("the server starts");
         let pid = child.id();
         let url = eventually("the server is ready", || {
             let file = std::fs::read(data.path().join("server.json")).ok()?;
@@ -61,9 +67,15 @@ impl Server {
     }
 
     /// Asks it to end, and returns its exit code.
-    pub(crate) fn terminate(mut self) -> Option<i32> {
+    pub(crate) fn terminate(self) -> Option<i32> {
+        self.terminate_and_keep().0
+    }
+
+    /// As [`Server::terminate`], and gives the folder back.
+    pub(crate) fn terminate_and_keep(mut self) -> (Option<i32>, TempDir) {
         signal(self.pid(), "TERM");
-        self.child.wait().expect("the server ends").code()
+        let code = self.child.wait().expect("the server ends").code();
+        (code, std::mem::replace(&mut self.data, tempfile::tempdir().expect("a temporary folder")))
     }
 
     fn end(&mut self) {
@@ -83,7 +95,8 @@ impl Drop for Server {
 pub(crate) fn folkmoot(data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_folkmoot"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("FOLKMOOT_") || name == "RUST_LOG" || name == "NO_COLOR" {
+        let own = ["FOLKMOOT_", "OTEL_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
+        if own || name == "RUST_LOG" || name == "NO_COLOR" {
             command.env_remove(name);
         }
     }

@@ -33,10 +33,10 @@ pub(super) struct Pair<'a> {
 }
 
 /// What the server says of a gate that it has just opened.
-#[derive(Deserialize)]
-pub(super) struct Opened {
-    pub(super) id: String,
-    pub(super) digest: String,
+#[derive(Debug, Deserialize)]
+pub(crate) struct Opened {
+    pub(crate) id: String,
+    pub(crate) digest: String,
 }
 
 /// Longer than the server's own patience, so that its answer is what we see.
@@ -86,7 +86,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-pub(super) async fn open(agent: &mut Connection, target: &Target, timeout_ms: u64) -> Result<Opened> {
+pub(crate) async fn open(agent: &mut Connection, target: &Target, timeout_ms: u64) -> Result<Opened> {
     let body = format!(
         r#"{{"title":"Deploy 1.4.2","summary":"Deploy 1.4.2 to production","kind":"custom","timeout_ms":{timeout_ms}}}"#
     );

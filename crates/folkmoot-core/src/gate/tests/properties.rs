@@ -184,8 +184,17 @@ fn mostly(who: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
 }
 
 fn a_policy() -> impl Strategy<Value = Policy> {
-    (a_timeout(), select(&ON_TIMEOUT[..]), 1..3u32, 1..3u32).prop_map(|(timeout, on_timeout, quorum, reject_quorum)| {
-        Policy { timeout, on_timeout, quorum, reject_quorum, ..Policy::default() }
+    let quorums = (1..3u32, 1..3u32);
+    let reminders = (vec(1..300_000u64, 0..4), option::of(1..300_000u64));
+    let all = (a_timeout(), select(&ON_TIMEOUT[..]), quorums, reminders);
+    all.prop_map(|(timeout, on_timeout, (quorum, reject_quorum), (remind_before_ms, escalate_before_ms))| Policy {
+        timeout,
+        on_timeout,
+        quorum,
+        reject_quorum,
+        remind_before_ms,
+        escalate_before_ms,
+        ..Policy::default()
     })
 }
 

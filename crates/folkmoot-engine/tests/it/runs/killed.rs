@@ -52,7 +52,7 @@ async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothi
     let folder = tempfile::tempdir().unwrap();
     let traces = Traces(folder.path().join("traces"));
     let store = AnyStore::Postgres(Postgres::open(&database, None).await.unwrap());
-    let ids = start(&store).await;
+    let ids = start(&store, 0, RUNS).await;
     // A node without workflows: it decides, and executes nothing.
     let engine = Engine::start(store, Settings::default(), std::sync::Arc::new(TokioHost)).await.unwrap();
     let mut doomed = Node::start(&database, &traces.0, "many", None);
@@ -63,18 +63,7 @@ async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothi
     doomed.kill();
     let at_kill = traces.read();
     assert!(at_kill.len() < RUNS * STEPS as usize, "it was killed when all was done");
-    let mut asked = 0;
-    let ended = tokio::time::timeout(Duration::from_secs(60), async {
-        loop {
-            asked += decide(&engine, &traces).await;
-            let query = RunQuery { status: Some(Status::Completed), limit: 1000, ..RunQuery::default() };
-            if engine.runs(&alice(), query).await.unwrap().items.len() == RUNS {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    });
-    ended.await.expect("all runs end");
+    let asked = all_end(&engine, &traces, RUNS).await;
     let effects = traces.read();
     let all: BTreeSet<_> =
         ids.iter().flat_map(|id| (0..STEPS).map(move |n| (id.to_string(), format!("step-{n}")))).collect();
@@ -92,7 +81,7 @@ async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothi
     assert!(engine.verify(&alice()).await.unwrap().problems.is_empty());
 }
 
-async fn start(store: &AnyStore) -> Vec<RunId> {
+pub async fn start(store: &AnyStore, from: usize, to: usize) -> Vec<RunId> {
     let start = |n: usize| async move {
         let id: RunId = format!("run-{n}").parse().unwrap();
         let starting = Starting {
@@ -105,19 +94,44 @@ async fn start(store: &AnyStore) -> Vec<RunId> {
         };
         let by = Actor::Principal(principal("bot", Role::Agent));
         let action = Action::StartRun(Box::new(starting));
-        let command = Command { id: format!("cmd-{n}").parse().unwrap(), by, idempotency: None, action };
+        let command_id = format!("cmd-{n}").parse().unwrap();
+        let command = Command { id: command_id, by, idempotency: None, action, subscriptions: Default::default() };
         store.execute(command).await.unwrap();
         id
     };
-    join_all((0..RUNS).map(start)).await
+    join_all((from..to).map(start)).await
 }
 
-fn alice() -> folkmoot_core::Principal {
+pub fn alice() -> folkmoot_core::Principal {
     principal("alice", Role::Reviewer)
 }
 
+/// Decides until all runs have ended; returns how often a person had to look.
+pub async fn all_end(engine: &Engine, traces: &Traces, runs: usize) -> usize {
+    let mut asked = 0;
+    let ended = tokio::time::timeout(Duration::from_secs(60), async {
+        loop {
+            asked += decide(engine, traces).await;
+            let query = RunQuery { status: Some(Status::Completed), limit: 1000, ..RunQuery::default() };
+            if engine.runs(&alice(), query).await.unwrap().items.len() == runs {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    if ended.await.is_err() {
+        let query = RunQuery { limit: 1000, ..RunQuery::default() };
+        let left = engine.runs(&alice(), query).await.unwrap().items.into_iter().map(|run| (run.start.id, run.state));
+        panic!(
+            "they do not end: {:?}",
+            left.filter(|(_, state)| !format!("{state:?}").contains("Completed")).collect::<Vec<_>>()
+        );
+    }
+    asked
+}
+
 /// Says of every step of unknown fate whether it was done, and returns how many there were.
-async fn decide(engine: &Engine, traces: &Traces) -> usize {
+pub async fn decide(engine: &Engine, traces: &Traces) -> usize {
     let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
     let gates = engine.gates(&alice(), query).await.unwrap().items;
     for view in &gates {
@@ -136,7 +150,7 @@ async fn decide(engine: &Engine, traces: &Traces) -> usize {
     gates.len()
 }
 
-async fn wait_for(what: &str, is: impl Fn() -> bool) {
+pub async fn wait_for(what: &str, is: impl Fn() -> bool) {
     for _ in 0..6000 {
         if is() {
             return;

@@ -18,7 +18,7 @@ use crate::moot::{agent, alice};
 
 async fn execute(store: &Sqlite, by: Actor, action: Action) -> Outcome {
     let id = "cmd-of-another-node".parse().unwrap();
-    store.execute(Command { id, by, idempotency: None, action }).await.unwrap()
+    store.execute(Command { id, by, idempotency: None, action, subscriptions: Default::default() }).await.unwrap()
 }
 
 #[tokio::test]

@@ -51,6 +51,12 @@ impl Node {
         self.0.wait().unwrap();
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        let sent = Process::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} {}", self.id());
+    }
+
     pub fn id(&self) -> u32 {
         self.0.id()
     }
@@ -140,6 +146,7 @@ fn the_node_itself() {
     let workflows = match std::env::var(WORKFLOWS).unwrap().as_str() {
         "sample" => super::crash::sample(traces),
         "many" => super::killed::many(traces),
+        "careful" => super::paused::careful(traces),
         other => panic!("there are no workflows {other:?}"),
     };
     let crash = Crash::parse(&std::env::var(CRASH).unwrap_or_default());

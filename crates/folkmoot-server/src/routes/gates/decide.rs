@@ -16,9 +16,9 @@ use crate::{
 };
 
 macro_rules! verbs {
-    ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $choice:ident;)+) => {
+    ($($(#[doc = $doc:literal])+ $verb:ident, $path:literal, $choice:ident, $example:tt;)+) => {
         $($(#[doc = $doc])+
-        #[utoipa::path(post, path = $path, tag = "gates", params(("id" = String, Path)), request_body = wire::Verdict,
+        #[utoipa::path(post, path = $path, tag = "gates", params(("id" = String, Path)), request_body(content = wire::Verdict, example = json!($example)),
             responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
         pub(crate) async fn $verb(
             State(app): State<App>,
@@ -34,19 +34,19 @@ verbs! {
     /// Approves a gate
     ///
     /// Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are told who won.
-    approve, "/v1/gates/{id}/approve", Approve;
+    approve, "/v1/gates/{id}/approve", Approve, {"reason": "the tests pass, and the change is small"};
     /// Rejects a gate
     ///
     /// With a reason.
-    reject, "/v1/gates/{id}/reject", Reject;
+    reject, "/v1/gates/{id}/reject", Reject, {"reason": "the tests fail"};
     /// Sends a gate back
     ///
     /// With feedback, or with an edited text.
-    adjust, "/v1/gates/{id}/adjust", Adjust;
+    adjust, "/v1/gates/{id}/adjust", Adjust, {"feedback": "shorter, and without the second change"};
     /// Pauses at a checkpoint
     ///
     /// What was shown is accepted, and the run concludes.
-    pause, "/v1/gates/{id}/pause", Pause;
+    pause, "/v1/gates/{id}/pause", Pause, {"reason": "enough for today"};
 }
 
 /// Decides on a gate

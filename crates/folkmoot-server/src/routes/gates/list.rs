@@ -4,7 +4,13 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, GateList, Problem};
 use folkmoot_store::GateQuery;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query, view};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, limit},
+    view,
+};
 
 const LIMIT: u32 = 50;
 const LIMIT_MAX: u32 = 500;
@@ -25,7 +31,7 @@ pub(crate) async fn list(
         session: query.session,
         requester: None,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
-        limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
+        limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
     };
     let page = app.engine.gates(&who.principal, query).await?;
     let mut gates = Vec::with_capacity(page.items.len());

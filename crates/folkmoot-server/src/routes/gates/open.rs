@@ -14,20 +14,20 @@ use folkmoot_core::{
 use folkmoot_engine::Request;
 
 use super::artifact;
-use crate::{app::App, error::ApiError, extract::Call};
+use crate::{app::App, error::ApiError, extract::Call, observe};
 
 /// Opens a gate
 ///
 /// Its run cannot pass until somebody who may decide has decided. With a `dedupe_key`, a pending gate of yours that asks
 /// the same is returned instead (200).
 #[utoipa::path(post, path = "/v1/gates", tag = "gates", request_body = OpenGate,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
     responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result<Response, ApiError> {
     let Call { caller, body } = call;
     let texts: Vec<String> = body.artifacts.iter().map(|artifact| artifact.content.clone()).collect();
     let summary = body.summary.clone();
     let opened = app.engine.open(caller, request(&app, body)).await?;
+    observe::gate(&opened.gate.id);
     let location = format!("/v1/gates/{}", opened.gate.id);
     let mut shown = wire::Gate::new(opened.gate, Some(summary));
     for (artifact, content) in shown.artifacts.iter_mut().zip(texts) {

@@ -18,7 +18,6 @@ use crate::{
     auth::Authenticated,
     error::ApiError,
     extract::{Call, GatePath, Query},
-    routes::events::HEARTBEAT,
     view,
 };
 
@@ -63,7 +62,7 @@ pub(crate) async fn wait_many(
     let waiter = app.engine.waiter(&caller.principal, body.ids).await?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepts.contains("text/event-stream") {
-        let heartbeat = sse::KeepAlive::new().interval(HEARTBEAT);
+        let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
         return Ok(Sse::new(decisions(app, waiter)).keep_alive(heartbeat).into_response());
     }
     Ok(Json(waited(&app, waiter, body.all, patience(body.timeout_ms)).await?).into_response())

@@ -4,7 +4,12 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Problem, QuestionList};
 use folkmoot_store::QuestionQuery;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, limit},
+};
 
 const LIMIT: u32 = 50;
 const LIMIT_MAX: u32 = 500;
@@ -28,7 +33,7 @@ pub(crate) async fn list(
         concerns: None,
         halting: false,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
-        limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
+        limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
     };
     let page = app.engine.questions(&who.principal, query).await?;
     let questions = page.items.into_iter().map(|view| wire::Question::new(view.question, view.text)).collect();

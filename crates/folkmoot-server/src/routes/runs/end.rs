@@ -19,7 +19,7 @@ use crate::{
 ///
 /// Whatever of it is still open ends with it.
 #[utoipa::path(post, path = "/v1/runs/{id}/end", operation_id = "end_run", tag = "runs", request_body = EndRun,
-    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    params(("id" = String, Path)),
     responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn end(
     State(app): State<App>,

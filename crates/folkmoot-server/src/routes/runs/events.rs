@@ -22,7 +22,7 @@ pub(crate) async fn events(
     RunPath(run): RunPath,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
-    let limit = part.limit();
+    let limit = part.limit()?;
     // One more than the page holds, to know whether there is another.
     let mut events = app.engine.events_of_run(&who.principal, &run, part.after, limit + 1).await?;
     let more = events.len() > limit as usize;

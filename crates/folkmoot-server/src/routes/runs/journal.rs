@@ -12,7 +12,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Query, RunPath},
+    extract::{Query, RunPath, limit},
 };
 
 const LIMIT: u32 = 100;
@@ -32,7 +32,7 @@ pub(crate) async fn journal(
     Query(query): Query<wire::JournalQuery>,
 ) -> Result<Json<JournalPage>, ApiError> {
     let after = query.cursor.as_deref().map(place).transpose()?;
-    let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
     // One more than the page holds, to know whether there is another.
     let query = JournalQuery { run, after, limit: limit + 1, key: None, results: false };
     let mut lines = app.engine.journal(&who.principal, query).await?;

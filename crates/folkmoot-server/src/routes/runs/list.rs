@@ -5,7 +5,12 @@ use folkmoot_api::wire::{self, Problem, RunList};
 use folkmoot_store::RunQuery;
 
 use super::brief;
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, limit},
+};
 
 const LIMIT: u32 = 50;
 const LIMIT_MAX: u32 = 500;
@@ -26,7 +31,7 @@ pub(crate) async fn list(
         parent: query.parent,
         initiator: None,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
-        limit: query.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX),
+        limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
     };
     let page = app.engine.runs(&who.principal, query).await?;
     let runs = page.items.into_iter().map(|run| brief(&app.engine, run)).collect();

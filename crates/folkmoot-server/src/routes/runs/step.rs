@@ -25,13 +25,16 @@ use crate::{
 /// `begun` asks whether to do it. 201 means: do it now, and say what came of it. 200 tells what stands: `done` with its
 /// result, `failed`, or `begun` by an earlier attempt, of which nobody knows whether it was done. A result never changes.
 #[utoipa::path(post, path = "/v1/runs/{id}/steps", operation_id = "record_step", tag = "runs", request_body = RecordStep,
-    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Recognises a repetition for seven days")),
+    params(("id" = String, Path)),
     responses((status = 201, body = JournalEntry), (status = 200, body = JournalEntry), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn step(
     State(app): State<App>,
     RunPath(run): RunPath,
     Call { caller, body }: Call<RecordStep>,
 ) -> Result<Response, ApiError> {
+    if let Some(kind) = body.kind.filter(|kind| !matches!(kind, EntryKind::Step | EntryKind::Once)) {
+        return Err(Refusal::invalid("kind", format!("is {kind}; record step or once")).into());
+    }
     let input = body.input.as_ref().map(|input| text::json("input", input)).transpose()?;
     let entry = NewEntry {
         key: body.key.clone(),

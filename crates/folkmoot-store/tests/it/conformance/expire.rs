@@ -1,4 +1,7 @@
-use folkmoot_core::{Deadline, Outcome, Status, gate::OnTimeout};
+use folkmoot_core::{
+    Action, Deadline, Outcome, Status,
+    gate::{OnTimeout, Policy},
+};
 use folkmoot_store::Store;
 
 use crate::support::*;
@@ -45,4 +48,30 @@ pub(crate) async fn a_timer_of_a_gate_that_is_gone_is_cleared(world: &World<impl
     assert_eq!(timers.len(), 1);
     assert_eq!(world.store.execute(expire(&id("gate-gone"))).await, Ok(Outcome::Nothing));
     assert_eq!(world.store.due(noon(), 10).await, Ok(Vec::new()));
+}
+
+pub(crate) async fn a_gate_that_reminds_is_due_again_and_reads_back(world: &World<impl Place>) {
+    let store = &*world.store;
+    let policy = Policy {
+        remind_before_ms: vec![60_000, 20 * 60_000],
+        escalate_before_ms: Some(10 * 60_000),
+        escalate_to: vec!["boss".to_owned()],
+        ..Policy::default()
+    };
+    let opening = Box::new(opening());
+    let gate =
+        gate_of(store.execute(command(agent("agent-a"), Action::Open { opening, policy, contents: vec![] })).await);
+    for (minute, reminded, escalations) in [(10, 1, 0), (20, 1, 1), (29, 2, 1)] {
+        let due = noon().plus(minutes(minute));
+        assert_eq!(store.next_due().await, Ok(Some(due)));
+        world.clock.advance(due.since(store.now()));
+        let moved = gate_of(store.execute(expire(&gate.id)).await);
+        assert_eq!((moved.reminders.reminded, moved.reminders.escalations), (reminded, escalations));
+        assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, moved);
+    }
+    world.clock.advance(minutes(1));
+    assert_eq!(gate_of(store.execute(expire(&gate.id)).await).status(), Status::TimedOut);
+    let told: Vec<_> = deliveries(store).await.into_iter().map(|told| (told.channel, told.kind)).collect();
+    assert_eq!(told, [("boss".to_owned(), "gate.escalated".to_owned())]);
+    assert_sound(store).await;
 }

@@ -17,12 +17,12 @@ pub(crate) async fn openings_and_decisions_are_told_to_each_channel(world: &Worl
     store.execute(retitle(&gate.id, "Not told")).await.unwrap();
     store.execute(approve(&gate.id, "alice")).await.unwrap();
     let id = gate.id.as_str();
-    let rows = world.place.sql("SELECT id, channel, gate_id, type, delivered_at FROM outbox ORDER BY id").await;
+    let rows = world.place.sql("SELECT position, channel, subject, type, status FROM outbox ORDER BY 1, 2").await;
     let expected = [
-        ["1:mail", "mail", id, "gate.opened", ""],
-        ["1:ops", "ops", id, "gate.opened", ""],
-        ["3:mail", "mail", id, "gate.decided", ""],
-        ["3:ops", "ops", id, "gate.decided", ""],
+        ["1", "mail", id, "gate.opened", "waiting"],
+        ["1", "ops", id, "gate.opened", "waiting"],
+        ["3", "mail", id, "gate.decided", "waiting"],
+        ["3", "ops", id, "gate.decided", "waiting"],
     ];
     assert_eq!(rows, expected);
 }
@@ -61,13 +61,28 @@ pub(crate) async fn a_lapsed_gate_and_its_successor_are_both_told(world: &World<
     let lapsed = opened(store, question()).await;
     world.clock.advance(minutes(2));
     let successor = opened(store, question()).await;
-    let rows = world.place.sql("SELECT id, gate_id, type FROM outbox ORDER BY id").await;
+    let rows = world.place.sql("SELECT position, subject, type FROM outbox ORDER BY position").await;
     let expected = [
-        ["2:ops", lapsed.id.as_str(), "gate.opened"],
-        ["3:ops", lapsed.id.as_str(), "gate.decided"],
-        ["4:ops", successor.id.as_str(), "gate.opened"],
+        ["2", lapsed.id.as_str(), "gate.opened"],
+        ["3", lapsed.id.as_str(), "gate.decided"],
+        ["4", successor.id.as_str(), "gate.opened"],
     ];
     assert_eq!(rows, expected);
     assert_eq!(world.place.sql("SELECT wakes FROM runs").await, [["1"]]);
     assert_sound(store).await;
+}
+
+pub(crate) async fn deliveries_that_arrived_long_ago_can_be_forgotten(world: &World<impl Place>) {
+    let store = &*world.store;
+    opened(store, told(&["a", "b", "c", "d"])).await;
+    let moment = noon().as_micros();
+    world
+        .place
+        .sql(&format!("UPDATE outbox SET status = 'delivered', due = NULL, ended_at = {moment} WHERE channel <> 'd'"))
+        .await;
+    assert_eq!(store.forget_deliveries(noon(), 10).await, Ok(0), "they arrived at that moment, not before");
+    let later = noon().plus(minutes(1));
+    assert_eq!(store.forget_deliveries(later, 2).await, Ok(2));
+    assert_eq!(store.forget_deliveries(later, 2).await, Ok(1));
+    assert_eq!(world.place.sql("SELECT channel FROM outbox").await, [["d"]], "what is still to be delivered stays");
 }

@@ -1,4 +1,4 @@
-use folkmoot_core::Role;
+use folkmoot_core::{Role, gate::Opening};
 use folkmoot_store::{Error, GateQuery, Store};
 use futures_util::future::join_all;
 
@@ -85,7 +85,7 @@ pub(crate) async fn what_was_taken_before_closing_is_answered(world: World<impl 
 pub(crate) async fn a_database_from_before_workflows_is_migrated(world: World<impl Place>) {
     use folkmoot_core::{Event, Fact, Head, chain};
     let World { store, clock, place } = world;
-    let gate = opened(&*store, folkmoot_core::gate::Opening { run_id: Some(run_id("gone")), ..opening() }).await;
+    let gate = opened(&*store, Opening { run_id: Some(run_id("gone")), ..opening() }).await;
     assert_eq!(all_events(&*store).await.len(), 2);
     drop(store);
     // Back to the schema of then, in which only the gate is left to be dropped.
@@ -131,9 +131,48 @@ pub(crate) async fn a_database_from_before_workflows_is_migrated(world: World<im
     assert_eq!((run.status().word(), run.start.initiator.as_str(), run.start.role), ("running", "alice", Role::Agent));
     assert_eq!((ready(&store).await, orphans(&store).await), (vec![], vec![]));
     // They go on as they were.
-    opened(&store, folkmoot_core::gate::Opening { run_id: Some(run_id("r1")), ..opening() }).await;
+    opened(&store, Opening { run_id: Some(run_id("r1")), ..opening() }).await;
     let ended = run_of(store.execute(cancel_run("r1")).await);
     assert_eq!((ended.seq, ended.status().word()), (2, "cancelled"));
     assert_eq!(store.pending().await, Ok(0));
+    assert_sound(&store).await;
+}
+
+/// What the version before wrote, of which nothing was ever delivered.
+pub(crate) async fn deliveries_from_before_any_were_sent_wait(world: World<impl Place>) {
+    let notification_channels = vec!["ops".to_owned(), "who: cares?".to_owned()];
+    let gate = opened(world.store(), Opening { notification_channels, ..opening() }).await;
+    world.store.execute(approve(&gate.id, "alice")).await.unwrap();
+    let expected = deliveries(world.store()).await;
+    let World { store, clock, place } = world;
+    drop(store);
+    let at = noon().as_micros();
+    let back = [
+        "DROP TABLE outbox",
+        "DROP TABLE webhooks",
+        "ALTER TABLE gates DROP COLUMN reminders",
+        "ALTER TABLE artifacts DROP COLUMN used_at",
+        "ALTER TABLE artifacts DROP COLUMN erasures",
+        "ALTER TABLE artifacts DROP COLUMN barred",
+        "DELETE FROM migrations WHERE version >= 4",
+        "CREATE TABLE outbox (id TEXT PRIMARY KEY, channel TEXT NOT NULL, gate_id TEXT NOT NULL, type TEXT NOT NULL,
+         created_at BIGINT NOT NULL, delivered_at BIGINT)",
+    ];
+    for sql in back {
+        place.sql(sql).await;
+    }
+    for (position, kind) in [(1, "gate.opened"), (2, "gate.decided")] {
+        for channel in ["who: cares?", "ops"] {
+            let id = &gate.id;
+            place
+                .sql(&format!(
+                    "INSERT INTO outbox VALUES ('{position}:{channel}', '{channel}', '{id}', '{kind}', {at}, NULL)"
+                ))
+                .await;
+        }
+    }
+    let store = place.open(clock).await.unwrap();
+    assert_eq!(deliveries(&store).await, expected, "as if this version had written them");
+    assert_eq!(deliveries_of(store.execute(take("ops", 9)).await).len(), 2);
     assert_sound(&store).await;
 }

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use folkmoot_core::{
-    Action, Actor, Command, Deadline, Outcome, Scope,
+    Action, Actor, Command, Deadline, Delivery, Outcome, Scope,
+    delivery::{Again, CameTo},
     gate::Choice,
     halt::Raising,
     journal::{EntryState, Waits},
@@ -21,7 +22,7 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
     let (seed, mut answers) = (20, BTreeMap::new());
     println!("storm with seed {seed}");
     let mut model = Model::new(world, seed);
-    for _ in 0..80 {
+    for _ in 0..90 {
         let batch: Vec<Command> = model.batch().await;
         let told = at_once(store, batch.iter().cloned()).await;
         for ((command, one_by_one), at_once) in batch.iter().zip(std::mem::take(&mut model.told)).zip(told) {
@@ -38,6 +39,7 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
     }
     assert_eq!(assert_sound(store).await, all_events(&*model.store).await);
     let all = || RunQuery { limit: 1000, ..RunQuery::default() };
+    assert_eq!(deliveries(store).await, deliveries(&*model.store).await);
     assert_eq!(store.runs(all()).await.unwrap(), model.store.runs(all()).await.unwrap());
     let until = world.clock.now().plus(minutes(1000));
     let timers = async |store: &Sqlite| store.due(until, 1000).await.unwrap().len();
@@ -53,6 +55,7 @@ pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &
         ("run_not_ready", 10),
         ("lease_lost", 10),
         ("run_ended", 10),
+        ("delivery", 40),
         ("lifted", 20),
         ("closed", 20),
     ] {
@@ -78,6 +81,9 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Claimed(..) => "claimed",
         Outcome::Entry(_) | Outcome::Stands(_) => "entry",
         Outcome::Awake(_) => "awake",
+        Outcome::Webhook(_) => "webhook",
+        Outcome::Erased(_) => "erased",
+        Outcome::Delivery(_) | Outcome::Deliveries(_) => "delivery",
     }
 }
 
@@ -88,6 +94,7 @@ struct Model {
     told: Vec<Result<Outcome, folkmoot_store::Error>>,
     runs: Vec<String>,
     gates: Vec<String>,
+    taken: Vec<Delivery>,
     questions: Vec<String>,
     halts: Vec<String>,
     /// The wake-ups of which each run's worker knows.
@@ -108,13 +115,14 @@ impl Model {
             questions,
             halts,
             wakes,
+            taken: Vec::new(),
         }
     }
 
     async fn batch(&mut self) -> Vec<Command> {
         let mut commands = Vec::new();
         for _ in 0..1 + self.random.below(24) {
-            let command = self.next().await;
+            let command = heard_by(self.next().await, &[("all", "*"), ("gates", "gate.*")]);
             let answer = self.store.execute(command.clone()).await;
             self.learn(&command.action, &answer);
             self.told.push(answer);
@@ -127,6 +135,7 @@ impl Model {
     fn learn(&mut self, action: &Action, answer: &Result<Outcome, folkmoot_store::Error>) {
         match (answer, action) {
             (Err(_), _) => {}
+            (Ok(Outcome::Deliveries(taken)), Action::TakeDeliveries { .. }) => self.taken.extend(taken.iter().cloned()),
             (Ok(Outcome::Claimed(run, wakes)), _) => drop(self.wakes.insert(run.start.id.to_string(), *wakes)),
             (Ok(Outcome::Awake(wakes)), Action::Park(Parking { run, .. })) => {
                 self.wakes.insert(run.to_string(), *wakes);
@@ -163,7 +172,7 @@ impl Model {
         let kind = [QuestionType::Blocking, QuestionType::Approval, QuestionType::Emergency, QuestionType::Clarifying]
             [random.below(4)];
         let idle = found.as_ref().is_some_and(|run| !matches!(run.state, State::Running { .. }));
-        match random.below(40) {
+        match random.below(46) {
             // Mostly somebody takes what waits, and works on what was taken.
             10..=22 if idle && random.below(3) > 0 => claim(&run, node),
             0..=1 => {
@@ -234,6 +243,14 @@ impl Model {
             35 => stop(&run, epoch),
             36 => resume_run(&run),
             37..=38 => beat(node, std::time::Duration::from_secs(random.below(40) as u64)),
+            39..=41 => take(["all", "gates"][random.below(2)], 1 + random.below(4) as u32),
+            42..=43 if !self.taken.is_empty() => {
+                let taken = &self.taken[self.taken.len().saturating_sub(1 + random.below(8))];
+                let again = [Again::Later, Again::Never][random.below(2)];
+                settle(taken, if random.below(2) == 0 { CameTo::Told } else { fails("no", again) })
+            }
+            44 if !self.taken.is_empty() => redeliver(&self.taken[random.below(self.taken.len())].id),
+            45 if random.below(4) == 0 => abandon("gates"),
             _ => match random.below(2) {
                 0 => leave(node),
                 _ => {

@@ -53,7 +53,8 @@ pub(crate) fn unique() -> u64 {
 }
 
 pub(crate) fn command(by: Actor, action: Action) -> Command {
-    Command { id: format!("cmd-{}", unique()).parse().unwrap(), by, idempotency: None, action }
+    let id = format!("cmd-{}", unique()).parse().unwrap();
+    Command { id, by, idempotency: None, action, subscriptions: Default::default() }
 }
 
 /// The same command, to be recognised when it comes again.

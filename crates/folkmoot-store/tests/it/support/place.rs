@@ -98,7 +98,7 @@ impl Place for InSqlite {
     async fn before_workflows(&self) {
         std::fs::remove_file(self.path()).unwrap();
         let connection = rusqlite::Connection::open(self.path()).unwrap();
-        old_schema().iter().for_each(|sql| connection.execute_batch(sql).unwrap());
+        old_schema(2).iter().for_each(|sql| connection.execute_batch(sql).unwrap());
     }
 }
 
@@ -188,21 +188,26 @@ impl Place for InPostgres {
         let drop_all = "DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(quote_ident(tablename), ', ')
             FROM pg_tables WHERE schemaname = current_schema()); END $$";
         client.batch_execute(drop_all).await.unwrap();
-        for sql in old_schema() {
-            let sql = sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" TEXT", " TEXT COLLATE \"C\"");
-            client.batch_execute(&sql).await.unwrap();
+        for sql in old_schema(2) {
+            client.batch_execute(&postgres(&sql)).await.unwrap();
         }
     }
 }
 
-/// What the version before workflows did to an empty database.
-fn old_schema() -> Vec<String> {
+/// What is written for SQLite, for PostgreSQL.
+pub(crate) fn postgres(sql: &str) -> String {
+    sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" TEXT", " TEXT COLLATE \"C\"")
+}
+
+/// What the first versions did to an empty database, up to this schema.
+pub(crate) fn old_schema(schema: usize) -> Vec<String> {
     let migrations = [
         (1, "foundation", include_str!("../../../migrations/0001_foundation.sql")),
         (2, "questions", include_str!("../../../migrations/0002_questions.sql")),
+        (3, "runs", include_str!("../../../migrations/0003_runs.sql")),
     ];
     let table = "CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
-    let taken = migrations.map(|(version, name, sql)| {
+    let taken = migrations.into_iter().take(schema).map(|(version, name, sql)| {
         let checksum = folkmoot_core::Digest::of(sql.as_bytes());
         format!("{sql};\nINSERT INTO migrations (version, name, checksum) VALUES ({version}, '{name}', '{checksum}')")
     });

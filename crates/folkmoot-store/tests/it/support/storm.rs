@@ -47,6 +47,9 @@ pub(crate) async fn storm<S: Store + 'static>(
                         }
                         Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => entry.progress().to_string(),
                         Ok(Outcome::Awake(_)) => "awake".to_owned(),
+                        Ok(Outcome::Webhook(_)) => "webhook".to_owned(),
+                        Ok(Outcome::Delivery(_) | Outcome::Deliveries(_)) => "delivery".to_owned(),
+                        Ok(Outcome::Erased(_)) => "erased".to_owned(),
                         Ok(Outcome::Nothing) => "nothing".to_owned(),
                         Err(Error::Refused(refusal)) => refusal.code().to_owned(),
                         Err(error) => panic!("a storm met {error:?}"),

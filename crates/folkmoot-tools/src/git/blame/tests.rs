@@ -17,3 +17,12 @@ fn a_line_that_looks_like_a_heading_is_a_line() {
     );
     assert_eq!(lines_of(""), []);
 }
+
+#[test]
+fn parsers_of_any_blame_do_not_panic() {
+    let id = "4a1f0c0b6f0d9e8c7b6a5f4e3d2c1b0a9f8e7d6c";
+    let answer =
+        format!("{id} 1 1 2\nauthor Ann\nauthor-time 1700000000\nsummary s\nfilename a\n\tone\n{id} 2 2\n\ttwo\n");
+    assert_eq!(lines_of(&answer).len(), 2);
+    folkmoot_mangle::check_text("git's blame", &[&answer], |text| drop(lines_of(text)));
+}

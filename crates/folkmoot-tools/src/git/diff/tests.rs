@@ -30,3 +30,11 @@ fn what_makes_no_sense_is_not_read_as_nothing() {
         assert_eq!(files_of(answer.as_bytes()), None, "{answer:?}");
     }
 }
+
+#[test]
+fn parsers_of_any_list_of_changes_do_not_panic() {
+    let answer = ":100644 100644 1 2 M\0a\0:100644 100644 1 2 R087\0old name\0:new\0:100644 000000 1 0 D\0gone\0\
+                  1\t2\ta\x003\t0\t\0old name\0:new\x000\t9\tgone\0";
+    assert!(files_of(answer.as_bytes()).is_some_and(|files| files.len() == 3));
+    folkmoot_mangle::check("git's list of changes", &[answer], |bytes| drop(files_of(bytes)));
+}

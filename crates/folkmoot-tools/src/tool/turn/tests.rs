@@ -275,3 +275,25 @@ async fn what_a_tool_says_cannot_leave_its_fence() {
     let (inside, outside) = result.rsplit_once(&format!("[[end {mark}]]")).unwrap();
     assert!(inside.contains("You may deploy now.") && !outside.contains("deploy"), "{heard}");
 }
+
+#[test]
+fn parsers_of_anything_that_a_model_says_call_answer_or_refuse() {
+    let prompts = Prompts::embedded();
+    let mut tools = Toolbox::default();
+    tools.add(Arc::new(Double)).unwrap();
+    let form = Schema {
+        name: "form".to_owned(),
+        schema: json!({ "type": "object", "properties": { "n": { "type": "integer" } } }),
+    };
+    let samples = [
+        r#"{"tool": "double", "arguments": {"n": 2}}"#,
+        r#"{"answer": {"n": 7}}"#,
+        "```json\n{\"tool\": \"double\", \"arguments\": {\"n\": 1}}\n```",
+    ];
+    let protocol = Protocol::new(&prompts, Some(&form), &tools).unwrap();
+    folkmoot_mangle::check_text("calls of tools", &samples, |text| match protocol.read(&answer(text)) {
+        Ok(Said::Answer(value)) => assert!(protocol.answer.check(&value).is_ok()),
+        Ok(Said::Call { arguments, .. }) => assert!(arguments.is_object()),
+        Err(why) => assert!(!why.is_empty()),
+    });
+}

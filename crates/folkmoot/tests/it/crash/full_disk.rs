@@ -13,7 +13,7 @@ use folkmoot_api::{
 };
 use futures_util::future::join_all;
 
-use super::{disk::SmallDisk, ledger, process::Home};
+use super::{disk::SmallDisk, ledger, process::Home, readiness};
 use crate::server::{ALICE, ROBOT};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -33,6 +33,7 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
             match answer {
                 Ok(gate) => drop(acknowledged.insert(gate.id.clone(), gate)),
                 Err(error) => {
+                    assert!(matches!(&error, Error::Problem(problem) if problem.status == 503), "{error:?}");
                     assert_eq!(error.code(), Some("disk_full"), "{error:?}");
                     refused += 1;
                 }
@@ -48,7 +49,7 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
 
     // Reading goes on meanwhile, and the server says that it lives.
     check(&alice, &acknowledged).await;
-    alice.ready().await.expect("it can be asked");
+    assert_eq!(readiness(server.client.url()), "200 degraded");
     let last = acknowledged.keys().next().cloned().expect("there is one");
     let approved = decide(&alice, &last).await;
     match approved {
@@ -64,6 +65,7 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
         acknowledged.insert(gate.id.clone(), gate);
     }
     check(&alice, &acknowledged).await;
+    assert_eq!(readiness(server.client.url()), "200 ready");
     server.kill();
 
     let server = home.start().await;

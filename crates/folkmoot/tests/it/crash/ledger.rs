@@ -51,6 +51,11 @@ impl Ledger {
         std::mem::take(&mut self.fresh)
     }
 
+    /// The last that was acknowledged of each gate.
+    pub(super) fn known(&self) -> Vec<Gate> {
+        self.gates.values().cloned().collect()
+    }
+
     pub(super) fn acknowledgements(&self) -> u64 {
         self.opens + self.decisions
     }

@@ -38,6 +38,8 @@ pub(super) struct Load {
     pub(super) ledger: Arc<Mutex<Ledger>>,
     enough: Arc<AtomicBool>,
     artifact_bytes: usize,
+    /// Between one gate and the next of each writer.
+    pub(super) pause: Duration,
 }
 
 /// What is asked of a server.
@@ -74,7 +76,8 @@ pub(super) struct Crowd {
 
 impl Load {
     pub(super) fn new(artifact_bytes: usize) -> Self {
-        Self { servers: watch::Sender::new(Vec::new()), ledger: Arc::default(), enough: Arc::default(), artifact_bytes }
+        let (servers, pause) = (watch::Sender::new(Vec::new()), Duration::ZERO);
+        Self { servers, ledger: Arc::default(), enough: Arc::default(), artifact_bytes, pause }
     }
 
     /// Tells everybody which servers there are now.
@@ -169,6 +172,7 @@ async fn write(load: Load, writer: u64, mut random: Random, waiters: Arc<tokio::
         if load.enough.load(Ordering::Relaxed) {
             return;
         }
+        sleep(load.pause).await;
         let plan = random.below(100);
         let title = format!("gate {writer}-{n}");
         let open = OpenGate {

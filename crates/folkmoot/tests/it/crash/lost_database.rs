@@ -1,21 +1,13 @@
 //! A database that goes away under load and comes back: every answer in between is a 503 in bounded time, none is a lie.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{UnixListener, UnixStream},
-    sync::watch,
-};
+use std::time::{Duration, Instant};
 
 use super::{
+    eventually,
     load::Load,
     postgres,
     process::{Home, Process},
+    proxy::{Proxy, Way},
     random::Random,
 };
 use crate::server::{ALICE, ROBOT};
@@ -23,91 +15,6 @@ use folkmoot_api::{
     core::{Status, gate::Choice, question::QuestionType},
     wire::{Answer, Ask, ClearanceFor, GateQuery, OpenGate, Verdict},
 };
-
-/// What becomes of connections to the database.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
-    Open,
-    /// Connections end, and no new ones are taken.
-    Cut,
-    /// Connections stay, but nothing passes; as when a cable is pulled.
-    Silent,
-    /// Cut as soon as a commit was confirmed.
-    CutAfterCommit,
-}
-
-/// A way to the database that we can close.
-struct Proxy {
-    folder: tempfile::TempDir,
-    way: Arc<watch::Sender<Way>>,
-}
-
-impl Proxy {
-    fn before(database: &str) -> Self {
-        let socket = Path::new(host(database)).join(".s.PGSQL.5432");
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
-        let way = Arc::new(watch::Sender::new(Way::Open));
-        let open = way.clone();
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                if *open.borrow() != Way::Cut {
-                    tokio::spawn(relay(client, socket.clone(), open.clone()));
-                }
-            }
-        });
-        Self { folder, way }
-    }
-
-    /// The same database, by this way.
-    fn database(&self, database: &str) -> String {
-        database.replacen(host(database), self.folder.path().to_str().expect("a path"), 1)
-    }
-
-    async fn closed(&self, way: Way, span: Duration) {
-        self.way.send_replace(way);
-        tokio::time::sleep(span).await;
-        self.way.send_replace(Way::Open);
-    }
-}
-
-fn host(database: &str) -> &str {
-    database.split(' ').find_map(|part| part.strip_prefix("host=")).expect("a folder with a socket")
-}
-
-async fn relay(mut client: UnixStream, socket: PathBuf, state: Arc<watch::Sender<Way>>) {
-    let mut way = state.subscribe();
-    let Ok(mut server) = UnixStream::connect(socket).await else { return };
-    let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    loop {
-        if way.wait_for(|way| *way != Way::Silent).await.is_err() || *way.borrow() == Way::Cut {
-            return;
-        }
-        tokio::select! {
-            _ = way.changed() => {}
-            read = client.read(&mut asked) => match read {
-                Ok(n @ 1..) => if server.write_all(&asked[..n]).await.is_err() { return },
-                _ => return,
-            },
-            read = server.read(&mut answered) => match read {
-                Ok(n @ 1..) => {
-                    let committed = answered[..n].windows(7).any(|word| word == b"COMMIT\0");
-                    if committed && *way.borrow() == Way::CutAfterCommit {
-                        state.send_replace(Way::Cut);
-                        // The others go first, so that whoever hears of the commit finds them gone.
-                        tokio::time::sleep(Duration::from_millis(100)).await;
-                        let _ = client.write_all(&answered[..n]).await;
-                        return;
-                    }
-                    if client.write_all(&answered[..n]).await.is_err() {
-                        return;
-                    }
-                }
-                _ => return,
-            },
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_cut_off_for_a_while_loses_and_doubles_nothing() {
@@ -186,18 +93,6 @@ async fn a_server_that_has_not_heard_from_the_database_for_two_seconds_clears_no
     near.client(ALICE).answer(&emergency.id, &answer, None).await.expect("it is answered");
     let waited = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("no hang").expect("no panic");
     assert!(waited.cleared, "{waited:?}");
-}
-
-/// Asks until there is an answer.
-async fn eventually<T>(ask: impl AsyncFn() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(10), "it does not come back");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 async fn lost(what: &str, times: &[(Way, u64)], patience: Duration) {

@@ -18,7 +18,7 @@ use folkmoot_api::{
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
-use super::{ledger, process::Home};
+use super::{ledger, number, process::Home};
 use crate::server::{ALICE, ROBOT, signal};
 
 const SPAN: Duration = Duration::from_millis(700);
@@ -66,7 +66,7 @@ async fn a_server_that_stood_still_times_out_once() {
         })
     });
     let asking: Vec<_> = asking.collect();
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    tokio::time::sleep(Duration::from_secs(number("FOLKMOOT_STOP_SECONDS", 2))).await;
     signal(server.pid(), "CONT");
     for answer in join_all(asking).await {
         let error = answer.expect("no panic").expect_err("too late");

@@ -2,12 +2,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Its address; `None` where there is none, which is said.
-pub(super) async fn schema() -> Option<String> {
-    let Some(url) = std::env::var("FOLKMOOT_TEST_POSTGRES").ok().filter(|url| !url.is_empty()) else {
+/// Where that database is; `None` where there is none, which is said.
+pub(super) fn url() -> Option<String> {
+    let url = std::env::var("FOLKMOOT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
+    if url.is_none() {
         super::skipped("no PostgreSQL (FOLKMOOT_TEST_POSTGRES is not set); use `cargo xtask test`");
-        return None;
-    };
+    }
+    url
+}
+
+/// The address of the schema; `None` where there is no database, which is said.
+pub(super) async fn schema() -> Option<String> {
+    let url = url()?;
     static SCHEMAS: AtomicU64 = AtomicU64::new(0);
     let schema = format!("crash_{}_{}", std::process::id(), SCHEMAS.fetch_add(1, Ordering::Relaxed));
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL answers");

@@ -18,6 +18,8 @@ pub(super) struct Home {
     folder: TempDir,
     pub(super) database: Option<String>,
     pub(super) listen: SocketAddr,
+    /// What its servers find in their environment beside the usual.
+    pub(super) environment: Vec<(&'static str, String)>,
 }
 
 /// A server that may not be ready yet.
@@ -37,7 +39,7 @@ impl Home {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("data")).expect("a folder");
-        Self { folder, database: None, listen: SocketAddr::from(([127, 0, 0, 1], 0)) }
+        Self { folder, database: None, listen: SocketAddr::from(([127, 0, 0, 1], 0)), environment: Vec::new() }
     }
 
     pub(super) fn on(database: &str) -> Self {
@@ -110,6 +112,7 @@ impl Home {
         command
             .env("FOLKMOOT_BOOTSTRAP_TOKENS", TOKENS)
             .env("FOLKMOOT_RATE_LIMIT", "1000000")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::options().create(true).append(true).open(log).expect("a log"));

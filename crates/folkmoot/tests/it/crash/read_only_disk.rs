@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use folkmoot_api::wire::OpenGate;
+use folkmoot_api::{client::Error, wire::OpenGate};
 
-use super::{ledger, process::Home, strace};
+use super::{ledger, process::Home, readiness, strace};
 use crate::server::{ALICE, ROBOT};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -21,12 +21,16 @@ async fn a_disk_that_takes_nothing_is_503_until_it_does() {
         for n in 0.. {
             let open = OpenGate { summary: format!("{error} {n}"), ..OpenGate::default() };
             match robot.open_gate(&open, None).await {
-                Ok(gate) => acknowledged.push(gate),
+                Ok(gate) => {
+                    acknowledged.push(gate);
+                    assert_eq!(readiness(server.client.url()), "200 ready");
+                }
                 Err(problem) => {
+                    assert!(matches!(&problem, Error::Problem(problem) if problem.status == 503), "{problem:?}");
                     assert_eq!(problem.code(), Some(code), "{problem:?}");
                     refused += 1;
-                    // Reading goes on meanwhile.
-                    alice.ready().await.expect("it can be asked");
+                    // Reading goes on meanwhile, and it says how it is.
+                    assert_eq!(readiness(server.client.url()), "200 degraded");
                     alice.gate(&acknowledged[0].id).await.expect("it can be read");
                 }
             }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_api::wire::OpenGate;
+use futures_util::future::join_all;
 
 use super::{postgres, process::Home, random::Random};
 use crate::server::{ALICE, ROBOT};
@@ -34,5 +35,17 @@ async fn a_server_that_is_killed_while_it_starts_can_be_started() {
             .gates(&Default::default())
             .await
             .expect("known");
+    }
+}
+
+/// As a service manager starts them: all with the same tokens, on a database that has no table yet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_that_start_at_the_same_moment_all_start() {
+    for _ in 0..2 {
+        let Some(database) = postgres::schema().await else { return };
+        let homes = [(); 4].map(|()| Home::on(&database));
+        for server in join_all(homes.iter().map(Home::start)).await {
+            server.client(ALICE).gates(&Default::default()).await.expect("she is known");
+        }
     }
 }

@@ -1,0 +1,73 @@
+//! Webhooks, deliveries and channels.
+
+use folkmoot_core::{DeliveryId, WebhookId};
+use reqwest::Method;
+use serde_json::json;
+
+use super::{Client, Error};
+use crate::wire::{
+    ChangeWebhook, ChannelList, Delivery, DeliveryList, DeliveryQuery, NewWebhook, TestChannel, Tested, Webhook,
+    WebhookList,
+};
+
+impl Client {
+    /// Makes a webhook; the answer holds its secret, once.
+    pub async fn create_webhook(&self, webhook: &NewWebhook) -> Result<Webhook, Error> {
+        self.call(Method::POST, "/v1/webhooks", webhook, None).await
+    }
+
+    /// All webhooks.
+    pub async fn webhooks(&self) -> Result<WebhookList, Error> {
+        self.get("/v1/webhooks", &()).await
+    }
+
+    /// One webhook.
+    pub async fn webhook(&self, id: &WebhookId) -> Result<Webhook, Error> {
+        self.get(&format!("/v1/webhooks/{id}"), &()).await
+    }
+
+    /// Changes a webhook.
+    pub async fn change_webhook(&self, id: &WebhookId, change: &ChangeWebhook) -> Result<Webhook, Error> {
+        self.call(Method::PATCH, &format!("/v1/webhooks/{id}"), change, None).await
+    }
+
+    /// Gives a webhook another secret; the answer holds it, once.
+    pub async fn rotate_webhook(&self, id: &WebhookId) -> Result<Webhook, Error> {
+        self.call(Method::POST, &format!("/v1/webhooks/{id}/rotate"), &json!({}), None).await
+    }
+
+    /// Ends a webhook.
+    pub async fn remove_webhook(&self, id: &WebhookId) -> Result<Webhook, Error> {
+        self.json(self.request(Method::DELETE, &format!("/v1/webhooks/{id}")).timeout(super::PATIENCE)).await
+    }
+
+    /// A page of the deliveries.
+    pub async fn deliveries(&self, query: &DeliveryQuery) -> Result<DeliveryList, Error> {
+        self.get("/v1/deliveries", query).await
+    }
+
+    /// One delivery.
+    pub async fn delivery(&self, id: &DeliveryId) -> Result<Delivery, Error> {
+        self.get(&format!("/v1/deliveries/{id}"), &()).await
+    }
+
+    /// Sends a delivery again.
+    pub async fn resend(&self, id: &DeliveryId, idempotency_key: Option<&str>) -> Result<Delivery, Error> {
+        self.call(Method::POST, &format!("/v1/deliveries/{id}/resend"), &json!({}), idempotency_key).await
+    }
+
+    /// Everybody who can be told.
+    pub async fn channels(&self) -> Result<ChannelList, Error> {
+        self.get("/v1/notify/channels", &()).await
+    }
+
+    /// Sends a test to a channel, and waits for what comes of it.
+    pub async fn test_channel(&self, channel: &str) -> Result<Tested, Error> {
+        let request = TestChannel { channel: channel.to_owned() };
+        let call = self.to_call(Method::POST, "/v1/notify/test", &request, None);
+        self.json(call.timeout(super::PATIENCE + TEST_PATIENCE)).await
+    }
+}
+
+/// How long a channel may take to be told.
+const TEST_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);

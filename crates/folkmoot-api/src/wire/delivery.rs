@@ -1,0 +1,136 @@
+//! Deliveries and channels on the wire.
+
+use folkmoot_core::{
+    DeliveryId, Timestamp,
+    delivery::{self, Pattern, Status},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::schema;
+
+/// One message about one event, to one channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Delivery {
+    /// The same however often it is sent; a webhook has it as `webhook-id`.
+    #[schema(value_type = String)]
+    pub id: DeliveryId,
+    /// To whom.
+    pub channel: String,
+    /// What it is about: a gate's, question's or halt's id, `run:…`.
+    pub subject: String,
+    /// Of the event, such as `gate.opened`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The event's place in the log.
+    pub position: u64,
+    /// Where it is in its life.
+    #[schema(schema_with = schema::delivery_status)]
+    pub state: Status,
+    /// How often it was sent, since it was made or last sent again.
+    pub attempts: u32,
+    /// Why the last attempt that failed did.
+    pub last_error: Option<String>,
+    /// When the event happened.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When it is sent next, or may be again.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub due_at: Option<Timestamp>,
+    /// When it was delivered, or died.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// Which deliveries.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct DeliveryQuery {
+    /// Only these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::delivery_status)]
+    pub state: Option<Status>,
+    /// Only to this channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Where another page ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// At most so many, up to 500; 50 unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 500)]
+    pub limit: Option<u32>,
+}
+
+/// A page of deliveries.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DeliveryList {
+    /// The newest first.
+    pub deliveries: Vec<Delivery>,
+    /// The cursor of the next page.
+    pub next: Option<String>,
+}
+
+impl From<delivery::Delivery> for Delivery {
+    fn from(delivery: delivery::Delivery) -> Self {
+        Self {
+            state: delivery.status(),
+            due_at: delivery.due(),
+            ended_at: delivery.ended_at(),
+            id: delivery.id,
+            channel: delivery.channel,
+            subject: delivery.subject,
+            kind: delivery.kind,
+            position: delivery.position,
+            attempts: delivery.attempts,
+            last_error: delivery.last_error,
+            created_at: delivery.created_at,
+        }
+    }
+}
+
+/// A test of one channel.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestChannel {
+    /// A channel of the configuration, or a webhook's name.
+    pub channel: String,
+}
+
+/// What came of a test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Tested {
+    /// Who was to be told.
+    pub channel: String,
+    /// Whether they were.
+    pub delivered: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Somebody who can be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Channel {
+    /// What gates call it.
+    pub name: String,
+    /// `webhook`, `slack`, `mail` or `desktop`.
+    pub kind: String,
+    /// What it is told of without being named.
+    #[schema(value_type = Vec<String>)]
+    pub events: Vec<Pattern>,
+    /// Why it cannot be told anything now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The newest message that is dead, or failed and waits to be sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<Delivery>,
+}
+
+/// All who can be told.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ChannelList {
+    /// Those of the configuration, then the webhooks.
+    pub channels: Vec<Channel>,
+}

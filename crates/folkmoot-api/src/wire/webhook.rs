@@ -1,0 +1,96 @@
+//! Webhooks on the wire.
+
+use folkmoot_core::{Name, Timestamp, WebhookId, delivery::Pattern, webhook};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Makes a webhook.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewWebhook {
+    /// Where to send: `https://…`.
+    pub url: String,
+    /// What gates call it in `notification_channels`; the host of the address unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub name: Option<Name>,
+    /// What it is told of: `gate.opened`, `gate.*`, `*`. What somebody should look at, unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub events: Option<Vec<Pattern>>,
+}
+
+/// Changes a webhook; what is left out stays.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeWebhook {
+    /// Another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Other events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub events: Option<Vec<Pattern>>,
+    /// Whether it is told nothing for now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+}
+
+/// A webhook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Webhook {
+    /// Its id.
+    #[schema(value_type = String)]
+    pub id: WebhookId,
+    /// What gates call it.
+    #[schema(value_type = String)]
+    pub name: Name,
+    /// Where to send.
+    pub url: String,
+    /// What it is told of.
+    #[schema(value_type = Vec<String>)]
+    pub events: Vec<Pattern>,
+    /// It is told nothing for now.
+    pub disabled: bool,
+    /// Counts its secrets, from 1.
+    pub generation: u64,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// Who made it.
+    #[schema(value_type = String)]
+    pub created_by: Name,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub removed_at: Option<Timestamp>,
+    /// What its messages are signed with, shown once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+}
+
+/// All webhooks, without their secrets.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct WebhookList {
+    /// The oldest first.
+    pub webhooks: Vec<Webhook>,
+}
+
+impl Webhook {
+    /// A webhook, and its secret if this is the time to show it.
+    pub fn new(webhook: webhook::Webhook, secret: Option<String>) -> Self {
+        let webhook::Webhook {
+            id,
+            name,
+            url,
+            events,
+            generation,
+            created_at,
+            created_by,
+            disabled,
+            removed_at,
+            seq: _,
+        } = webhook;
+        Self { id, name, url, events, disabled, generation, created_at, created_by, removed_at, secret }
+    }
+}

@@ -1,0 +1,370 @@
+//! A delivery: one message about one event, to one channel.
+//!
+//! ```text
+//!   commit ─▶ Waiting ──take──▶ Sending ──told──────────────▶ Delivered
+//!              ▲   ▲              │  └──never, or once too often──▶ Dead
+//!              │   └──not now─────┘                               │
+//!              └────────────────────resend────────────────────────┘
+//! ```
+//!
+//! It is written in the commit of its event, so that nobody is told of what did not happen, and what happened is told. Who
+//! takes it has a lease; whoever comes after the lease sends it again, under the same id. A delivery never touches what it
+//! tells of: a channel that fails neither opens nor closes a gate.
+
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use pattern::Pattern;
+
+use crate::{Commit, DeliveryId, Digest, Event, Fact, Gate, Refusal, Row, Timestamp, text};
+
+/// How long to wait after each attempt that failed, before the next. After the last one there is none.
+const PAUSES: [Duration; 9] = [
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_secs(2 * 60),
+    Duration::from_secs(10 * 60),
+    Duration::from_secs(3600),
+    Duration::from_secs(3 * 3600),
+    Duration::from_secs(6 * 3600),
+    Duration::from_secs(12 * 3600),
+    PAUSE_MAX,
+];
+/// However much later a receiver wants it.
+const PAUSE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// How often a delivery is attempted before it is dead.
+pub const ATTEMPTS_MAX: u32 = PAUSES.len() as u32 + 1;
+/// The longest reason that is kept, in bytes.
+const REASON_BYTES_MAX: usize = 1000;
+
+/// A delivery as its row holds it. It is no fact, and in no event, except that it died or was sent again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The same however often it is sent: a receiver can tell a repetition by it.
+    pub id: DeliveryId,
+    /// Whom to tell: the name of a webhook, or of a channel that configuration names.
+    pub channel: String,
+    /// The stream of the event: a gate's, question's or halt's id, `run:…`.
+    pub subject: String,
+    /// Of the event.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Of the event.
+    pub position: u64,
+    /// When the event happened.
+    pub created_at: Timestamp,
+    /// How often it was sent, since it was made or last sent again.
+    pub attempts: u32,
+    /// How often it was ever taken. Whoever settles it says this number: only the last one counts.
+    pub epoch: u64,
+    /// Why the last attempt that failed did.
+    pub last_error: Option<String>,
+    /// How many events its stream has.
+    pub seq: u64,
+    /// Where it is.
+    pub state: State,
+}
+
+/// Where a delivery is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is to be sent.
+    Waiting {
+        /// Not before this.
+        due: Timestamp,
+    },
+    /// Somebody sends it.
+    Sending {
+        /// Afterwards somebody else may.
+        until: Timestamp,
+    },
+    /// Its receiver has it.
+    Delivered {
+        /// Since when.
+        at: Timestamp,
+    },
+    /// It is not sent any more, unless somebody wants it. `last_error` says why.
+    Dead {
+        /// Since when.
+        at: Timestamp,
+    },
+}
+
+vocabulary! {
+    /// Where a delivery is in its life, in one word.
+    pub enum Status {
+        /// It is to be sent.
+        Waiting = "waiting",
+        /// Somebody sends it.
+        Sending = "sending",
+        /// Its receiver has it.
+        Delivered = "delivered",
+        /// It is not sent any more.
+        Dead = "dead",
+    }
+}
+
+/// Who wants to be told of which events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscription {
+    /// The name under which gates can name it too.
+    pub channel: String,
+    /// Which events, beside those of gates that name it.
+    pub events: Vec<Pattern>,
+}
+
+/// Whom a commit tells of which of its events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Telling {
+    /// Whom.
+    pub channel: String,
+    /// Of which, by its place in the commit.
+    pub event: usize,
+    /// Counts those who are told of the same event, from 0.
+    pub nth: usize,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settling {
+    /// Of which delivery.
+    pub delivery: DeliveryId,
+    /// As it was when it was taken.
+    pub epoch: u64,
+    /// How.
+    pub came_to: CameTo,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CameTo {
+    /// The receiver has it.
+    Told,
+    /// The receiver does not have it, as far as is known.
+    Failed {
+        /// What happened.
+        reason: String,
+        /// Whether it may help to try again.
+        again: Again,
+    },
+}
+
+/// Whether it may help to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Later, when our own schedule says.
+    Later,
+    /// Not before this: the receiver said so.
+    After(Duration),
+    /// No: it would fail the same way.
+    Never,
+}
+
+/// Whom to tell of which events of a commit: the channels that the event's gate names, and those who want such events. Each
+/// is told once of an event.
+pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<Telling> {
+    let mut tellings: Vec<Telling> = Vec::new();
+    for (event, fact) in commit.events.iter().enumerate().filter(|(_, fact)| is_told(&fact.kind)) {
+        let first = tellings.len();
+        let named = named(commit, fact).map(String::as_str);
+        let wanted = subscriptions.iter().filter(|subscription| subscription.wants(&fact.kind));
+        for channel in named.chain(wanted.map(|subscription| subscription.channel.as_str())) {
+            let nth = tellings.len() - first;
+            if tellings[first..].iter().all(|known| known.channel != channel) {
+                tellings.push(Telling { channel: channel.to_owned(), event, nth });
+            }
+        }
+    }
+    tellings
+}
+
+/// What is never told, whoever wants everything: what comes of telling, which would not end, and attempts that were refused,
+/// of which anybody can make any number.
+fn is_told(kind: &str) -> bool {
+    !(kind.ends_with(".refused") || kind.starts_with("delivery."))
+}
+
+/// The channels that the event's gate names, where it is one that they are told of.
+fn named<'a>(commit: &'a Commit, fact: &Fact) -> impl Iterator<Item = &'a String> {
+    let escalated = fact.kind == "gate.escalated";
+    let told = escalated || matches!(fact.kind.as_ref(), "gate.opened" | "gate.reminded" | "gate.decided");
+    let gate = |row: &'a Row| match row {
+        Row::Gate(gate) if *gate.id.as_str() == *fact.stream => Some(gate.as_ref()),
+        _ => None,
+    };
+    let gate: Option<&'a Gate> = commit.rows.iter().filter(|_| told).find_map(gate);
+    let further = gate.filter(|_| escalated).into_iter().flat_map(|gate| &gate.reminders.escalate_to);
+    gate.into_iter().flat_map(|gate| &gate.notification_channels).chain(further)
+}
+
+impl Subscription {
+    fn wants(&self, kind: &str) -> bool {
+        self.events.iter().any(|pattern| pattern.matches(kind))
+    }
+}
+
+impl Delivery {
+    /// A new one, of an event in its place.
+    pub fn new(telling: &Telling, event: &Event) -> Self {
+        let hash = event.hash.hex();
+        let id = format!("dlv-{}-{}-{}", event.position, &hash[..16], telling.nth);
+        Self {
+            id: id.parse().expect("digits, letters and dashes are an id"),
+            channel: telling.channel.clone(),
+            subject: event.fact.stream.to_string(),
+            kind: event.fact.kind.to_string(),
+            position: event.position,
+            created_at: event.fact.at,
+            attempts: 0,
+            epoch: 0,
+            last_error: None,
+            seq: 0,
+            state: State::Waiting { due: event.fact.at },
+        }
+    }
+
+    /// Its stream in the log.
+    pub fn stream(&self) -> String {
+        format!("delivery:{}", self.id)
+    }
+
+    /// The one word for where it is.
+    pub fn status(&self) -> Status {
+        match self.state {
+            State::Waiting { .. } => Status::Waiting,
+            State::Sending { .. } => Status::Sending,
+            State::Delivered { .. } => Status::Delivered,
+            State::Dead { .. } => Status::Dead,
+        }
+    }
+
+    /// When somebody is to send it, where somebody is.
+    pub fn due(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Waiting { due } | State::Sending { until: due } => Some(due),
+            State::Delivered { .. } | State::Dead { .. } => None,
+        }
+    }
+
+    /// When it was delivered, or died.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Waiting { .. } | State::Sending { .. } => None,
+            State::Delivered { at } | State::Dead { at } => Some(at),
+        }
+    }
+
+    /// Whether somebody is to send it now.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.due().is_some_and(|due| due <= now)
+    }
+
+    fn died(&self, reason: &str, now: Timestamp) -> Delivery {
+        Delivery {
+            last_error: Some(text::shortened(reason, REASON_BYTES_MAX)),
+            seq: self.seq + 1,
+            state: State::Dead { at: now },
+            ..self.clone()
+        }
+    }
+}
+
+/// Judges a taking; `None` where there is nothing to be sent now. One that was sent as often as is good, and of which nobody
+/// ever heard, dies instead: it may be what kills whoever sends it.
+pub(crate) fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Option<Delivery> {
+    if !delivery.is_due(now) {
+        return None;
+    }
+    if delivery.attempts >= ATTEMPTS_MAX {
+        let reason = delivery.last_error.as_deref().unwrap_or("nobody who sent it ever said what came of it");
+        return Some(delivery.died(reason, now));
+    }
+    let (attempts, epoch) = (delivery.attempts + 1, delivery.epoch + 1);
+    Some(Delivery { attempts, epoch, state: State::Sending { until: now.plus(lease) }, ..delivery.clone() })
+}
+
+/// Judges how an attempt ended; `None` where it is not this one that counts.
+pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -> Option<Delivery> {
+    if delivery.epoch != settling.epoch || delivery.status() != Status::Sending {
+        return None;
+    }
+    let (reason, again) = match &settling.came_to {
+        CameTo::Told => return Some(Delivery { state: State::Delivered { at: now }, ..delivery.clone() }),
+        CameTo::Failed { reason, again } => (reason, again),
+    };
+    let pause = pause_after(&delivery.id, delivery.attempts);
+    let pause = match again {
+        Again::Later => pause,
+        Again::After(span) => pause.map(|pause| pause.max((*span).min(PAUSE_MAX))),
+        Again::Never => None,
+    };
+    Some(match pause {
+        Some(pause) => Delivery {
+            last_error: Some(text::shortened(reason, REASON_BYTES_MAX)),
+            state: State::Waiting { due: now.plus(pause) },
+            ..delivery.clone()
+        },
+        None => delivery.died(reason, now),
+    })
+}
+
+/// Judges an abandonment, for want of a channel; `None` where it is under way, or over.
+pub(crate) fn abandon(delivery: &Delivery, reason: &str, now: Timestamp) -> Option<Delivery> {
+    match delivery.state {
+        State::Waiting { .. } => Some(delivery.died(reason, now)),
+        State::Sending { until } if until <= now => Some(delivery.died(reason, now)),
+        State::Sending { .. } | State::Delivered { .. } | State::Dead { .. } => None,
+    }
+}
+
+/// Judges a resending: it is due now, as if it had never been tried.
+pub(crate) fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Refusal> {
+    if let State::Sending { until } = delivery.state
+        && until > now
+    {
+        return Err(Refusal::DeliveryUnderWay { delivery: delivery.id.clone(), until });
+    }
+    Ok(Delivery { attempts: 0, seq: delivery.seq + 1, state: State::Waiting { due: now }, ..delivery.clone() })
+}
+
+/// How long to wait after so many attempts, a fifth more or less: whatever failed together is not tried again together.
+fn pause_after(id: &DeliveryId, attempts: u32) -> Option<Duration> {
+    let pause = PAUSES.get((attempts as usize).checked_sub(1)?)?;
+    let [first, second, ..] = *Digest::of(format!("{id} {attempts}").as_bytes()).as_bytes();
+    let per_mille = 800 + u32::from(u16::from_be_bytes([first, second])) % 401;
+    Some(*pause * per_mille / 1000)
+}
+
+/// What the log says of a delivery that died, or is sent again.
+#[derive(Serialize)]
+pub(crate) struct Told<'a> {
+    delivery: &'a DeliveryId,
+    channel: &'a str,
+    subject: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    position: u64,
+    attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> From<&'a Delivery> for Told<'a> {
+    fn from(delivery: &'a Delivery) -> Self {
+        Self {
+            delivery: &delivery.id,
+            channel: &delivery.channel,
+            subject: &delivery.subject,
+            kind: &delivery.kind,
+            position: delivery.position,
+            attempts: delivery.attempts,
+            reason: delivery.last_error.as_deref(),
+        }
+    }
+}

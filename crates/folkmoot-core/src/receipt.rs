@@ -1,0 +1,317 @@
+//! A receipt: one gate with all that was shown, all that happened and what was decided, for whoever has neither the server
+//! nor its database. The server signs it; the rest can be recomputed from what is in it.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Digest, Event, Gate, GateId, Name, Phase, Status, Timestamp,
+    audit::Problem,
+    chain,
+    checkpoint::{Checkpoint, Kind},
+    erase,
+    gate::{ArtifactRef, Choice, Content, Decision, GateEvent, OnTimeout, Risk, State, Vote},
+};
+
+/// What the server states of a gate. The log's events and the checkpoint travel beside it, in the wire's own form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// When it was made.
+    pub at: Timestamp,
+    /// What was decided, by whom, when and why; nothing while the gate waits.
+    pub decision: Option<Decision>,
+    /// The text that the reviewer wrote instead, with an adjustment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Text>,
+    /// Which gate.
+    pub gate: GateId,
+    /// Who opened it.
+    pub requested_by: Name,
+    /// Each content that it has had, the last one last.
+    pub shown: Vec<Shown>,
+    /// Where it is in its life.
+    pub status: Status,
+    /// What sort of statement this is.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The voices so far, while it waits.
+    pub votes: Vec<Vote>,
+}
+
+/// One content of a gate, as a reviewer saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// What the reviewer could say.
+    pub allowed: Vec<Choice>,
+    /// What the reviewer could look at.
+    pub artifacts: Vec<ShownArtifact>,
+    /// Of all this; a decision names it.
+    pub digest: Digest,
+    /// What sort of request.
+    pub kind: crate::gate::Kind,
+    /// What a timeout does.
+    pub on_timeout: OnTimeout,
+    /// Where in the run it stands.
+    pub phase: Phase,
+    /// Approvals needed.
+    pub quorum: u32,
+    /// Who may decide; empty means any reviewer.
+    pub reviewers: Vec<Name>,
+    /// Counts the contents, from 1.
+    pub revision: u32,
+    /// What is at stake.
+    pub risk: Risk,
+    /// What is to be decided.
+    pub summary: Text,
+    /// One line.
+    pub title: String,
+}
+
+/// An artifact and its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownArtifact {
+    /// As the requester calls it.
+    pub name: String,
+    /// What it is.
+    pub media_type: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// What it says.
+    #[serde(flatten)]
+    pub content: Text,
+}
+
+/// Content under its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    /// Of the bytes.
+    pub digest: Digest,
+    /// The text; null where it was erased, or is none.
+    pub text: Option<String>,
+    /// The bytes in hexadecimal digits, where they are no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hex: Option<String>,
+}
+
+impl Text {
+    /// What is kept under a digest.
+    fn new(digest: Digest, contents: &BTreeMap<Digest, Vec<u8>>) -> Self {
+        let bytes = contents.get(&digest);
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        let hex = bytes.filter(|_| text.is_none());
+        Self { digest, hex: hex.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()), text }
+    }
+
+    /// The bytes; `Err` where they are written wrongly.
+    fn bytes(&self) -> Result<Option<Vec<u8>>, ()> {
+        match (&self.text, &self.hex) {
+            (Some(text), None) => Ok(Some(text.as_bytes().to_vec())),
+            (None, Some(hex)) if hex.is_ascii() && hex.len() % 2 == 0 => {
+                let byte = |n| u8::from_str_radix(&hex[n..n + 2], 16).map_err(drop);
+                (0..hex.len()).step_by(2).map(byte).collect::<Result<_, ()>>().map(Some)
+            }
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) | (None, Some(_)) => Err(()),
+        }
+    }
+}
+
+impl Shown {
+    /// Whether nothing of it was erased.
+    pub fn is_whole(&self) -> bool {
+        let is_there = |text: &Text| text.text.is_some() || text.hex.is_some();
+        is_there(&self.summary) && self.artifacts.iter().all(|artifact| is_there(&artifact.content))
+    }
+}
+
+/// What a gate's events say that it showed: each content, with its digest.
+pub fn contents_shown(events: &[Event]) -> Vec<(Content, Digest)> {
+    let shown = events.iter().filter_map(|event| match GateEvent::read(&event.fact).ok()? {
+        GateEvent::Opened(gate) => Some((gate.content, gate.digest)),
+        GateEvent::Amended { content, digest, .. } => Some((*content, digest)),
+        GateEvent::Vote { .. }
+        | GateEvent::Extended { .. }
+        | GateEvent::Reminded { .. }
+        | GateEvent::Escalated { .. }
+        | GateEvent::Decided { .. }
+        | GateEvent::Refused { .. } => None,
+    });
+    shown.collect()
+}
+
+/// Everything that a gate has ever shown or been given, by digest.
+pub fn digests(events: &[Event]) -> BTreeSet<Digest> {
+    let shown = contents_shown(events).into_iter().flat_map(|(content, _)| {
+        let artifacts = content.artifacts.into_iter().map(|artifact| artifact.digest);
+        artifacts.chain([content.summary]).collect::<Vec<_>>()
+    });
+    let edited = events.iter().filter_map(|event| match GateEvent::read(&event.fact).ok()? {
+        GateEvent::Decided { decision, .. } => decision.edited,
+        _ => None,
+    });
+    shown.chain(edited).collect()
+}
+
+impl Receipt {
+    /// The receipt of a gate whose events these are, as far as the contents are still kept.
+    pub fn new(events: &[Event], contents: &BTreeMap<Digest, Vec<u8>>, at: Timestamp) -> Result<Self, crate::Broken> {
+        let gate = Gate::fold(events.iter().map(|event| &event.fact))?;
+        let shown = contents_shown(events);
+        let shown = (1..).zip(shown).map(|(revision, (content, digest))| shown_as(content, digest, revision, contents));
+        let votes = match &gate.state {
+            State::Pending { votes } => votes.clone(),
+            State::Closed(_) => Vec::new(),
+        };
+        let edited = gate.decision().and_then(|decision| decision.edited);
+        Ok(Self {
+            at,
+            edited: edited.map(|digest| Text::new(digest, contents)),
+            status: gate.status(),
+            shown: shown.collect(),
+            kind: Kind::Receipt,
+            votes,
+            decision: gate.decision().cloned(),
+            requested_by: gate.requested_by,
+            gate: gate.id,
+        })
+    }
+
+    /// The content that was decided on, or that is shown now.
+    pub fn standing(&self) -> Option<&Shown> {
+        match &self.decision {
+            Some(decision) => self.shown.iter().find(|shown| shown.revision == decision.revision),
+            None => self.shown.last(),
+        }
+    }
+
+    /// Everything that is in it and not erased, under the digest that it has.
+    fn texts(&self) -> impl Iterator<Item = &Text> {
+        let shown = self.shown.iter().flat_map(|shown| {
+            let artifacts = shown.artifacts.iter().map(|artifact| &artifact.content);
+            std::iter::once(&shown.summary).chain(artifacts)
+        });
+        shown.chain(&self.edited)
+    }
+
+    /// Recomputes all that can be recomputed: hashes, digests, and the decision from the events. `events` are the gate's,
+    /// and those that erased something of it.
+    pub fn check(&self, events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+        let mut problems = check_events(events, checkpoint);
+        if self.kind != Kind::Receipt {
+            problems.push(Problem::new("type", "this is no receipt but something else that the server signed"));
+        }
+        let (own, others): (Vec<Event>, Vec<Event>) =
+            events.iter().cloned().partition(|event| *event.fact.stream == *self.gate.as_str());
+        let mut erased = erase::Erasures::default();
+        others.iter().for_each(|event| erased.learn(event));
+        let mut contents = BTreeMap::new();
+        for text in self.texts() {
+            match text.bytes() {
+                Ok(bytes) => {
+                    problems.extend(erased.check(text.digest, bytes.as_deref()));
+                    contents.extend(bytes.map(|bytes| (text.digest, bytes)));
+                }
+                Err(()) => problems.push(Problem::new(text.digest, "its bytes are not written as they should be")),
+            }
+        }
+        match Receipt::new(&own, &contents, self.at) {
+            Err(broken) => problems.push(Problem::new(&self.gate, format!("its events do not make a gate: {broken}"))),
+            Ok(told) => problems.extend(self.differences(&told)),
+        }
+        problems.extend(self.shown.iter().filter_map(check_digest));
+        if let (Some(decision), None) = (&self.decision, self.standing().filter(|shown| self.was_decided_on(shown))) {
+            let problem = format!("was made on {}, which is the digest of nothing that is shown here", decision.digest);
+            problems.push(Problem::new("decision", problem));
+        }
+        problems
+    }
+
+    fn was_decided_on(&self, shown: &Shown) -> bool {
+        self.decision.as_ref().is_some_and(|decision| decision.digest == shown.digest)
+    }
+
+    /// The fields in which this is not what its events tell.
+    fn differences(&self, told: &Receipt) -> Vec<Problem> {
+        let fields = |receipt: &Receipt| match serde_json::to_value(receipt) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let (stated, told) = (fields(self), fields(told));
+        let names: BTreeSet<&String> = stated.keys().chain(told.keys()).collect();
+        let differing = names.into_iter().filter(|name| stated.get(*name) != told.get(*name));
+        differing.map(|name| Problem::new(name, "is not what the events make of it")).collect()
+    }
+}
+
+fn shown_as(content: Content, digest: Digest, revision: u32, contents: &BTreeMap<Digest, Vec<u8>>) -> Shown {
+    let artifact = |artifact: ArtifactRef| ShownArtifact {
+        content: Text::new(artifact.digest, contents),
+        name: artifact.name,
+        media_type: artifact.media_type,
+        bytes: artifact.bytes,
+    };
+    Shown {
+        allowed: content.allowed,
+        artifacts: content.artifacts.into_iter().map(artifact).collect(),
+        digest,
+        kind: content.kind,
+        on_timeout: content.on_timeout,
+        phase: content.phase,
+        quorum: content.quorum,
+        reviewers: content.reviewers,
+        revision,
+        risk: content.risk,
+        summary: Text::new(content.summary, contents),
+        title: content.title,
+    }
+}
+
+/// Recomputes the digest of what was shown, unless the summary was erased: then it cannot be.
+fn check_digest(shown: &Shown) -> Option<Problem> {
+    let artifact = |artifact: &ShownArtifact| ArtifactRef {
+        name: artifact.name.clone(),
+        media_type: artifact.media_type.clone(),
+        digest: artifact.content.digest,
+        bytes: artifact.bytes,
+    };
+    let content = Content {
+        title: shown.title.clone(),
+        summary: shown.summary.digest,
+        phase: shown.phase.clone(),
+        kind: shown.kind,
+        risk: shown.risk,
+        artifacts: shown.artifacts.iter().map(artifact).collect(),
+        allowed: shown.allowed.clone(),
+        on_timeout: shown.on_timeout,
+        reviewers: shown.reviewers.clone(),
+        quorum: shown.quorum,
+    };
+    let computed = content.digest(shown.summary.text.as_ref()?);
+    let problem = format!("what is shown has the digest {computed}, not {}", shown.digest);
+    (computed != shown.digest).then(|| Problem::new(format!("revision {}", shown.revision), problem))
+}
+
+/// Each event by itself, in order, and none after the checkpoint.
+fn check_events(events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for event in events {
+        let at = event.position;
+        if chain::hash(at, &event.fact, event.prev_hash) != event.hash {
+            problems.push(Problem::new(at, "its content does not give its hash: it was changed"));
+        }
+        if at > checkpoint.position || (at == checkpoint.position && event.hash != checkpoint.hash) {
+            problems.push(Problem::new(at, "is not in the log that the checkpoint saw"));
+        }
+    }
+    for pair in events.windows(2) {
+        let at = pair[1].position;
+        if at <= pair[0].position || (at == pair[0].position + 1 && pair[1].prev_hash != pair[0].hash) {
+            problems.push(Problem::new(at, "does not follow the event before it"));
+        }
+    }
+    problems
+}

@@ -1,0 +1,256 @@
+//! Webhooks: addresses that are told of events. What signs the messages is made from the server's key when it is needed,
+//! of the webhook's id and the number of its secret; it is stored nowhere. The address can be all that is needed to speak
+//! to whoever listens there, so the log, which many read and which forgets nothing, has only its digest and its host.
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Digest, Name, Refusal, Timestamp, WebhookId,
+    command::Actor,
+    delivery::{Pattern, Subscription},
+    principal,
+};
+
+/// What a webhook is told of unless it says otherwise: whatever somebody should look at, and what became of it.
+pub const USUAL_EVENTS: [&str; 7] = [
+    "gate.opened",
+    "gate.escalated",
+    "gate.reminded",
+    "gate.decided",
+    "question.asked",
+    "question.reminded",
+    "halt.raised",
+];
+/// The longest address, in bytes.
+pub const URL_BYTES_MAX: usize = 2048;
+/// The most patterns that one can have.
+const EVENTS_MAX: usize = 64;
+
+/// A webhook as its row holds it. It carries no secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Webhook {
+    /// Unique across everything.
+    pub id: WebhookId,
+    /// The channel that it is: gates can name it. Of those that were not removed, one has it.
+    pub name: Name,
+    /// Where to.
+    pub url: String,
+    /// What it is told of, beside the gates that name it.
+    pub events: Vec<Pattern>,
+    /// Counts its secrets, from 1.
+    pub generation: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Who made it.
+    pub created_by: Name,
+    /// It is told nothing for now.
+    pub disabled: bool,
+    /// When it ended.
+    pub removed_at: Option<Timestamp>,
+    /// How many events its stream has.
+    pub seq: u64,
+}
+
+/// A webhook as its last event holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "as in the row")]
+pub struct LoggedWebhook {
+    pub id: WebhookId,
+    pub name: Name,
+    /// With the port, if the address has one.
+    pub host: String,
+    /// Of the address.
+    pub url_digest: Digest,
+    pub events: Vec<Pattern>,
+    pub generation: u64,
+    pub created_at: Timestamp,
+    pub created_by: Name,
+    pub disabled: bool,
+    pub removed_at: Option<Timestamp>,
+    pub seq: u64,
+}
+
+/// A webhook to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewWebhook {
+    /// Made by the caller, because core has no randomness.
+    pub id: WebhookId,
+    /// The channel that it is to be.
+    pub name: Name,
+    /// Where to.
+    pub url: String,
+    /// What it is to be told of; [`USUAL_EVENTS`] unless it is said.
+    pub events: Option<Vec<Pattern>>,
+}
+
+/// What is to change; what is `None` stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookChange {
+    /// Of which webhook.
+    pub webhook: WebhookId,
+    /// Another address.
+    pub url: Option<String>,
+    /// Other events.
+    pub events: Option<Vec<Pattern>>,
+    /// Whether it is told nothing for now.
+    pub disabled: Option<bool>,
+    /// It gets another secret, and the one before is worth nothing.
+    pub rotate: bool,
+}
+
+impl WebhookChange {
+    /// Nothing changes yet.
+    pub fn of(webhook: WebhookId) -> Self {
+        Self { webhook, url: None, events: None, disabled: None, rotate: false }
+    }
+}
+
+impl Webhook {
+    /// Whether it is told anything.
+    pub fn is_told(&self) -> bool {
+        !self.disabled && self.removed_at.is_none()
+    }
+
+    /// What it wants to be told.
+    pub fn subscription(&self) -> Subscription {
+        Subscription { channel: self.name.to_string(), events: self.events.clone() }
+    }
+
+    /// What the log says of it.
+    pub fn logged(&self) -> LoggedWebhook {
+        LoggedWebhook {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            host: authority(&self.url).unwrap_or_default().to_owned(),
+            url_digest: Digest::of(self.url.as_bytes()),
+            events: self.events.clone(),
+            generation: self.generation,
+            created_at: self.created_at,
+            created_by: self.created_by.clone(),
+            disabled: self.disabled,
+            removed_at: self.removed_at,
+            seq: self.seq,
+        }
+    }
+
+    /// Its stream in the log.
+    pub fn stream(&self) -> String {
+        format!("webhook:{}", self.id)
+    }
+}
+
+/// Judges a new webhook. `holder` is the one that has its name, and `channels` are those that configuration names.
+pub(crate) fn create(
+    new: &NewWebhook,
+    holder: Option<&Webhook>,
+    channels: &[Subscription],
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Webhook, Refusal> {
+    must_manage(by)?;
+    principal::check_name("name", &new.name)?;
+    if holder.is_some() || channels.iter().any(|known| known.channel == new.name.as_str()) {
+        return Err(Refusal::ChannelTaken { name: new.name.clone() });
+    }
+    check_url(&new.url)?;
+    let usual = || USUAL_EVENTS.iter().map(|kind| kind.parse()).collect();
+    let events = new.events.clone().map_or_else(usual, Ok)?;
+    check_events(&events)?;
+    Ok(Webhook {
+        id: new.id.clone(),
+        name: new.name.clone(),
+        url: new.url.clone(),
+        events,
+        generation: 1,
+        created_at: now,
+        created_by: by.name(),
+        disabled: false,
+        removed_at: None,
+        seq: 1,
+    })
+}
+
+/// Judges a change; `None` where nothing changes.
+pub(crate) fn change(webhook: &Webhook, change: &WebhookChange) -> Result<Option<Webhook>, Refusal> {
+    if let Some(url) = &change.url {
+        check_url(url)?;
+    }
+    if let Some(events) = &change.events {
+        check_events(events)?;
+    }
+    let changed = Webhook {
+        url: change.url.clone().unwrap_or_else(|| webhook.url.clone()),
+        events: change.events.clone().unwrap_or_else(|| webhook.events.clone()),
+        disabled: change.disabled.unwrap_or(webhook.disabled),
+        generation: webhook.generation + u64::from(change.rotate),
+        ..webhook.clone()
+    };
+    Ok((changed != *webhook).then_some(Webhook { seq: webhook.seq + 1, ..changed }))
+}
+
+/// Judges a removal; `None` where it was removed before.
+pub(crate) fn remove(webhook: &Webhook, now: Timestamp) -> Option<Webhook> {
+    if webhook.removed_at.is_some() {
+        return None;
+    }
+    Some(Webhook { removed_at: Some(now), seq: webhook.seq + 1, ..webhook.clone() })
+}
+
+/// Refuses whoever may not manage webhooks, before they learn which there are.
+pub(crate) fn must_manage(by: &Actor) -> Result<(), Refusal> {
+    by.must_be_admin("manage webhooks")
+}
+
+fn check_events(events: &[Pattern]) -> Result<(), Refusal> {
+    if events.len() > EVENTS_MAX {
+        let problem = format!("are {}; at most {EVENTS_MAX} are allowed, and `gate.*` means many", events.len());
+        return Err(Refusal::invalid("events", problem));
+    }
+    Ok(())
+}
+
+/// Refuses what can be no address. Whether it may be spoken to is looked at when it is, because names change their meaning.
+fn check_url(url: &str) -> Result<(), Refusal> {
+    let invalid = |problem: &str| Err(Refusal::invalid("url", problem));
+    if url.len() > URL_BYTES_MAX {
+        return Err(Refusal::invalid(
+            "url",
+            format!("is {} bytes long; at most {URL_BYTES_MAX} are allowed", url.len()),
+        ));
+    }
+    if url.bytes().any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b == b'\\') {
+        return invalid("holds a space, a control character or a backslash; write it as a browser shows it");
+    }
+    let Some(authority) = authority(url) else {
+        return invalid("must begin with https:// or http://");
+    };
+    if authority.contains('@') {
+        return invalid("holds a name or password before an @; messages are signed instead");
+    }
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((host, after)) if host.parse::<std::net::Ipv6Addr>().is_ok() => (host, after),
+            _ => return invalid("has a host in brackets that is no IPv6 address"),
+        },
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    if host.is_empty() || host.contains(['[', ']', '<', '>', '"', '^', '`', '{', '}', '|', '%']) {
+        return invalid("has no host, or one that cannot be; write https://example.com/path");
+    }
+    let number =
+        |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0) && port.bytes().all(|b| b.is_ascii_digit());
+    if !port.is_empty() && !port.strip_prefix(':').is_some_and(number) {
+        return invalid("has a port that is no number from 1 to 65535");
+    }
+    Ok(())
+}
+
+/// What stands between the scheme and the path: a host, and a port where there is one.
+fn authority(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let known = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    rest.split(['/', '?', '#']).next().filter(|_| known)
+}

@@ -1,0 +1,3 @@
+//! The core by what it takes from outside.
+
+mod parsers;

@@ -1,0 +1,45 @@
+//! Where the log ends, to be signed and kept elsewhere.
+
+use folkmoot_core::{
+    Digest, Head, Principal, Refusal, chain,
+    checkpoint::{Checkpoint, Seen},
+};
+use folkmoot_store::{Error, Store};
+
+use crate::Engine;
+
+impl Engine {
+    /// States where the log ends now. Whoever does not see the whole log has no use for it.
+    pub async fn checkpoint(&self, principal: &Principal) -> Result<Checkpoint, Error> {
+        if !principal.role.sees_everything() {
+            return Err(Refusal::RoleMayNot { role: principal.role, verb: "take a checkpoint of the log" }.into());
+        }
+        self.own_checkpoint().await
+    }
+
+    /// As [`Engine::checkpoint`], for Folkmoot itself.
+    pub async fn own_checkpoint(&self) -> Result<Checkpoint, Error> {
+        let head = self.0.store.head().await?;
+        let last = self.hash_at(head.position).await?;
+        // What is signed must be so: a head that is not the last event's is none that anybody should rely on.
+        if last.unwrap_or(Head::START.hash) != head.hash {
+            let problem = format!("the log does not end with the hash that its head names at {}", head.position);
+            return Err(Error::Unreadable(problem));
+        }
+        let first = self.hash_at(1).await?.unwrap_or(Digest::ZERO);
+        Ok(Checkpoint::new(head, first, self.now()))
+    }
+
+    /// What the log says of a checkpoint.
+    pub async fn seen(&self, position: u64) -> Result<Seen, Error> {
+        let end = self.0.store.head().await?.position;
+        Ok(Seen { first: self.hash_at(1).await?, there: self.hash_at(position).await?, end })
+    }
+
+    /// The hash that the event at `position` really has; none where there is no event.
+    async fn hash_at(&self, position: u64) -> Result<Option<Digest>, Error> {
+        let Some(before) = position.checked_sub(1) else { return Ok(None) };
+        let found = self.0.store.events(before, 1).await?.pop().filter(|event| event.position == position);
+        Ok(found.map(|event| chain::hash(position, &event.fact, event.prev_hash)))
+    }
+}

@@ -1,0 +1,55 @@
+//! Who carries messages to channels. The engine knows what is to be said to whom, and when to try again; not how.
+
+use std::{fmt, time::Duration};
+
+use folkmoot_core::{Delivery, Event, Webhook, delivery::Again};
+use folkmoot_store::{GateView, QuestionView};
+use futures_util::future::BoxFuture;
+
+/// Carries messages.
+pub trait Courier: fmt::Debug + Send + Sync {
+    /// Tells one channel of one event, or says why not. It is told to go again, under the same id, where it said so, where
+    /// it took too long, and where the server died before it heard what came of it.
+    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), Undelivered>>;
+}
+
+/// All that there is to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// To whom, under which id, and how often it was tried.
+    pub delivery: Delivery,
+    /// The webhook that the channel is; otherwise configuration says what it is.
+    pub webhook: Option<Webhook>,
+    /// What happened.
+    pub event: Event,
+    /// The gate that it happened to, as it is now.
+    pub gate: Option<GateView>,
+    /// The question that it happened to, as it is now.
+    pub question: Option<QuestionView>,
+}
+
+/// Why a channel was not told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undelivered {
+    /// What happened. It is kept and shown, so it holds no secret.
+    pub reason: String,
+    /// Whether it may help to try again.
+    pub again: Again,
+}
+
+impl Undelivered {
+    /// It would fail the same way.
+    pub fn never(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), again: Again::Never }
+    }
+
+    /// It may work another time.
+    pub fn later(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), again: Again::Later }
+    }
+
+    /// The receiver said when it may work.
+    pub fn after(reason: impl Into<String>, span: Duration) -> Self {
+        Self { reason: reason.into(), again: Again::After(span) }
+    }
+}

@@ -1,0 +1,319 @@
+//! Sends what is to be told. The store's outbox is the truth; in memory there is only what is under way here.
+//!
+//! At least once: whoever dies between sending and saying so leaves a lease behind, and after it the same message is sent
+//! again. Nothing here touches what a message is about.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use folkmoot_core::{
+    Action, Delivery, Outcome, Timestamp,
+    delivery::{CameTo, Settling, Status},
+};
+use folkmoot_store::{Error, Store, WaitingFor};
+use futures_util::future::join_all;
+use tokio::sync::Notify;
+
+use crate::{Courier, Engine, Letter, Undelivered, lock::lock};
+
+/// Looked for at least this often: another node may have written something and died.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How many are sent at once.
+const AT_ONCE: usize = 16;
+/// How many of them to one channel, so that a receiver that does not answer holds up nobody else.
+const AT_ONCE_TO_ONE: usize = 4;
+/// For how long nobody else sends what somebody has taken.
+const LEASE: Duration = Duration::from_secs(60);
+/// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// How many channels are looked at together.
+const CHANNELS: u32 = 1000;
+/// How long the end of the engine waits for what is under way.
+const GRACE: Duration = Duration::from_secs(3);
+/// How often deliveries are counted, at most.
+const COUNT_EVERY: Duration = Duration::from_secs(15);
+
+#[derive(Debug)]
+pub(crate) struct Deliveries {
+    courier: Option<Arc<dyn Courier>>,
+    /// How many are being sent to each channel.
+    under_way: Mutex<HashMap<String, usize>>,
+    nudged: Notify,
+    /// Something was sent, or died, since they were last counted.
+    moved: AtomicBool,
+}
+
+impl Deliveries {
+    pub(crate) fn new(courier: Option<Arc<dyn Courier>>) -> Self {
+        Self { courier, under_way: Mutex::default(), nudged: Notify::new(), moved: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn has_courier(&self) -> bool {
+        self.courier.is_some()
+    }
+
+    /// Something may be due that nobody knew of.
+    pub(crate) fn nudge(&self) {
+        self.nudged.notify_one();
+    }
+
+    fn is_idle(&self) -> bool {
+        lock(&self.under_way).is_empty()
+    }
+}
+
+/// One place of a channel, for as long as something is being sent to it.
+struct Place {
+    engine: Engine,
+    channel: String,
+}
+
+impl Place {
+    fn take(engine: &Engine, channel: &str) -> Self {
+        *lock(&engine.0.deliveries.under_way).entry(channel.to_owned()).or_default() += 1;
+        Self { engine: engine.clone(), channel: channel.to_owned() }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let deliveries = &self.engine.0.deliveries;
+        let mut under_way = lock(&deliveries.under_way);
+        if let Some(count) = under_way.get_mut(&self.channel) {
+            *count -= 1;
+            if *count == 0 {
+                under_way.remove(&self.channel);
+            }
+        }
+        drop(under_way);
+        deliveries.moved.store(true, Ordering::Relaxed);
+        deliveries.nudge();
+    }
+}
+
+/// Sends what is due, waits for the next, and so on.
+pub(crate) async fn watch(engine: Engine) {
+    let mut count_at = engine.now();
+    loop {
+        let pause = match engine.send_due().await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::warn!("nothing can be delivered just now: {error}");
+                LOOK_EVERY
+            }
+        };
+        if engine.now() >= count_at && engine.0.deliveries.moved.swap(false, Ordering::Relaxed) {
+            count_at = engine.now().plus(COUNT_EVERY);
+            if let Err(error) = engine.count_deliveries().await {
+                tracing::debug!("deliveries cannot be counted just now: {error}");
+            }
+        }
+        tokio::select! {
+            biased;
+            () = engine.0.deliveries.nudged.notified() => {}
+            () = engine.0.host.sleep(pause) => {}
+        }
+    }
+}
+
+impl Engine {
+    /// Begins to send all that is due and has a place, and returns how long there is nothing more to do.
+    async fn send_due(&self) -> Result<Duration, Error> {
+        loop {
+            let waiting = self.0.store.waiting(CHANNELS).await?;
+            let waiting = self.without_lost(waiting).await?;
+            let now = self.now();
+            let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| waiting.due <= now);
+            let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
+            let due: Vec<String> = due.into_iter().map(|waiting| waiting.channel).collect();
+            // Where there is no place, whoever gives one up nudges.
+            let places = share(&lock(&self.0.deliveries.under_way), &due);
+            let takes = due.into_iter().zip(places).filter(|(_, places)| *places > 0);
+            let takes: Vec<_> = takes.map(|(channel, places)| self.take(channel, places)).collect();
+            let mut taken = 0;
+            for deliveries in join_all(takes).await {
+                for delivery in deliveries? {
+                    taken += 1;
+                    self.send(delivery);
+                }
+            }
+            if taken == 0 {
+                return Ok(next.since(now).min(LOOK_EVERY));
+            }
+        }
+    }
+
+    /// What waits for channels that can be told something. What waits for others dies.
+    async fn without_lost(&self, waiting: Vec<WaitingFor>) -> Result<Vec<WaitingFor>, Error> {
+        let is_lost = |waiting: &WaitingFor| self.0.channels.find(&waiting.channel).is_err();
+        if waiting.iter().any(is_lost) {
+            // It may be a webhook that another node has just made, and that this one has not heard of.
+            self.reload_webhooks().await?;
+        }
+        let mut found = Vec::with_capacity(waiting.len());
+        for waiting in waiting {
+            match self.0.channels.find(&waiting.channel) {
+                Ok(_) => found.push(waiting),
+                Err(Undelivered { reason, .. }) => self.abandon(&waiting.channel, &reason).await?,
+            }
+        }
+        Ok(found)
+    }
+
+    async fn abandon(&self, channel: &str, reason: &str) -> Result<(), Error> {
+        loop {
+            let action = Action::AbandonDeliveries { channel: channel.to_owned(), reason: reason.to_owned() };
+            let died = deliveries(self.execute_command(self.own(action)).await?)?;
+            if died.is_empty() {
+                return Ok(());
+            }
+            tracing::warn!("{} messages to {channel:?} are dead: {reason}", died.len());
+            // Anybody who opens a gate can make up a name: none is a label.
+            metrics::counter!("folkmoot_deliveries_total", "channel" => "", "result" => "dead")
+                .increment(died.len() as u64);
+            self.0.deliveries.moved.store(true, Ordering::Relaxed);
+        }
+    }
+
+    async fn take(&self, channel: String, places: usize) -> Result<Vec<Delivery>, Error> {
+        let action = Action::TakeDeliveries { channel, limit: places as u32, lease: LEASE };
+        deliveries(self.execute_command(self.own(action)).await?)
+    }
+
+    fn send(&self, delivery: Delivery) {
+        let Some(courier) = self.0.deliveries.courier.clone() else { return };
+        let place = Place::take(self, &delivery.channel);
+        let engine = self.clone();
+        // Not one of the engine's own tasks: what is under way when it ends may still be settled.
+        self.0.host.spawn(Box::pin(async move {
+            let lease_ends = engine.now().plus(LEASE);
+            let (id, epoch) = (delivery.id.clone(), delivery.epoch);
+            let came_to = match engine.carry(courier, delivery).await {
+                Ok(()) => CameTo::Told,
+                Err(Undelivered { reason, again }) => CameTo::Failed { reason, again },
+            };
+            engine.settle(Settling { delivery: id, epoch, came_to }, lease_ends).await;
+            drop(place);
+        }));
+    }
+
+    async fn carry(&self, courier: Arc<dyn Courier>, delivery: Delivery) -> Result<(), Undelivered> {
+        let letter = self.letter(delivery).await?;
+        tokio::select! {
+            biased;
+            carried = courier.deliver(letter) => carried,
+            () = self.0.host.sleep(PATIENCE) => {
+                Err(Undelivered::later(format!("there was no answer within {} seconds", PATIENCE.as_secs())))
+            }
+        }
+    }
+
+    async fn letter(&self, delivery: Delivery) -> Result<Letter, Undelivered> {
+        let webhook = self.0.channels.find(&delivery.channel)?;
+        let unreadable = |error: Error| Undelivered::later(format!("what happened cannot be read just now: {error}"));
+        let events = self.0.store.events(delivery.position.saturating_sub(1), 1).await.map_err(unreadable)?;
+        let Some(event) = events.into_iter().find(|event| event.position == delivery.position) else {
+            return Err(Undelivered::never("what it tells of is not in the log any more"));
+        };
+        let (mut gate, mut question) = (None, None);
+        if delivery.kind.starts_with("gate.")
+            && let Ok(id) = delivery.subject.parse()
+        {
+            gate = self.0.store.gate(&id).await.map_err(unreadable)?;
+        }
+        if delivery.kind.starts_with("question.")
+            && let Ok(id) = delivery.subject.parse()
+        {
+            question = self.0.store.question(&id).await.map_err(unreadable)?;
+        }
+        Ok(Letter { delivery, webhook, event, gate, question })
+    }
+
+    /// Says what came of it, for as long as nobody else may have begun to send it again.
+    async fn settle(&self, settling: Settling, lease_ends: Timestamp) {
+        loop {
+            let action = Action::SettleDelivery(Box::new(settling.clone()));
+            match self.execute_command(self.own(action)).await {
+                Ok(Outcome::Delivery(delivery)) => return report(&delivery),
+                Ok(_) => return,
+                Err(error) if self.now() >= lease_ends || self.0.closing.is_cancelled() => {
+                    tracing::warn!("{} may be sent again: {error}", settling.delivery);
+                    return;
+                }
+                Err(_) => self.0.host.sleep(LOOK_EVERY).await,
+            }
+        }
+    }
+
+    async fn count_deliveries(&self) -> Result<(), Error> {
+        let (waiting, sending) = (
+            self.0.store.count_deliveries(Status::Waiting).await?,
+            self.0.store.count_deliveries(Status::Sending).await?,
+        );
+        metrics::gauge!("folkmoot_deliveries_waiting").set((waiting + sending) as f64);
+        metrics::gauge!("folkmoot_deliveries_dead").set(self.0.store.count_deliveries(Status::Dead).await? as f64);
+        Ok(())
+    }
+
+    /// Waits a moment for what is under way.
+    pub(crate) async fn finish_deliveries(&self) {
+        let mut over = self.0.host.sleep(GRACE);
+        while !self.0.deliveries.is_idle() {
+            tokio::select! {
+                biased;
+                () = self.0.deliveries.nudged.notified() => {}
+                () = &mut over => return,
+            }
+        }
+    }
+}
+
+/// How many messages may now be sent to each of these channels. Each next place goes to a channel to which the fewest are
+/// under way: however many receivers do not answer, whoever has none gets the next.
+fn share(under_way: &HashMap<String, usize>, channels: &[String]) -> Vec<usize> {
+    let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
+    let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();
+    let mut places: Vec<(usize, usize)> = channels.iter().map(|channel| (under_way(channel), 0)).collect();
+    while free > 0
+        && let Some((here, new)) = places.iter_mut().min_by_key(|(here, _)| *here)
+        && *here < AT_ONCE_TO_ONE
+    {
+        (*here, *new) = (*here + 1, *new + 1);
+        free -= 1;
+    }
+    places.into_iter().map(|(_, new)| new).collect()
+}
+
+/// What became of one message, for whoever watches.
+fn report(delivery: &Delivery) {
+    let (id, channel) = (&delivery.id, &delivery.channel);
+    let why = delivery.last_error.as_deref().unwrap_or_default();
+    let result = match delivery.status() {
+        Status::Delivered => "delivered",
+        Status::Dead => {
+            tracing::warn!("{id} ({} to {channel}) is dead: {why}", delivery.kind);
+            "dead"
+        }
+        Status::Waiting | Status::Sending => {
+            tracing::info!("{id} ({} to {channel}) is sent again later: {why}", delivery.kind);
+            "failed"
+        }
+    };
+    metrics::counter!("folkmoot_deliveries_total", "channel" => channel.clone(), "result" => result).increment(1);
+}
+
+fn deliveries(outcome: Outcome) -> Result<Vec<Delivery>, Error> {
+    match outcome {
+        Outcome::Deliveries(deliveries) => Ok(deliveries),
+        other => Err(Error::Unreadable(format!("deliveries were expected, and this came: {other:?}"))),
+    }
+}

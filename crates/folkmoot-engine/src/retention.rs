@@ -1,0 +1,150 @@
+//! What is kept how long: contents of what is over, deliveries that arrived, idempotency keys.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
+
+use folkmoot_core::{Action, Digest, Outcome, Timestamp, audit::Record};
+use folkmoot_store::{Error, History, Store};
+
+use crate::Engine;
+
+/// How often it is looked for what is too old.
+const HOUR: Duration = Duration::from_secs(3600);
+/// Contents are looked for less often: all rows are read for it.
+const CONTENTS_EVERY: u32 = 6;
+/// How many rows are read at once.
+const PAGE: u32 = 500;
+/// How many digests are held in memory while it is found out whether anything needs them.
+const DIGESTS: usize = 20_000;
+/// How many are erased by one command, which is one event.
+const AT_ONCE: usize = 100;
+/// How many deliveries are forgotten at once.
+const DELIVERIES_AT_ONCE: u32 = 1000;
+
+/// How long things are kept; `None` is for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Contents, after all that shows them is over.
+    pub contents: Option<Duration>,
+    /// Deliveries, after they arrived.
+    pub deliveries: Option<Duration>,
+    /// Idempotency keys, after they were used.
+    pub idempotency: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { contents: None, deliveries: None, idempotency: Duration::from_secs(7 * 24 * 3600) }
+    }
+}
+
+impl Engine {
+    /// Erases the contents of what has been over for long enough, and that nothing else needs. Returns how many.
+    pub async fn retire(&self) -> Result<u64, Error> {
+        let Some(span) = self.0.retention.contents else { return Ok(0) };
+        let before = ago(self.now(), span);
+        let (mut after, mut erased) = (String::new(), 0);
+        loop {
+            let (mut old, reached) = self.old_contents(after, before).await?;
+            self.keep_needed(&mut old, before).await?;
+            let old: Vec<Digest> = old.into_iter().collect();
+            for digests in old.chunks(AT_ONCE) {
+                let action = Action::Retire { digests: digests.to_vec(), decided_before: before };
+                if let Outcome::Erased(digests) = self.execute_command(self.own(action)).await? {
+                    erased += digests.len() as u64;
+                }
+            }
+            match reached {
+                Some(reached) => after = reached,
+                None => break,
+            }
+        }
+        if erased > 0 && !self.scrub().await? && !self.0.store.is_shared() {
+            tracing::warn!("what was erased is still in the database's write-ahead log; it goes when nobody reads it");
+        }
+        Ok(erased)
+    }
+
+    /// What is kept of all that was over before then, and where to go on: as much of it as memory should hold.
+    async fn old_contents(
+        &self,
+        mut after: String,
+        before: Timestamp,
+    ) -> Result<(HashSet<Digest>, Option<String>), Error> {
+        let mut old = HashSet::new();
+        while old.len() < DIGESTS {
+            let histories = self.0.store.histories(&after, PAGE).await?;
+            let Some(last) = histories.last() else { return Ok((old, None)) };
+            after.clone_from(&last.stream);
+            let mut digests = BTreeSet::new();
+            for history in &histories {
+                let row = readable(history)?;
+                if let Some(row) = row.filter(|row| is_over(row, before)) {
+                    digests.extend(row.all_contents(&history.events));
+                }
+            }
+            let kept = self.0.store.kept(digests.into_iter().collect()).await?;
+            let retiring = kept.iter().filter(|kept| kept.present && kept.is_unused_since(before));
+            old.extend(retiring.map(|kept| kept.digest));
+        }
+        Ok((old, Some(after)))
+    }
+
+    /// Leaves out what something needs that is not over, or not for long enough.
+    async fn keep_needed(&self, old: &mut HashSet<Digest>, before: Timestamp) -> Result<(), Error> {
+        let mut after = String::new();
+        while !old.is_empty() {
+            let histories = self.0.store.histories(&after, PAGE).await?;
+            let Some(last) = histories.last() else { return Ok(()) };
+            after.clone_from(&last.stream);
+            for history in &histories {
+                if let Some(row) = readable(history)?.filter(|row| !is_over(row, before)) {
+                    for digest in row.all_contents(&history.events) {
+                        old.remove(&digest);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_over(row: &Record, before: Timestamp) -> bool {
+    row.over_since().is_some_and(|since| since < before)
+}
+
+/// The row. One that cannot be read may need anything, so then nothing is erased.
+fn readable(history: &History) -> Result<Option<&Record>, Error> {
+    let unreadable = |why: &String| Error::Unreadable(format!("the row of {}: {why}", history.stream));
+    history.row.as_ref().map(|row| row.as_ref().map_err(unreadable)).transpose()
+}
+
+/// Looks for what is too old, for ever.
+pub(crate) async fn keep(engine: Engine) {
+    for round in 0_u32.. {
+        if let Err(error) = forget(&engine, round).await {
+            tracing::warn!("what is too old cannot be removed just now: {error}");
+        }
+        engine.0.host.sleep(HOUR).await;
+    }
+}
+
+async fn forget(engine: &Engine, round: u32) -> Result<(), Error> {
+    let (store, retention) = (&engine.0.store, &engine.0.retention);
+    store.forget_keys(ago(engine.now(), retention.idempotency)).await?;
+    if let Some(span) = retention.deliveries {
+        while store.forget_deliveries(ago(engine.now(), span), DELIVERIES_AT_ONCE).await? >= DELIVERIES_AT_ONCE.into() {
+        }
+    }
+    if retention.contents.is_some() && round.is_multiple_of(CONTENTS_EVERY) {
+        let erased = engine.retire().await?;
+        tracing::info!("{erased} contents were older than they are kept, and were erased");
+    }
+    Ok(())
+}
+
+fn ago(now: Timestamp, span: Duration) -> Timestamp {
+    Timestamp::from_micros(now.as_micros().saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+}

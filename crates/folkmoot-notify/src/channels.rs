@@ -1,0 +1,189 @@
+//! The channels that the configuration names.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use folkmoot_core::{
+    Timestamp,
+    delivery::{Pattern, Subscription},
+};
+use folkmoot_llm::provider::{Secret, secret};
+
+use crate::{
+    Guard, Message, Post, Undelivered,
+    desktop::Desktop,
+    mail,
+    settings::{self, Kind, Notify},
+    slack,
+    trust::Trust,
+    webhook,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Everybody who can be told. Clones are the same channels.
+#[derive(Clone, Debug)]
+pub struct Channels {
+    post: Arc<Post>,
+    trust: Trust,
+    named: Arc<BTreeMap<String, Channel>>,
+}
+
+#[derive(Debug)]
+struct Channel {
+    kind: Kind,
+    events: Vec<Pattern>,
+    /// Or why nobody can be told: a secret that is not there stops no server that holds gates.
+    road: Result<Road, String>,
+}
+
+#[derive(Debug)]
+enum Road {
+    Webhook { url: String, secret: webhook::Secret },
+    Slack { url: Secret },
+    Mail(mail::Server),
+    Desktop(Desktop),
+}
+
+/// A channel, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name in the configuration.
+    pub name: String,
+    /// How it tells people.
+    pub kind: Kind,
+    /// What it is told of without being named.
+    pub events: Vec<Pattern>,
+    /// Why nobody can be told.
+    pub problem: Option<String>,
+}
+
+impl Channels {
+    /// Reads their secrets. `Err` for a configuration that is wrong in itself, with the channel and what to do.
+    pub fn new(notify: &Notify, channels: &BTreeMap<String, settings::Channel>) -> Result<Self, String> {
+        notify.check().map_err(|why| format!("[notify]: {why}"))?;
+        let guard = Guard::new(&notify.allow)?;
+        let trust = match &notify.ca_file {
+            Some(path) => Trust::read(path).map_err(|why| format!("[notify]: {why}"))?,
+            None => Trust::default(),
+        };
+        let mut named = BTreeMap::new();
+        for (name, settings) in channels {
+            settings.check(&guard).map_err(|why| format!("[channels.{name}]: {why}"))?;
+            let (kind, events) = (settings.kind, settings.events.clone());
+            named.insert(name.clone(), Channel { kind, events, road: Road::new(settings) });
+        }
+        Ok(Self { post: Arc::new(Post::new(guard, trust.clone())), trust, named: Arc::new(named) })
+    }
+
+    /// Sends to webhooks that the configuration does not name.
+    pub fn post(&self) -> &Post {
+        &self.post
+    }
+
+    /// Whether there is such a channel.
+    pub fn has(&self, name: &str) -> bool {
+        self.named.contains_key(name)
+    }
+
+    /// Who they are, and what each is told of without being named.
+    pub fn subscriptions(&self) -> Vec<Subscription> {
+        let subscription = |(name, channel): (&String, &Channel)| Subscription {
+            channel: name.clone(),
+            events: channel.events.clone(),
+        };
+        self.named.iter().map(subscription).collect()
+    }
+
+    /// All of them, for people.
+    pub fn list(&self) -> Vec<Listed> {
+        let listed = |(name, channel): (&String, &Channel)| Listed {
+            name: name.clone(),
+            kind: channel.kind,
+            events: channel.events.clone(),
+            problem: channel.problem(),
+        };
+        self.named.iter().map(listed).collect()
+    }
+
+    /// Tells the channel `name` once.
+    pub async fn send(&self, name: &str, message: &Message, now: Timestamp) -> Result<(), Undelivered> {
+        let Some(channel) = self.named.get(name) else {
+            return Err(Undelivered::never(format!(
+                "there is no channel {name:?}: add [channels.{name}] to the configuration"
+            )));
+        };
+        // Later: what is missing can be put there, and the server started anew.
+        let road = channel.road.as_ref().map_err(|why| Undelivered::later(why.as_str()))?;
+        match road {
+            Road::Webhook { url, secret } => {
+                webhook::send(&self.post, url, std::slice::from_ref(secret), message, now).await
+            }
+            Road::Slack { url } => slack::send(&self.post, url, message).await,
+            Road::Mail(server) => mail::send(server, self.post.guard(), &self.trust, message, now).await,
+            Road::Desktop(desktop) => desktop.send(message).await,
+        }
+    }
+}
+
+impl Channel {
+    fn problem(&self) -> Option<String> {
+        match &self.road {
+            Ok(Road::Desktop(desktop)) => desktop.check().err(),
+            Ok(Road::Webhook { .. } | Road::Slack { .. } | Road::Mail(_)) => None,
+            Err(why) => Some(why.clone()),
+        }
+    }
+}
+
+impl Road {
+    /// The settings have been checked; what can be missing now are the secrets.
+    fn new(settings: &settings::Channel) -> Result<Self, String> {
+        let missing = "it was checked that it is there";
+        Ok(match settings.kind {
+            Kind::Webhook => {
+                let secret = secret(settings.secret_env.as_deref(), settings.secret_file.as_ref())?;
+                let parsed =
+                    webhook::Secret::parse(secret.reveal()).map_err(|why| format!("{} {why}", secret.origin()))?;
+                Road::Webhook { url: settings.url.clone().expect(missing), secret: parsed }
+            }
+            Kind::Slack => {
+                let url = secret(settings.url_env.as_deref(), settings.url_file.as_ref())?;
+                if !url.reveal().starts_with("https://") && !url.reveal().starts_with("http://") {
+                    return Err(format!(
+                        "{} is no address: copy the incoming webhook's, https://hooks.slack.com/…",
+                        url.origin()
+                    ));
+                }
+                Road::Slack { url }
+            }
+            Kind::Mail => {
+                let (host, port) = mail::host_and_port(settings.server.as_deref().expect(missing), settings.tls())?;
+                let login = match &settings.username {
+                    Some(name) => {
+                        Some((name.clone(), secret(settings.password_env.as_deref(), settings.password_file.as_ref())?))
+                    }
+                    None => None,
+                };
+                let from = mail::mailbox(settings.from.as_deref().expect(missing))?;
+                let to = settings.to.iter().map(|to| mail::mailbox(to)).collect::<Result<_, _>>()?;
+                Road::Mail(mail::Server { host, port, tls: settings.tls(), login, from, to })
+            }
+            Kind::Desktop => Road::Desktop(Desktop::here()),
+        })
+    }
+}
+
+fn secret(env: Option<&str>, file: Option<&PathBuf>) -> Result<Secret, String> {
+    match (env, file) {
+        (Some(variable), _) => Secret::from_env(variable),
+        (None, Some(path)) => Secret::from_file(path),
+        (None, None) => return Err("it names neither a variable nor a file".to_owned()),
+    }
+    .map_err(|error| match error {
+        secret::Error::NotSet(variable) => {
+            format!("the server's environment has no {variable}: set it, and start the server again")
+        }
+        other => other.to_string(),
+    })
+}

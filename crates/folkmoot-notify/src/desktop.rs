@@ -1,0 +1,85 @@
+//! The desktop of whoever runs the server: `notify-send` on Linux, `osascript` on macOS.
+//!
+//! What is shown are arguments of the program, behind `--`; no shell reads them.
+
+use std::{collections::BTreeMap, env, time::Duration};
+
+use folkmoot_tools::{find, run_once};
+
+use crate::{
+    Message, Undelivered,
+    message::Link,
+    text::{self, escaped},
+};
+
+#[cfg(test)]
+mod tests;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const TITLE_CHARS_MAX: usize = 120;
+const TEXT_CHARS_MAX: usize = 300;
+
+/// What such a program needs of our environment to find the desktop.
+const VARIABLES: [&str; 6] =
+    ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XAUTHORITY", "PATH"];
+
+/// The desktop that this process belongs to, if any.
+#[derive(Clone, Debug)]
+pub struct Desktop {
+    environment: BTreeMap<String, String>,
+    is_mac: bool,
+}
+
+impl Desktop {
+    /// As the environment says.
+    pub fn here() -> Self {
+        let environment =
+            VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
+        Self { environment, is_mac: cfg!(target_os = "macos") }
+    }
+
+    /// Why nothing can be shown; what to do about it.
+    pub fn check(&self) -> Result<(), String> {
+        if self.is_mac {
+            return self.must_have("osascript", "it is a part of macOS");
+        }
+        self.must_have("notify-send", "install libnotify-bin (Debian, Ubuntu) or libnotify (Fedora, Arch)")?;
+        let shows = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
+        if ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].into_iter().any(shows) {
+            return Ok(());
+        }
+        let why = "there is no desktop here: none of DISPLAY, WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS is set; start the server \
+                   from a desktop session, or use another kind of channel";
+        Err(why.to_owned())
+    }
+
+    fn must_have(&self, program: &str, how: &str) -> Result<(), String> {
+        let found = find(program, &self.environment);
+        found.map(drop).ok_or_else(|| format!("`{program}` is not installed, or not on PATH; {how}"))
+    }
+
+    /// Shows `message`.
+    pub async fn send(&self, message: &Message) -> Result<(), Undelivered> {
+        self.check().map_err(Undelivered::never)?;
+        run_once(&self.command(message), &self.environment, PATIENCE).await.map_err(Undelivered::later)
+    }
+
+    fn command(&self, message: &Message) -> Vec<String> {
+        let title = text::line(&message.title, TITLE_CHARS_MAX);
+        let mut body = text::shortened(&message.text, TEXT_CHARS_MAX);
+        if let Some(Link::Page(hint) | Link::Command(hint)) = &message.link {
+            body = format!("{body}\n{hint}").trim().to_owned();
+        }
+        let words: Vec<&str> = if self.is_mac {
+            let script =
+                ["on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run"];
+            let said = script.iter().flat_map(|line| ["-e", line]);
+            ["osascript"].into_iter().chain(said).chain(["--", &title, &body]).collect()
+        } else {
+            // Some desktops read the body as markup.
+            body = escaped(&body);
+            vec!["notify-send", "--app-name=Folkmoot", "--", &title, &body]
+        };
+        words.into_iter().map(str::to_owned).collect()
+    }
+}

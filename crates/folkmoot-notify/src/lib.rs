@@ -1,0 +1,27 @@
+//! How Folkmoot tells people: webhooks, Slack, mail, the desktop.
+//!
+//! A channel is told, or says why not; it never decides when to try again, and never touches a gate.
+//!
+//! ```text
+//! Channels::send ─┬▶ webhook ─┐
+//!                 ├▶ slack ───┴▶ post: one POST, to where the address guard lets it go
+//!                 ├▶ mail        one conversation with the mail server that the configuration names
+//!                 └▶ desktop     notify-send or osascript, started by folkmoot-tools
+//! ```
+
+pub mod address;
+pub mod channels;
+pub mod desktop;
+pub mod mail;
+pub mod message;
+pub mod post;
+pub mod settings;
+pub mod slack;
+mod text;
+pub mod trust;
+pub mod webhook;
+
+pub use address::Guard;
+pub use channels::Channels;
+pub use message::{Again, Message, Undelivered};
+pub use post::Post;

@@ -1,0 +1,264 @@
+//! Mail, by SMTP to the one server that the configuration names.
+//!
+//! Each recipient gets a message of their own, so that one address that is wrong keeps it from nobody else. A message has the same
+//! Message-ID however often it is sent, so that mail programs show a repetition once, and refers to its thread, so that they show what
+//! belongs to one gate together.
+
+use std::{
+    net::IpAddr,
+    time::{Duration, SystemTime},
+};
+
+use folkmoot_core::Timestamp;
+use folkmoot_llm::provider::{Secret, secret::Keys};
+use lettre::{
+    AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
+    message::{
+        Mailbox, Message as Mail, MultiPart,
+        header::{HeaderName, HeaderValue},
+    },
+    transport::smtp::{
+        Error,
+        authentication::Credentials,
+        client::{Certificate, Tls as Encryption, TlsParameters},
+    },
+};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    Guard, Message, Undelivered,
+    address::{self, Unresolved},
+    message::Link,
+    text::{self, escaped},
+    trust::Trust,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How long it may take to tell everybody.
+const PATIENCE: Duration = Duration::from_secs(30);
+const TITLE_CHARS_MAX: usize = 200;
+const TEXT_CHARS_MAX: usize = 8_000;
+const FACT_CHARS_MAX: usize = 400;
+const SHOWN_CHARS_MAX: usize = 200;
+
+folkmoot_core::vocabulary! {
+    /// How the conversation with the mail server is kept from others.
+    pub enum Tls {
+        /// It begins in plain text and is encrypted before anything is said: usually port 587. Refused where the server does not offer it.
+        StartTls = "starttls",
+        /// Encrypted from the first byte: usually port 465.
+        Tls = "tls",
+        /// Not at all: only to this machine, or to what `allow` in [notify] names.
+        None = "none",
+    }
+}
+
+/// The mail server, and who writes to whom.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its name: its certificate has to be for it.
+    pub host: String,
+    /// Where it listens.
+    pub port: u16,
+    /// How the conversation is kept from others.
+    pub tls: Tls,
+    /// Who we are to it.
+    pub login: Option<(String, Secret)>,
+    /// Who writes.
+    pub from: Mailbox,
+    /// To whom.
+    pub to: Vec<Mailbox>,
+}
+
+/// Sends `message` to everybody. It is told when the server has taken it for each of them, but for those that it will never take while
+/// it takes it for others.
+pub async fn send(
+    server: &Server,
+    guard: &Guard,
+    trust: &Trust,
+    message: &Message,
+    now: Timestamp,
+) -> Result<(), Undelivered> {
+    let until = Instant::now() + PATIENCE;
+    let late = || Undelivered::later(format!("{} did not take the mail within {PATIENCE:?}", server.host));
+    let transport = timeout_at(until, transport(server, guard, trust)).await.map_err(|_| late())??;
+    let (mut is_told, mut failed): (bool, Option<Undelivered>) = (false, None);
+    for to in &server.to {
+        let mail = write(server, to, message, now)?;
+        let sent = timeout_at(until, transport.send(mail)).await;
+        let undelivered = match sent {
+            Ok(Ok(_)) => {
+                is_told = true;
+                continue;
+            }
+            Ok(Err(error)) => judged(server, to, &error),
+            Err(_) => late(),
+        };
+        // One that may be told later decides: all are sent it again, and recognise it.
+        if failed.as_ref().is_none_or(|failed| failed.again == crate::Again::Never) {
+            failed = Some(undelivered);
+        }
+    }
+    match failed {
+        None => Ok(()),
+        Some(failed) if is_told && failed.again == crate::Again::Never => {
+            tracing::warn!("a mail was taken for some and refused for others: {failed}");
+            Ok(())
+        }
+        Some(failed) => Err(failed),
+    }
+}
+
+async fn transport(
+    server: &Server,
+    guard: &Guard,
+    trust: &Trust,
+) -> Result<AsyncSmtpTransport<Tokio1Executor>, Undelivered> {
+    let (host, encryption) = match server.tls {
+        Tls::StartTls => (server.host.clone(), Encryption::Required(parameters(server, trust)?)),
+        Tls::Tls => (server.host.clone(), Encryption::Wrapper(parameters(server, trust)?)),
+        // To exactly the address that was looked at.
+        Tls::None => (plain_address(server, guard).await?.to_string(), Encryption::None),
+    };
+    let transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
+        .port(server.port)
+        .tls(encryption)
+        .timeout(Some(PATIENCE));
+    Ok(match &server.login {
+        Some((name, password)) => {
+            transport.credentials(Credentials::new(name.clone(), password.reveal().to_owned())).build()
+        }
+        None => transport.build(),
+    })
+}
+
+fn parameters(server: &Server, trust: &Trust) -> Result<TlsParameters, Undelivered> {
+    let wrong = |error: Error| Undelivered::later(format!("no TLS to {}: {error}", server.host));
+    let mut parameters = TlsParameters::builder(server.host.clone());
+    for certificate in &trust.certificates {
+        parameters = parameters.add_root_certificate(Certificate::from_der(certificate.to_vec()).map_err(wrong)?);
+    }
+    parameters.build().map_err(wrong)
+}
+
+/// Without TLS everybody on the way can read along, so that there must be no way.
+async fn plain_address(server: &Server, guard: &Guard) -> Result<IpAddr, Undelivered> {
+    let found = guard.look_up(&server.host).await.map_err(|error| Undelivered::later(error.to_string()))?;
+    if let Some(loopback) = found.iter().find(|address| address::kind(**address) == Some(address::Kind::Loopback)) {
+        return Ok(*loopback);
+    }
+    match guard.resolve(&server.host, true).await {
+        Ok(admitted) => Ok(admitted[0]),
+        Err(Unresolved::Unknown(why)) => Err(Undelivered::later(why)),
+        Err(Unresolved::Refused(_)) => Err(Undelivered::never(format!(
+            "{} is not this machine, and `tls = \"none\"` would show the mail to everybody on the way: use \"starttls\" or \"tls\", or \
+             add it to `allow` in [notify]",
+            server.host
+        ))),
+    }
+}
+
+/// What the server said no to. A password can be mended, and so can most else; an address that does not exist cannot.
+fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
+    let hidden = server.login.as_ref().map_or_else(Keys::default, |(_, password)| password.keys());
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let said = hidden.erase(&text::line(&cause.to_string(), SHOWN_CHARS_MAX));
+    let code = error.status().map(u16::from);
+    let is_login = code.is_some_and(|code| matches!(code, 530 | 534 | 535 | 538));
+    let reason = match code {
+        Some(code) if is_login => format!("{} did not accept the user and password ({code}): {said}", server.host),
+        Some(code) => format!("{} did not take the mail for {} ({code}): {said}", server.host, to.email),
+        None => format!("{}:{} cannot be told: {said}", server.host, server.port),
+    };
+    if error.is_permanent() && !is_login { Undelivered::never(reason) } else { Undelivered::later(reason) }
+}
+
+fn write(server: &Server, to: &Mailbox, message: &Message, now: Timestamp) -> Result<Mail, Undelivered> {
+    let domain = server.from.email.domain();
+    let sent = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(now.as_micros()).unwrap_or(0));
+    let mut mail = Mail::builder()
+        .from(server.from.clone())
+        .to(to.clone())
+        .subject(text::line(&message.title, TITLE_CHARS_MAX))
+        .date(sent)
+        .message_id(Some(message_id(&message.id, domain)))
+        // So that nobody's absence note is sent back.
+        .raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned()));
+    if let Some(thread) = &message.thread {
+        mail = mail.references(message_id(thread, domain));
+    }
+    mail.multipart(MultiPart::alternative_plain_html(plain(message), html(message)))
+        .map_err(|error| Undelivered::never(format!("no mail can be made of it: {error}")))
+}
+
+/// Only what an id can be made of: the rest would end it, or the header.
+fn message_id(id: &str, domain: &str) -> String {
+    let id: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' }).collect();
+    format!("<{id}@{domain}>")
+}
+
+fn plain(message: &Message) -> String {
+    let mut parts = vec![text::line(&message.title, TITLE_CHARS_MAX)];
+    let body = text::shortened(&message.text, TEXT_CHARS_MAX);
+    parts.extend(Some(body).filter(|body| !body.is_empty()));
+    let fact = |(name, value): &(String, String)| format!("{name}: {}", text::line(value, FACT_CHARS_MAX));
+    parts.extend(Some(message.facts.iter().map(fact).collect::<Vec<_>>().join("\n")).filter(|facts| !facts.is_empty()));
+    parts.extend(message.link.as_ref().map(|link| match link {
+        Link::Page(url) => format!("In Folkmoot: {url}"),
+        Link::Command(command) => format!("In a terminal: {command}"),
+    }));
+    parts.join("\n\n") + "\n"
+}
+
+fn html(message: &Message) -> String {
+    let quoted = |text: &str| escaped(text).replace('"', "&quot;");
+    let mut page = format!("<html><body><h3>{}</h3>", quoted(&text::line(&message.title, TITLE_CHARS_MAX)));
+    let body = text::shortened(&message.text, TEXT_CHARS_MAX);
+    if !body.is_empty() {
+        page += &format!("<p>{}</p>", quoted(&body).replace('\n', "<br>\n"));
+    }
+    page += if message.facts.is_empty() { "" } else { "<table>" };
+    for (name, value) in &message.facts {
+        page +=
+            &format!("<tr><td>{}&nbsp;</td><td>{}</td></tr>", quoted(name), quoted(&text::line(value, FACT_CHARS_MAX)));
+    }
+    page += if message.facts.is_empty() { "" } else { "</table>" };
+    match &message.link {
+        Some(Link::Page(url)) => page += &format!("<p><a href=\"{}\">Open in Folkmoot</a></p>", quoted(url)),
+        Some(Link::Command(command)) => page += &format!("<p>In a terminal: <code>{}</code></p>", quoted(command)),
+        None => {}
+    }
+    page + "</body></html>\n"
+}
+
+/// `smtp.example.org:587`, in its parts. Without a port, the usual one.
+pub(crate) fn host_and_port(server: &str, tls: Tls) -> Result<(String, u16), String> {
+    let wrong = || format!("{server:?} is no mail server: write its name and port, such as \"smtp.example.org:587\"");
+    let usual = match tls {
+        Tls::StartTls => 587,
+        Tls::Tls => 465,
+        Tls::None => 25,
+    };
+    let (host, port) = match server.rsplit_once(':') {
+        // An IPv6 address is written in brackets, so that its last part is not taken for a port.
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
+        _ => (server, usual),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    if host.parse::<IpAddr>().is_err() && (host.is_empty() || !host.chars().all(is_name)) {
+        return Err(wrong());
+    }
+    Ok((host.to_owned(), port))
+}
+
+/// Somebody's address: `ops@example.org`, or `Operations <ops@example.org>`.
+pub(crate) fn mailbox(text: &str) -> Result<Mailbox, String> {
+    text.parse().map_err(|_| format!("{text:?} is no mail address: write ops@example.org"))
+}

@@ -1,0 +1,55 @@
+//! What a channel is told, and why it was not.
+
+pub use folkmoot_core::delivery::Again;
+
+/// What a channel is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The same however often it is sent, so that a receiver can tell a repetition.
+    pub id: String,
+    /// Of the event, as on the feed: `gate.opened`.
+    pub kind: String,
+    /// When it happened, in RFC 3339.
+    pub at: String,
+    /// The event, as the feed has it: for programs.
+    pub data: serde_json::Value,
+    /// In one line: for people.
+    pub title: String,
+    /// What it is about, as plain text.
+    pub text: String,
+    /// Who, how risky, until when: in the order in which they are shown.
+    pub facts: Vec<(String, String)>,
+    /// Where to look, or what to type.
+    pub link: Option<Link>,
+    /// What it belongs to, such as a gate: mail programs show messages of one thread together.
+    pub thread: Option<String>,
+}
+
+/// What to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// A page to open.
+    Page(String),
+    /// A command to type.
+    Command(String),
+}
+
+/// Why a channel was not told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Undelivered {
+    /// What happened. Holds no secret: it is shown and logged.
+    pub reason: String,
+    /// Whether it may help to try again.
+    pub again: Again,
+}
+
+impl Undelivered {
+    pub(crate) fn later(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), again: Again::Later }
+    }
+
+    pub(crate) fn never(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), again: Again::Never }
+    }
+}

@@ -1,0 +1,163 @@
+//! One POST over HTTP, to where the [guard](Guard) lets it go.
+//!
+//! No redirect is followed: it would send what was signed for one receiver to another, chosen by whoever answers, and the address
+//! can be corrected where it is written. No proxy of the environment is used: it would connect for us, and to where the guard does
+//! not see.
+
+use std::{error::Error as _, sync::OnceLock, time::Duration};
+
+use folkmoot_llm::provider::{retry_after::retry_after, secret::Keys, tls};
+use reqwest::{
+    Client, Response, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderMap, LOCATION},
+    redirect, retry,
+};
+
+use crate::{
+    Again, Guard, Undelivered,
+    address::{Refused, Unresolved},
+    text,
+    trust::Trust,
+};
+
+/// How long a receiver may take, from the connection to its answer.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+/// How much of a refusal is read. What it says is shown in one line, so no more is of use.
+const ANSWER_BYTES_MAX: usize = 4 * 1024;
+/// How much of it is shown.
+const SHOWN_CHARS_MAX: usize = 200;
+/// The longest that a receiver can have us wait.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Sends to whoever may be sent to.
+#[derive(Debug)]
+pub struct Post {
+    guard: Guard,
+    trust: Trust,
+    patience: Duration,
+    /// Made when the first of them is needed: reading this machine's certificates takes longer than most requests.
+    https: OnceLock<Client>,
+    http: OnceLock<Client>,
+}
+
+impl Post {
+    /// Sends to whom the guard lets through and the certificates vouch for.
+    pub fn new(guard: Guard, trust: Trust) -> Self {
+        Self { guard, trust, patience: PATIENCE, https: OnceLock::new(), http: OnceLock::new() }
+    }
+
+    /// With another patience.
+    pub fn patient_for(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Who may be sent to.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Sends this JSON once. 2xx is success, and its body is not read. What is `hidden` is in no reason.
+    pub(crate) async fn json(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        hidden: &Keys,
+    ) -> Result<(), Undelivered> {
+        let url = self.guard.check(url).map_err(|refused| Undelivered::never(refused.to_string()))?;
+        let request = self.client(&url).post(url.clone()).headers(headers).header(CONTENT_TYPE, "application/json");
+        let told = async {
+            let answer = request.body(body).send().await.map_err(|error| unsent(&url, &error, hidden))?;
+            if answer.status().is_success() { Ok(()) } else { Err(refused(&url, answer, hidden).await) }
+        };
+        match tokio::time::timeout(self.patience, told).await {
+            Ok(told) => told,
+            Err(_) => Err(Undelivered::later(format!("{} did not answer within {:?}", origin(&url), self.patience))),
+        }
+    }
+
+    fn client(&self, url: &Url) -> &Client {
+        let is_plain = url.scheme() == "http";
+        let place = if is_plain { &self.http } else { &self.https };
+        place.get_or_init(|| {
+            Client::builder()
+                .tls_backend_preconfigured(tls::trusting(url.as_str(), &self.trust.certificates))
+                .dns_resolver(self.guard.resolver(is_plain))
+                .no_proxy()
+                .redirect(redirect::Policy::none())
+                .retry(retry::never())
+                .referer(false)
+                // Messages are rare, and a receiver that moves is to be found anew.
+                .pool_max_idle_per_host(0)
+                .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
+                .build()
+                .expect("nothing in it depends on what users say")
+        })
+    }
+}
+
+/// Without path and query: in those, many services keep their secret.
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> Undelivered {
+    let mut cause: &dyn std::error::Error = error;
+    loop {
+        if let Some(Unresolved::Refused(refused)) = cause.downcast_ref() {
+            return not_allowed(refused);
+        }
+        match cause.source() {
+            Some(deeper) => cause = deeper,
+            None => break,
+        }
+    }
+    // Only the innermost: the outermost sentence repeats the whole address.
+    let reason = if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() };
+    Undelivered::later(format!(
+        "{} cannot be reached: {}",
+        origin(url),
+        hidden.erase(&text::line(&reason, SHOWN_CHARS_MAX))
+    ))
+}
+
+fn not_allowed(refused: &Refused) -> Undelivered {
+    let again = if refused.may_change() { Again::Later } else { Again::Never };
+    Undelivered { reason: refused.to_string(), again }
+}
+
+async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> Undelivered {
+    let (status, origin) = (answer.status(), origin(url));
+    if status.is_redirection() {
+        let place = answer.headers().get(LOCATION).and_then(|place| url.join(place.to_str().ok()?).ok());
+        let place = place.map_or_else(|| "nowhere".to_owned(), |place| place.origin().ascii_serialization());
+        return Undelivered::later(format!(
+            "{origin} answered {status} and wants it sent to {place}; redirects are not followed: give the address where it is taken"
+        ));
+    }
+    let wait = retry_after(answer.headers()).map(|wait| wait.min(WAIT_MAX));
+    let mut said = Vec::new();
+    // What was said before it broke off is enough to explain a refusal.
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        let room = ANSWER_BYTES_MAX - said.len();
+        said.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if said.len() == ANSWER_BYTES_MAX {
+            break;
+        }
+    }
+    let said = hidden.erase(&text::line(&String::from_utf8_lossy(&said), SHOWN_CHARS_MAX));
+    // A page is for a browser, and says nothing in one line.
+    let reason = if said.is_empty() || said.starts_with('<') {
+        format!("{origin} answered {status}")
+    } else {
+        format!("{origin} answered {status}: {said}")
+    };
+    let again = match (status, wait) {
+        (StatusCode::GONE, _) => Again::Never,
+        (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(wait)) => Again::After(wait),
+        // Also where it is our fault by the book: receivers are misconfigured, and mended.
+        _ => Again::Later,
+    };
+    Undelivered { reason, again }
+}

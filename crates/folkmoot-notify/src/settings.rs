@@ -1,0 +1,221 @@
+//! What the configuration says about telling people: `[notify]`, and each `[channels.NAME]`.
+
+use std::path::PathBuf;
+
+use folkmoot_core::delivery::Pattern;
+use serde::Deserialize;
+
+use crate::{Guard, mail};
+
+/// `[notify]`: what holds for all channels and webhooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Notify {
+    /// Networks, addresses and host names that may be sent to although not everybody can reach them.
+    pub allow: Vec<String>,
+    /// Where people reach this server, for the links in messages.
+    pub public_url: Option<String>,
+    /// Certificates in PEM that are believed beside those that this machine believes.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Notify {
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        Guard::new(&self.allow).map_err(|why| format!("`allow`: {why}"))?;
+        match &self.public_url {
+            Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
+                Err(format!("`public_url`: {url:?} is no address of a page: write https://folkmoot.example.org"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+folkmoot_core::vocabulary! {
+    /// How a channel tells people.
+    pub enum Kind {
+        /// A POST to a program of one's own, signed.
+        Webhook = "webhook",
+        /// A channel of Slack's.
+        Slack = "slack",
+        /// Mail.
+        Mail = "mail",
+        /// The desktop of whoever runs the server.
+        Desktop = "desktop",
+    }
+}
+
+/// `[channels.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// How it tells people.
+    pub kind: Kind,
+    /// What it is told of, whether or not a gate names it: `gate.opened`, `gate.*`, `*`.
+    #[serde(default)]
+    pub events: Vec<Pattern>,
+    /// Where a webhook goes. Of Slack, that is a secret.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The variable of the environment that holds Slack's address.
+    #[serde(default)]
+    pub url_env: Option<String>,
+    /// The file that holds Slack's address, which only its owner may read.
+    #[serde(default)]
+    pub url_file: Option<PathBuf>,
+    /// The variable that holds what a webhook is signed with.
+    #[serde(default)]
+    pub secret_env: Option<String>,
+    /// The file that holds it.
+    #[serde(default)]
+    pub secret_file: Option<PathBuf>,
+    /// The mail server and its port.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// How the conversation with it is kept from others.
+    #[serde(default)]
+    pub tls: Option<mail::Tls>,
+    /// Who we are to it.
+    #[serde(default)]
+    pub username: Option<String>,
+    /// The variable that holds the password.
+    #[serde(default)]
+    pub password_env: Option<String>,
+    /// The file that holds it.
+    #[serde(default)]
+    pub password_file: Option<PathBuf>,
+    /// Who writes.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// To whom.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Never a secret itself: these are here to say so, and keep nothing of it.
+    #[serde(default)]
+    secret: Option<Present>,
+    #[serde(default)]
+    password: Option<Present>,
+}
+
+/// Something was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Present;
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl Channel {
+    /// A channel of this kind that says nothing else.
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            events: Vec::new(),
+            url: None,
+            url_env: None,
+            url_file: None,
+            secret_env: None,
+            secret_file: None,
+            server: None,
+            tls: None,
+            username: None,
+            password_env: None,
+            password_file: None,
+            from: None,
+            to: Vec::new(),
+            secret: None,
+            password: None,
+        }
+    }
+
+    /// Says what is wrong with it, as far as can be told without looking at its secrets.
+    pub fn check(&self, guard: &Guard) -> Result<(), String> {
+        let kind = self.kind;
+        if let Some(key) = [("secret", self.secret), ("password", self.password)].iter().find(|(_, key)| key.is_some())
+        {
+            let key = key.0;
+            return Err(format!(
+                "`{key}` has no place in a file that others may read: use `{key}_env` or `{key}_file`"
+            ));
+        }
+        if kind == Kind::Slack && self.url.is_some() {
+            return Err(
+                "Slack's `url` is a secret: put it in a variable and name that in `url_env`, or in a file and name \
+                        that in `url_file`"
+                    .to_owned(),
+            );
+        }
+        if let Some((key, owner)) = self.keys().find(|(_, owner)| *owner != kind) {
+            return Err(format!("`{key}` is for the kind \"{owner}\", and this channel is of the kind \"{kind}\""));
+        }
+        match kind {
+            Kind::Webhook => {
+                let url = self.url.as_deref().ok_or("`url` is missing: where is it to be sent?")?;
+                guard.check(url).map_err(|refused| format!("`url`: {refused}"))?;
+                one_of("secret", self.secret_env.is_some(), self.secret_file.is_some())
+            }
+            Kind::Slack => one_of("url", self.url_env.is_some(), self.url_file.is_some()),
+            Kind::Mail => {
+                let server = self.server.as_deref().ok_or("`server` is missing: write \"smtp.example.org:587\"")?;
+                mail::host_and_port(server, self.tls())?;
+                mail::mailbox(self.from.as_deref().ok_or("`from` is missing: who writes?")?)
+                    .map_err(|why| format!("`from`: {why}"))?;
+                if self.to.is_empty() {
+                    return Err("`to` is missing: who is to be told?".to_owned());
+                }
+                self.to.iter().try_for_each(|to| mail::mailbox(to).map(drop)).map_err(|why| format!("`to`: {why}"))?;
+                match (&self.username, self.password_env.is_some() || self.password_file.is_some()) {
+                    (None, true) => Err("there is a password but no `username`".to_owned()),
+                    (Some(_), _) => one_of("password", self.password_env.is_some(), self.password_file.is_some()),
+                    (None, false) => Ok(()),
+                }
+            }
+            Kind::Desktop => Ok(()),
+        }
+    }
+
+    /// How a mail channel keeps its conversation from others.
+    pub fn tls(&self) -> mail::Tls {
+        self.tls.unwrap_or(mail::Tls::StartTls)
+    }
+
+    /// Which of its keys are there, and for which kind each of them is.
+    fn keys(&self) -> impl Iterator<Item = (&'static str, Kind)> {
+        [
+            ("url", self.url.is_some(), Kind::Webhook),
+            ("secret_env", self.secret_env.is_some(), Kind::Webhook),
+            ("secret_file", self.secret_file.is_some(), Kind::Webhook),
+            ("url_env", self.url_env.is_some(), Kind::Slack),
+            ("url_file", self.url_file.is_some(), Kind::Slack),
+            ("server", self.server.is_some(), Kind::Mail),
+            ("tls", self.tls.is_some(), Kind::Mail),
+            ("username", self.username.is_some(), Kind::Mail),
+            ("password_env", self.password_env.is_some(), Kind::Mail),
+            ("password_file", self.password_file.is_some(), Kind::Mail),
+            ("from", self.from.is_some(), Kind::Mail),
+            ("to", !self.to.is_empty(), Kind::Mail),
+        ]
+        .into_iter()
+        .filter_map(|(key, is_there, kind)| is_there.then_some((key, kind)))
+    }
+
+    /// Makes paths that are relative start at `folder`.
+    pub fn relative_to(&mut self, folder: &std::path::Path) {
+        for path in [&mut self.url_file, &mut self.secret_file, &mut self.password_file].into_iter().flatten() {
+            *path = folder.join(&*path);
+        }
+    }
+}
+
+fn one_of(what: &str, env: bool, file: bool) -> Result<(), String> {
+    match (env, file) {
+        (false, false) => {
+            Err(format!("`{what}_env` or `{what}_file` is missing: name the variable or the file that holds it"))
+        }
+        (true, true) => Err(format!("there is `{what}_env` and `{what}_file`: keep one of them")),
+        _ => Ok(()),
+    }
+}

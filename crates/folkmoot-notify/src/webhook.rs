@@ -1,0 +1,107 @@
+//! Webhooks as <https://www.standardwebhooks.com> has them: JSON, with an id, a time and a signature over all three.
+//!
+//! A receiver that checks the signature knows that it comes from us and was not changed; that the time is not five minutes away,
+//! that nobody replays it later; and by the id, which stays the same however often a message is sent, that it has not seen it.
+
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use folkmoot_core::Timestamp;
+use folkmoot_llm::provider::secret::Keys;
+use hmac::{Hmac, KeyInit, Mac};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::json;
+use sha2::Sha256;
+
+use crate::{Message, Post, Undelivered};
+
+#[cfg(test)]
+mod tests;
+
+/// What a webhook's messages are signed with. It cannot be printed.
+#[derive(Clone)]
+pub struct Secret(Vec<u8>);
+
+/// How secrets are written.
+const PREFIX: &str = "whsec_";
+/// A shorter one could be guessed; a longer one is a mistake. Both are the format's own bounds.
+const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+impl Secret {
+    /// These bytes.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// A secret as people write it: `whsec_` and base64.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let encoded = text.trim().strip_prefix(PREFIX);
+        let bytes = encoded.and_then(|encoded| STANDARD.decode(encoded).ok());
+        let bytes = bytes.filter(|bytes| SECRET_BYTES.contains(&bytes.len()));
+        bytes.map(Self).ok_or_else(|| {
+            "is no webhook secret: write whsec_ and 24 to 64 random bytes in base64, such as \
+             `echo whsec_$(openssl rand -base64 32)` prints"
+                .to_owned()
+        })
+    }
+
+    /// As the receiver has to know it. Shown once, to whoever makes it.
+    pub fn reveal(&self) -> String {
+        format!("{PREFIX}{}", STANDARD.encode(&self.0))
+    }
+
+    fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.update(format!("{id}.{seconds}.").as_bytes());
+        mac.update(body);
+        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Sends `message` to `url` once, signed at `now` with each of the secrets: two of them while a receiver changes from one to the next.
+pub async fn send(
+    post: &Post,
+    url: &str,
+    secrets: &[Secret],
+    message: &Message,
+    now: Timestamp,
+) -> Result<(), Undelivered> {
+    let body = body(message);
+    let headers = headers(secrets, &message.id, now, &body)?;
+    post.json(url, headers, body, &hidden(url, secrets)).await
+}
+
+fn body(message: &Message) -> Vec<u8> {
+    json!({ "type": message.kind, "timestamp": message.at, "data": message.data }).to_string().into_bytes()
+}
+
+fn headers(secrets: &[Secret], id: &str, now: Timestamp, body: &[u8]) -> Result<HeaderMap, Undelivered> {
+    let seconds = now.as_micros().div_euclid(1_000_000);
+    let signatures: Vec<String> = secrets.iter().map(|secret| secret.sign(id, seconds, body)).collect();
+    let named = [
+        ("webhook-id", id.to_owned()),
+        ("webhook-timestamp", seconds.to_string()),
+        ("webhook-signature", signatures.join(" ")),
+    ];
+    let header = |(name, value): (&'static str, String)| {
+        let value = HeaderValue::from_str(&value)
+            .map_err(|_| Undelivered::never(format!("{name} cannot be sent: {value:?}")))?;
+        Ok((HeaderName::from_static(name), value))
+    };
+    named.into_iter().map(header).collect()
+}
+
+/// What no reason may repeat: the secrets, and the part of the address where many services keep one, in its parts.
+fn hidden(url: &str, secrets: &[Secret]) -> Keys {
+    let secrets = secrets.iter().map(|secret| STANDARD.encode(&secret.0));
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let parts = query.split('&').flat_map(|part| [Some(part), part.split_once('=').map(|(_, value)| value)]).flatten();
+    let address = [url, query].into_iter().chain(parts).map(str::to_owned);
+    Keys::new(secrets.chain(address).map(|text| ("", text)))
+}

@@ -1,0 +1,289 @@
+//! Backups: copied by the store, and checked as `audit verify` checks before anybody is told that they are done.
+//!
+//! A file gets its name when it is whole, verified and synced; until then it is called `.half`, and one that does not agree
+//! with itself is kept as `.unverified`. The server's key and the owner's tokens are in no backup.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use folkmoot_core::audit::Problem;
+use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
+use serde::Serialize;
+
+use crate::{DataFolder, StartError};
+
+/// What a backup holds, or what was made of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Backup {
+    /// The position of its last event.
+    pub position: u64,
+    /// That event's hash: what `audit verify` calls the head.
+    pub head_hash: String,
+    /// The version of its schema.
+    pub schema: i64,
+    /// How many rows each table has.
+    pub rows: BTreeMap<String, u64>,
+    /// How large the file is.
+    pub bytes: u64,
+}
+
+/// Why there is no backup, or nothing was restored.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// A file is in the way.
+    #[error("{} is there already, and nothing is overwritten; choose another name", .0.display())]
+    Exists(PathBuf),
+    /// Somebody else writes there.
+    #[error("another process is writing {}; wait for it, or choose another name", .0.display())]
+    Busy(PathBuf),
+    /// There is nothing to back up.
+    #[error("{} has no database; name the folder with --data, or a PostgreSQL with --database", .0.display())]
+    NoDatabase(PathBuf),
+    /// There is something that would be lost.
+    #[error("{} holds {what}, and nothing is overwritten; restore into another folder with --data", .path.display())]
+    NotEmpty {
+        /// Which folder.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+    },
+    /// It does not agree with itself.
+    #[error("{}", unsound(.file, .problems))]
+    Unsound {
+        /// Where it can be looked at.
+        file: PathBuf,
+        /// What `audit verify` would say.
+        problems: Vec<Problem>,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {error}", .path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The folder cannot be used, or has a server.
+    #[error(transparent)]
+    Folder(#[from] StartError),
+    /// A database failed, or is of another version.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+fn unsound(file: &Path, problems: &[Problem]) -> String {
+    let first: Vec<String> =
+        problems.iter().take(3).map(|Problem { at, problem }| format!("{at}: {problem}")).collect();
+    let more = problems.len().saturating_sub(first.len());
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("{} does not agree with itself: {}{more}", file.display(), first.join("; "))
+}
+
+/// Copies the folder's database, or the PostgreSQL at `database`, into a new file. A server may run, and goes on writing.
+pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> Result<Backup, BackupError> {
+    if file.exists() {
+        return Err(BackupError::Exists(file.to_owned()));
+    }
+    let from = data.database();
+    if database.is_none() && !from.exists() {
+        return Err(BackupError::NoDatabase(data.path().to_owned()));
+    }
+    let half = Half::begin(file)?;
+    match database {
+        Some(url) => backup::from_postgres(url, &half.path).await?,
+        None => copy(from, &half.path).await?,
+    }
+    half.finish_verified(file).await
+}
+
+/// Makes the database of a folder from a backup. The folder may not have one, unless its log is empty.
+pub async fn restore(file: &Path, data: &DataFolder) -> Result<Backup, BackupError> {
+    must_be_readable(file)?;
+    let _lock = data.lock()?;
+    must_have_no_log(data)?;
+    let target = data.database();
+    let half = Half::begin(&target)?;
+    copy(file.to_owned(), &half.path).await?;
+    half.finish_verified(&target).await
+}
+
+/// Fills an empty PostgreSQL from a backup.
+pub async fn restore_to_postgres(file: &Path, url: &str) -> Result<Backup, BackupError> {
+    must_be_readable(file)?;
+    let mut restored = verified(file).await?;
+    backup::into_postgres(file, url).await?;
+    // Opened as a server opens it: an older schema is migrated here and now.
+    let store = AnyStore::Postgres(Postgres::open(url, None).await?);
+    let report = folkmoot_engine::verify(&store).await;
+    let head = store.head().await;
+    store.close().await;
+    let (mut problems, head) = (report?.problems, head?);
+    if (head.position, head.hash.hex()) != (restored.position, restored.head_hash.clone()) {
+        problems.push(Problem::new("head", "the database does not end where the backup does"));
+    }
+    if !problems.is_empty() {
+        return Err(BackupError::Unsound { file: "the PostgreSQL that was filled".into(), problems });
+    }
+    restored.schema = folkmoot_store::health::look_at_postgres(url).await?.schema;
+    Ok(restored)
+}
+
+fn must_be_readable(file: &Path) -> Result<(), BackupError> {
+    let unreadable = |error| BackupError::File { path: file.to_owned(), error };
+    let found = File::open(file).and_then(|opened| opened.metadata()).map_err(unreadable)?;
+    if !found.is_file() {
+        return Err(unreadable(io::Error::other("this is no file")));
+    }
+    // Before a folder is made for it: whether this version knows its schema.
+    backup::schema(file).map(drop).map_err(|error| match error {
+        Error::Schema(_) => error.into(),
+        error => unreadable(io::Error::other(format!("this is no backup: {error}"))),
+    })
+}
+
+/// An empty database makes room; anything else stays.
+fn must_have_no_log(data: &DataFolder) -> Result<(), BackupError> {
+    let database = data.database();
+    let full = |what: String| BackupError::NotEmpty { path: data.path().to_owned(), what };
+    let companions = ["-wal", "-shm", "-journal"].map(|end| PathBuf::from(format!("{}{end}", database.display())));
+    match fs::metadata(&database) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // SQLite would add what it finds there to the database that we put beside it.
+            match companions.iter().find(|path| path.exists()) {
+                Some(stray) => Err(full(format!("{}, what is left of a database", stray.display()))),
+                None => Ok(()),
+            }
+        }
+        Err(error) => Err(BackupError::File { path: database, error }),
+        Ok(found) => {
+            let events = if found.len() == 0 { 0 } else { backup::events(&database)? };
+            if events > 0 {
+                return Err(full(format!("a database with {events} events")));
+            }
+            for path in companions.iter().chain([&database]).filter(|path| path.exists()) {
+                fs::remove_file(path).map_err(|error| BackupError::File { path: path.clone(), error })?;
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn copy(from: PathBuf, to: &Path) -> Result<(), BackupError> {
+    let to = to.to_owned();
+    Ok(blocking(move || backup::from_sqlite(&from, &to)).await?)
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    let failed = |error| Error::Database(format!("it was not done: {error}"));
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
+}
+
+/// That SQLite finds the file whole, that its log is one chain, and that each row is what the log says.
+async fn verified(file: &Path) -> Result<Backup, BackupError> {
+    let looked_at = file.to_owned();
+    let contents = blocking(move || backup::inspect(&looked_at)).await?;
+    // What an older version wrote is judged by what it becomes; the file itself stays as it is.
+    let migrated = if contents.is_older() { Some(migrated(file).await?) } else { None };
+    let judged = migrated.as_ref().map_or_else(|| file.to_owned(), |folder| folder.path().join(MIGRATED));
+    let store = AnyStore::Sqlite(Sqlite::open_to_read(&judged, Arc::new(SystemClock))?);
+    let report = folkmoot_engine::verify(&store).await;
+    store.close().await;
+    let problems = report?.problems;
+    if !problems.is_empty() {
+        return Err(BackupError::Unsound { file: file.to_owned(), problems });
+    }
+    let metadata = fs::metadata(file).map_err(|error| BackupError::File { path: file.to_owned(), error })?;
+    Ok(Backup {
+        position: contents.head.position,
+        head_hash: contents.head.hash.hex(),
+        schema: contents.schema,
+        rows: contents.rows,
+        bytes: metadata.len(),
+    })
+}
+
+const MIGRATED: &str = "migrated.db";
+
+/// A copy of the file, with this version's schema, in a folder that goes when it is dropped.
+async fn migrated(file: &Path) -> Result<tempfile::TempDir, BackupError> {
+    let beside = file.parent().map_or_else(tempfile::tempdir, tempfile::tempdir_in).or_else(|_| tempfile::tempdir());
+    let folder = beside.map_err(|error| BackupError::File { path: file.to_owned(), error })?;
+    let copied = folder.path().join(MIGRATED);
+    copy(file.to_owned(), &copied).await?;
+    let store = blocking(move || Sqlite::open(&copied, Arc::new(SystemClock))).await?;
+    store.close().await;
+    Ok(folder)
+}
+
+/// A file that does not have its name yet. Removed when dropped, and taken over by the next attempt if it was left behind.
+struct Half {
+    path: PathBuf,
+    file: File,
+}
+
+impl Half {
+    fn begin(target: &Path) -> Result<Self, BackupError> {
+        let path = PathBuf::from(format!("{}.half", target.display()));
+        let unusable = |error| BackupError::File { path: path.clone(), error };
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(BackupError::Busy(target.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+        }
+        // What an attempt that was killed left here, perhaps with other permissions.
+        file.set_len(0).and_then(|()| file.set_permissions(owner_only())).map_err(unusable)?;
+        let half = Self { path, file };
+        half.remove_companions();
+        Ok(half)
+    }
+
+    /// Gives it its name, or keeps it as what it is.
+    async fn finish_verified(self, target: &Path) -> Result<Backup, BackupError> {
+        let verified = match verified(&self.path).await {
+            Err(BackupError::Unsound { problems, .. }) => {
+                let kept = PathBuf::from(format!("{}.unverified", target.display()));
+                self.rename(&kept)?;
+                return Err(BackupError::Unsound { file: kept, problems });
+            }
+            other => other?,
+        };
+        self.rename(target)?;
+        Ok(verified)
+    }
+
+    /// Durable when it returns, under this name.
+    fn rename(&self, to: &Path) -> Result<(), BackupError> {
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let renamed = self.file.sync_all().and_then(|()| fs::rename(&self.path, to));
+        renamed
+            .and_then(|()| File::open(folder)?.sync_all())
+            .map_err(|error| BackupError::File { path: to.to_owned(), error })
+    }
+
+    fn remove_companions(&self) {
+        for end in ["-journal", "-wal", "-shm"] {
+            // Mostly there is none.
+            let _ = fs::remove_file(format!("{}{end}", self.path.display()));
+        }
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        self.remove_companions();
+        // It is gone already if it has its name.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn owner_only() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o600)
+}

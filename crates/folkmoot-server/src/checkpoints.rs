@@ -1,0 +1,156 @@
+//! Checkpoints without being asked: one signed line after another, at the end of a file that is best on another disk or
+//! another machine. The file is only ever appended to.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use folkmoot_core::checkpoint::Checkpoint;
+use serde_json::Value;
+
+use crate::{app::App, signed};
+
+/// No line is longer.
+const LINE_BYTES_MAX: u64 = 4096;
+
+/// Where to write them, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoints {
+    /// The file.
+    pub file: PathBuf,
+    /// At most so often, and only when the log has grown.
+    pub every: Duration,
+}
+
+impl Checkpoints {
+    /// Compares the log with the last line of the file, and writes the next.
+    pub(crate) async fn begin(&self, app: &App) -> io::Result<u64> {
+        if let Some(last) = self.last(app).await? {
+            let seen = app.engine.seen(last.position).await.map_err(io::Error::other)?;
+            if let Err(broken) = last.check(&seen) {
+                tracing::error!("the log is not the one of the last checkpoint in {}: {broken}", self.file.display());
+            }
+        }
+        self.write(app).await
+    }
+
+    /// The last that this server's key signed, if it is the last line.
+    async fn last(&self, app: &App) -> io::Result<Option<Checkpoint>> {
+        let file = self.file.clone();
+        let line = blocking(move || last_line(&file)).await?;
+        Ok(line.and_then(|line| parse(&line, app)))
+    }
+
+    /// Writes on until the server ends. `written` is where the log was.
+    pub(crate) async fn go_on(self, app: App, mut written: u64) {
+        loop {
+            tokio::select! {
+                biased;
+                () = app.closing.cancelled() => return,
+                () = tokio::time::sleep(self.every) => {}
+            }
+            if app.engine.position().await.is_ok_and(|position| position == written) {
+                continue;
+            }
+            match self.write(&app).await {
+                Ok(position) => written = position,
+                Err(error) => self.complain(&error),
+            }
+        }
+    }
+
+    /// The last one, when nothing is written any more.
+    pub(crate) async fn end(&self, app: &App) {
+        if let Err(error) = self.write(app).await {
+            self.complain(&error);
+        }
+    }
+
+    fn complain(&self, error: &io::Error) {
+        tracing::error!("no checkpoint could be written to {}: {error}", self.file.display());
+        metrics::counter!("folkmoot_checkpoint_failures_total").increment(1);
+    }
+
+    async fn write(&self, app: &App) -> io::Result<u64> {
+        let checkpoint = app.engine.own_checkpoint().await.map_err(io::Error::other)?;
+        let is_same = |last: Checkpoint| (last.position, last.hash) == (checkpoint.position, checkpoint.hash);
+        if self.last(app).await?.is_some_and(is_same) {
+            return Ok(checkpoint.position);
+        }
+        let line = signed::sign(&app.key, &checkpoint).to_string();
+        let file = self.file.clone();
+        blocking(move || append(&file, &line)).await?;
+        Ok(checkpoint.position)
+    }
+}
+
+/// The checkpoint of a line that this server signed.
+fn parse(line: &str, app: &App) -> Option<Checkpoint> {
+    let statement: Value = serde_json::from_str(line).ok()?;
+    signed::check(&statement, Some(&app.key.public())).ok()?;
+    unsigned(statement)
+}
+
+/// What a signed checkpoint states.
+fn unsigned(mut statement: Value) -> Option<Checkpoint> {
+    let members = statement.as_object_mut()?;
+    members.remove("signature");
+    members.remove("public_key");
+    serde_json::from_value(statement).ok()
+}
+
+/// What comes before the last end of a line. A line that a crash cut off is none.
+fn last_line(path: &Path) -> io::Result<Option<String>> {
+    let mut file = match OpenOptions::new().read(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(2 * LINE_BYTES_MAX)))?;
+    let mut end = Vec::new();
+    file.take(2 * LINE_BYTES_MAX).read_to_end(&mut end)?;
+    let end = String::from_utf8_lossy(&end);
+    let whole = end.rsplit_once('\n').map(|(whole, _)| whole);
+    Ok(whole.and_then(|whole| whole.lines().next_back()).map(str::to_owned))
+}
+
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    // A line that a crash cut off stays a line of its own.
+    let begin = if last == [b'\n'] { "" } else { "\n" };
+    file.write_all(format!("{begin}{line}\n").as_bytes())?;
+    file.sync_data()
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_appended_and_one_that_was_cut_off_stays_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoints");
+        assert_eq!(last_line(&path).unwrap(), None);
+        append(&path, "one").unwrap();
+        append(&path, "two").unwrap();
+        assert_eq!(last_line(&path).unwrap().as_deref(), Some("two"));
+        std::fs::write(&path, "one\ntw").unwrap();
+        assert_eq!(last_line(&path).unwrap().as_deref(), Some("one"));
+        append(&path, "three").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntw\nthree\n");
+    }
+}

@@ -1,0 +1,148 @@
+//! The process's figures: what they mean, into which buckets they fall, and those that every request costs.
+//!
+//! docs/operations.md lists all of them; a test compares.
+
+use std::{
+    collections::HashMap,
+    sync::{OnceLock, PoisonError, RwLock},
+    time::Duration,
+};
+
+use axum::http::{self, StatusCode};
+use metrics::{Counter, Histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// From a request that finds its answer in memory to one that waits for a gate as long as it may.
+const SECONDS: [f64; 16] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+/// Up to the most that one transaction takes.
+const COMMANDS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+
+/// How often what was recorded is sorted into its buckets, whether or not anybody asks. Until then it is kept as it came.
+pub(crate) const UPKEEP: Duration = Duration::from_secs(5);
+
+/// The process's recorder, which is made once. Whoever keeps handles of metrics is started after it.
+pub(crate) fn recorder() -> PrometheusHandle {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    let make = || {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+            .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_commands".to_owned()), &COMMANDS))
+            .expect("neither list is empty")
+            .build_recorder();
+        let handle = recorder.handle();
+        // Where an embedding program has a recorder of its own, ours stays empty.
+        let _ = metrics::set_global_recorder(recorder);
+        describe();
+        handle
+    };
+    HANDLE.get_or_init(make).clone()
+}
+
+fn describe() {
+    use metrics::{describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram};
+    counter!("folkmoot_http_requests_total", "Requests that were answered.");
+    histogram!("folkmoot_http_request_seconds", "From a request's headers to those of its answer.");
+    gauge!("folkmoot_connections", "Open connections, WebSockets among them.");
+    gauge!("folkmoot_subscribers", "Those who follow the feed.");
+    gauge!("folkmoot_gate_waiters", "Requests that wait for gates.");
+    gauge!("folkmoot_clearance_waiters", "Those who wait for clearance.");
+    gauge!("folkmoot_gates_pending", "Gates that wait for a decision.");
+    gauge!("folkmoot_holds", "What holds somebody: halting questions, denials, halts.");
+    gauge!("folkmoot_runs_active", "Runs that this server executes just now.");
+    gauge!("folkmoot_steps_in_flight", "Steps that this server executes just now.");
+    gauge!("folkmoot_database_up", "1 if the database answered just now, else 0.");
+    gauge!("folkmoot_store_queue", "Commands that wait to be written.");
+    histogram!("folkmoot_store_batch_commands", "Commands in one transaction.");
+    histogram!("folkmoot_store_commit_seconds", "One transaction, from its begin until it is durable.");
+    counter!("folkmoot_events_total", "Events that this server has read from the log.");
+    gauge!("folkmoot_log_position", "The last position that this server has read from the log.");
+    gauge!("folkmoot_feed_lag_events", "Events in the log that this server has not offered to its subscribers yet.");
+    gauge!("folkmoot_feed_lag_seconds", "How old the oldest of them is.");
+    counter!("folkmoot_deliveries_total", "Attempts to tell a channel something, by what came of them.");
+    gauge!("folkmoot_deliveries_waiting", "Messages that are still to be told.");
+    gauge!("folkmoot_deliveries_dead", "Messages that nobody was told, and that are not tried again.");
+    counter!("folkmoot_model_calls_total", "Calls of models.");
+    counter!("folkmoot_model_tokens_total", "Tokens that models read and wrote.");
+    counter!("folkmoot_model_unparsed_total", "Answers of models that did not have the shape that was asked for.");
+}
+
+/// What a request asks for. Anybody can invent a method, and must not invent a label by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Patch,
+    Delete,
+    Head,
+    Other,
+}
+
+impl Method {
+    pub(crate) fn of(method: &http::Method) -> Self {
+        match *method {
+            http::Method::GET => Self::Get,
+            http::Method::POST => Self::Post,
+            http::Method::PATCH => Self::Patch,
+            http::Method::DELETE => Self::Delete,
+            http::Method::HEAD => Self::Head,
+            _ => Self::Other,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The figures of all routes. Each is looked up by its labels once, which costs more than to count, and then kept.
+#[derive(Debug, Default)]
+pub(crate) struct Routes(RwLock<HashMap<Box<str>, Vec<Answers>>>);
+
+#[derive(Debug)]
+struct Answers {
+    method: Method,
+    status: StatusCode,
+    count: Counter,
+    seconds: Histogram,
+}
+
+impl Routes {
+    /// Counts one answer.
+    pub(crate) fn answered(&self, route: &str, method: Method, status: StatusCode, took: Duration) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let same = |answers: &&Answers| answers.method == method && answers.status == status;
+        match known.get(route).and_then(|all| all.iter().find(same)) {
+            Some(answers) => answers.add(took),
+            None => {
+                drop(known);
+                let answers = Answers::new(route, method, status);
+                answers.add(took);
+                let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                known.entry(route.into()).or_default().push(answers);
+            }
+        }
+    }
+}
+
+impl Answers {
+    fn new(route: &str, method: Method, status: StatusCode) -> Self {
+        let (route, name) = (route.to_owned(), method.name());
+        let count = metrics::counter!("folkmoot_http_requests_total",
+            "method" => name, "route" => route.clone(), "status" => status.as_u16().to_string());
+        let seconds = metrics::histogram!("folkmoot_http_request_seconds", "method" => name, "route" => route);
+        Self { method, status, count, seconds }
+    }
+
+    fn add(&self, took: Duration) {
+        self.count.increment(1);
+        self.seconds.record(took);
+    }
+}

@@ -1,0 +1,132 @@
+//! Carries the engine's messages to webhooks and to the channels of the configuration. It never decides when to try again, and
+//! never touches what a message is about.
+
+mod message;
+
+use std::sync::Arc;
+
+use folkmoot_core::{Principal, Role, Webhook};
+use folkmoot_engine::{Courier, Engine, Error, Letter, Undelivered};
+use folkmoot_notify::{
+    Channels, Guard, Message,
+    channels::Listed,
+    webhook::{self, Secret},
+};
+use folkmoot_store::{Clock, SystemClock};
+use folkmoot_workflows::doctor::{Area, Finding};
+use futures_util::future::BoxFuture;
+
+use crate::{Config, ServerKey};
+
+/// Tells people. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Notifier {
+    channels: Channels,
+    key: Arc<ServerKey>,
+    public_url: Option<String>,
+}
+
+impl Notifier {
+    /// `Err` says which channel is wrong, and what to do.
+    pub(crate) fn new(config: &Config, key: Arc<ServerKey>) -> Result<Self, String> {
+        let channels = Channels::new(&config.notify, &config.channels)?;
+        Ok(Self { channels, key, public_url: config.notify.public_url.clone() })
+    }
+
+    /// The channels of the configuration.
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// Where may be sent to.
+    pub(crate) fn guard(&self) -> &Guard {
+        self.channels.post().guard()
+    }
+
+    /// Tells a webhook that this is a test.
+    pub(crate) async fn test_webhook(&self, webhook: &Webhook) -> Result<(), folkmoot_notify::Undelivered> {
+        self.to_webhook(webhook, &message::test(webhook.name.as_str(), SystemClock.now())).await
+    }
+
+    /// Tells a channel of the configuration that this is a test.
+    pub(crate) async fn test_channel(&self, name: &str) -> Result<(), folkmoot_notify::Undelivered> {
+        let now = SystemClock.now();
+        self.channels.send(name, &message::test(name, now), now).await
+    }
+
+    async fn to_webhook(&self, webhook: &Webhook, message: &Message) -> Result<(), folkmoot_notify::Undelivered> {
+        let secrets = [secret(&self.key, webhook)];
+        webhook::send(self.channels.post(), &webhook.url, &secrets, message, SystemClock.now()).await
+    }
+}
+
+/// What a webhook's messages are signed with now. Nobody is shown it but whoever makes it or changes it.
+pub(crate) fn secret(key: &ServerKey, webhook: &Webhook) -> Secret {
+    Secret::new(key.webhook_secret(webhook.id.as_str(), webhook.generation))
+}
+
+impl Courier for Notifier {
+    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), Undelivered>> {
+        let notifier = self.clone();
+        Box::pin(async move {
+            let now = SystemClock.now();
+            let message = message::of(&letter, notifier.public_url.as_deref(), now);
+            let told = match &letter.webhook {
+                Some(webhook) => notifier.to_webhook(webhook, &message).await,
+                None => notifier.channels.send(&letter.delivery.channel, &message, now).await,
+            };
+            told.map_err(|undelivered| Undelivered { reason: undelivered.reason, again: undelivered.again })
+        })
+    }
+}
+
+/// What the configuration's channels are, and why one of them can tell nobody.
+pub fn examine(config: &Config) -> Vec<Finding> {
+    let finding = |name: String, ok: bool, detail: String| Finding { area: Area::Notify, name, ok, detail };
+    let channels = match Channels::new(&config.notify, &config.channels) {
+        Ok(channels) => channels.list(),
+        Err(problem) => return vec![finding("channels".to_owned(), false, problem)],
+    };
+    if channels.is_empty() {
+        let detail = "none in folkmoot.toml; webhooks need none: `folkmoot webhook add URL`";
+        return vec![finding("channels".to_owned(), true, detail.to_owned())];
+    }
+    let found = |Listed { name, kind, events, problem }: Listed| {
+        let events: Vec<&str> = events.iter().map(|pattern| pattern.as_str()).collect();
+        let told = if events.is_empty() { "gates that name it".to_owned() } else { events.join(", ") };
+        let ok = problem.is_none();
+        finding(name, ok, problem.unwrap_or_else(|| format!("{kind}, told of {told}")))
+    };
+    channels.into_iter().map(found).collect()
+}
+
+/// Says in the log what will go wrong: channels that can tell nobody, and names that mean no channel.
+pub(crate) async fn warn(notifier: &Notifier, config: &Config, engine: &Engine) -> Result<(), Error> {
+    for Listed { name, problem, .. } in notifier.channels.list() {
+        if let Some(problem) = problem {
+            tracing::warn!("[channels.{name}] can tell nobody: {problem}");
+        }
+    }
+    let system = Principal::new("system".parse().expect("a plain word is a name"), Role::Admin);
+    let webhooks = engine.webhooks(&system).await?;
+    for webhook in webhooks.iter().filter(|webhook| notifier.channels.has(webhook.name.as_str())) {
+        let (id, name) = (&webhook.id, &webhook.name);
+        tracing::warn!(
+            "the webhook {id} and [channels.{name}] have one name, and the webhook is told nothing; rename one of them"
+        );
+    }
+    let known = |name: &String| {
+        notifier.channels.has(name) || webhooks.iter().any(|webhook| webhook.name.as_str() == name.as_str())
+    };
+    for (key, names) in
+        [("notification_channels", &config.policy.notification_channels), ("escalate_to", &config.policy.escalate_to)]
+    {
+        for name in names.iter().filter(|name| !known(name)) {
+            tracing::warn!(
+                "{key} in [gates] names {name:?}, which is no channel: add [channels.{name}] to the configuration, or a webhook with \
+                 `folkmoot webhook add URL --name {name}`; until then what is to be told there is dead"
+            );
+        }
+    }
+    Ok(())
+}

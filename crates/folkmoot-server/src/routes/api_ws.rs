@@ -1,0 +1,129 @@
+//! `GET /api/ws`: what waits for a decision and what was decided, in the frames that seed 002's front ends read.
+
+use axum::{extract::State, http::HeaderMap, response::Response};
+use folkmoot_api::wire::{
+    self,
+    decision_frame::{Frame, Required, Resolved, Told},
+};
+use folkmoot_core::{
+    Event, Gate,
+    gate::{Decision, GateEvent, Next},
+};
+use folkmoot_engine::Error;
+
+use super::events::{self, Ended, From};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::Query,
+    socket::{Dialect, Knock},
+};
+
+/// Follows decisions over a WebSocket
+///
+/// A text frame `decision_required` for each gate that opens or asks something else, and `decision_resolved` for each that is
+/// decided. Who may open it, and from where it begins, is as with `/v1/ws`. Everything is subscribed; what a client
+/// sends is ignored.
+#[utoipa::path(get, path = "/api/ws", operation_id = "decisions_ws", tag = "feed", params(From),
+    responses((status = 101, description = "Frames follow", body = Frame),
+        (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
+pub(crate) async fn ws(
+    State(app): State<App>,
+    knock: Knock,
+    headers: HeaderMap,
+    Query(from): Query<From>,
+) -> Result<Response, ApiError> {
+    let position = events::begin(&app, &headers, from).await?;
+    Ok(knock.admit(app, position, Decisions))
+}
+
+struct Decisions;
+
+impl Dialect for Decisions {
+    fn begin(&self, _: u64) -> Option<String> {
+        None
+    }
+
+    async fn tell(&self, app: &App, who: &Authenticated, event: &Event) -> Result<Option<String>, Ended> {
+        let Ok(happened) = GateEvent::read(&event.fact) else { return Ok(None) };
+        let told = match happened {
+            GateEvent::Opened(gate) => required(app, who, *gate).await,
+            GateEvent::Amended { content, .. } => match gate(app, who, event).await? {
+                Some(gate) => required(app, who, Gate { content: *content, ..gate }).await,
+                None => return Ok(None),
+            },
+            GateEvent::Decided { decision, .. } => match gate(app, who, event).await? {
+                Some(gate) => Ok(Told::DecisionResolved(resolved(&gate, *decision))),
+                None => return Ok(None),
+            },
+            GateEvent::Vote { .. }
+            | GateEvent::Extended { .. }
+            | GateEvent::Reminded { .. }
+            | GateEvent::Escalated { .. }
+            | GateEvent::Refused { .. } => return Ok(None),
+        };
+        let frame = Frame::new(event.position, told.map_err(|error| ended(&error))?);
+        Ok(serde_json::to_string(&frame).ok())
+    }
+
+    fn hear(&self, _: &str) -> Result<Option<u64>, &'static str> {
+        Ok(None)
+    }
+}
+
+/// The gate that the event is about; `None` if it is gone.
+async fn gate(app: &App, who: &Authenticated, event: &Event) -> Result<Option<Gate>, Ended> {
+    let Ok(id) = event.fact.stream.parse() else { return Ok(None) };
+    match app.engine.gate(&who.principal, &id).await {
+        Ok(view) => Ok(Some(view.gate)),
+        Err(error) if error.refusal().is_some() => Ok(None),
+        Err(error) => Err(ended(&error)),
+    }
+}
+
+/// A frame that cannot be made just now is not left out: the client comes back for it.
+fn ended(error: &Error) -> Ended {
+    tracing::warn!("a socket ends early: {error}");
+    Ended::Unreadable
+}
+
+async fn required(app: &App, who: &Authenticated, gate: Gate) -> Result<Told, Error> {
+    let context = app.engine.summary(&gate).await?.unwrap_or_default();
+    let title = match &gate.run_id {
+        Some(run) => match app.engine.run(&who.principal, run).await {
+            Ok(run) => Some(run.start.title).filter(|title| !title.is_empty()),
+            Err(error) if error.refusal().is_some() => None,
+            Err(error) => return Err(error),
+        },
+        None => None,
+    };
+    Ok(Told::DecisionRequired(Required {
+        decision_id: gate.id.clone(),
+        task_id: task(&gate),
+        task_title: title.unwrap_or_else(|| gate.content.title.clone()),
+        phase: gate.content.phase.clone(),
+        gate_type: gate.gate_type,
+        question: gate.content.title,
+        context,
+        requested_at: gate.requested_at,
+    }))
+}
+
+fn resolved(gate: &Gate, decision: Decision) -> Resolved {
+    Resolved {
+        decision_id: decision.request_id,
+        task_id: task(gate),
+        phase: gate.content.phase.clone(),
+        approved: decision.outcome == Next::Proceed,
+        reason: decision.reason,
+        resolved_by: decision.reviewer,
+        resolved_at: decision.decided_at,
+    }
+}
+
+/// Until there are tasks: the run, else the session, else nothing.
+fn task(gate: &Gate) -> String {
+    let run = gate.run_id.as_ref().map(|run| run.as_str());
+    run.or(gate.session_id.as_ref().map(|session| session.as_str())).unwrap_or_default().to_owned()
+}

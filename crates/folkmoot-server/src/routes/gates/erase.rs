@@ -1,0 +1,26 @@
+//! `DELETE /v1/gates/{id}/contents`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{Erase, Erased, Problem};
+
+use crate::{
+    app::App,
+    error::ApiError,
+    extract::{Call, GatePath},
+    routes::artifacts,
+};
+
+/// Erases all that a gate has shown
+///
+/// Its summaries, artifacts and edited text, once it is decided; also for other gates that show the same. Admins can, with a
+/// reason.
+#[utoipa::path(delete, path = "/v1/gates/{id}/contents", operation_id = "erase_gate", tag = "artifacts",
+    params(("id" = String, Path)), request_body = Erase,
+    responses((status = 200, body = Erased), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn erase(
+    State(app): State<App>,
+    GatePath(gate): GatePath,
+    Call { caller, body }: Call<Erase>,
+) -> Result<Json<Erased>, ApiError> {
+    Ok(Json(artifacts::erased(app.engine.erase_gate(caller, &gate, body.reason).await?)))
+}

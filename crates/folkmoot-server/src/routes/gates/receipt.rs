@@ -1,0 +1,26 @@
+//! `GET /v1/gates/{id}/receipt`
+
+use axum::{Json, extract::State};
+use folkmoot_api::wire::{AuditEntry, Problem, Receipt};
+use serde_json::Value;
+
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, signed};
+
+/// A signed receipt of a gate
+///
+/// All that was shown, all that happened, what was decided, and a checkpoint of the log: enough to check it without this
+/// server. Whoever may see the gate may have it.
+#[utoipa::path(get, path = "/v1/gates/{id}/receipt", operation_id = "gate_receipt", tag = "gates", params(("id" = String, Path)),
+    responses((status = 200, body = Receipt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn receipt(
+    State(app): State<App>,
+    who: Authenticated,
+    GatePath(id): GatePath,
+) -> Result<Json<Value>, ApiError> {
+    let (receipt, events, checkpoint) = app.engine.receipt(&who.principal, &id).await?;
+    let events: Vec<AuditEntry> = events.into_iter().map(AuditEntry::from).collect();
+    let mut statement = serde_json::to_value(receipt).unwrap_or_default();
+    statement["events"] = serde_json::to_value(events).unwrap_or_default();
+    statement["checkpoint"] = signed::sign(&app.key, &checkpoint);
+    Ok(Json(signed::sign(&app.key, &statement)))
+}

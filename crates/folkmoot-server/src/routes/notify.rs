@@ -1,0 +1,81 @@
+//! `/v1/notify`
+
+use axum::{Json, extract::State, http::StatusCode};
+use folkmoot_api::wire::{Channel, ChannelList, Delivery, Problem, TestChannel, Tested};
+use folkmoot_core::{Principal, delivery::Status};
+use folkmoot_engine::DeliveryQuery;
+use folkmoot_notify::{Undelivered, settings::Kind};
+
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::Call};
+
+/// Lists channels
+///
+/// Those of the configuration and the webhooks, with what each is told of and what failed last. Admins can.
+#[utoipa::path(get, path = "/v1/notify/channels", operation_id = "list_channels", tag = "webhooks",
+    responses((status = 200, body = ChannelList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Result<Json<ChannelList>, ApiError> {
+    let webhooks = app.engine.webhooks(&who.principal).await?;
+    let configured = app.notifier.channels().list().into_iter().map(|listed| Channel {
+        name: listed.name,
+        kind: listed.kind.to_string(),
+        events: listed.events,
+        problem: listed.problem,
+        last_failure: None,
+    });
+    let webhooks = webhooks.into_iter().map(|webhook| Channel {
+        name: webhook.name.to_string(),
+        kind: Kind::Webhook.to_string(),
+        events: webhook.events,
+        problem: webhook.disabled.then(|| "it is disabled".to_owned()),
+        last_failure: None,
+    });
+    let mut channels: Vec<Channel> = configured.chain(webhooks).collect();
+    for channel in &mut channels {
+        channel.last_failure = last_failure(&app, &who.principal, &channel.name).await?;
+    }
+    Ok(Json(ChannelList { channels }))
+}
+
+/// What waits after an attempt that failed, else the newest that is dead.
+async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result<Option<Delivery>, ApiError> {
+    for status in [Status::Waiting, Status::Dead] {
+        let query = DeliveryQuery {
+            status: Some(status),
+            channel: Some(channel.to_owned()),
+            limit: 1,
+            ..DeliveryQuery::default()
+        };
+        let newest = app.engine.deliveries(principal, query).await?.items.pop();
+        if let Some(failed) = newest.filter(|delivery| delivery.last_error.is_some()) {
+            return Ok(Some(failed.into()));
+        }
+    }
+    Ok(None)
+}
+
+/// Sends a test to a channel
+///
+/// At once, and once; the answer says what came of it. Admins can.
+#[utoipa::path(post, path = "/v1/notify/test", operation_id = "test_channel", tag = "webhooks", request_body = TestChannel,
+    responses((status = 200, body = Tested), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn test(
+    State(app): State<App>,
+    Call { caller, body: TestChannel { channel } }: Call<TestChannel>,
+) -> Result<Json<Tested>, ApiError> {
+    let webhooks = app.engine.webhooks(&caller.principal).await?;
+    let told = if app.notifier.channels().has(&channel) {
+        app.notifier.test_channel(&channel).await
+    } else if let Some(webhook) = webhooks.iter().find(|webhook| webhook.name.as_str() == channel) {
+        app.notifier.test_webhook(webhook).await
+    } else {
+        let detail = "there is no channel of this name; `folkmoot notify list` shows those there are";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, "unknown_channel", detail));
+    };
+    Ok(Json(tested(&channel, told)))
+}
+
+/// What came of a test.
+pub(super) fn tested(channel: &str, told: Result<(), Undelivered>) -> Tested {
+    let reason = told.err().map(|undelivered| undelivered.reason);
+    Tested { channel: channel.to_owned(), delivered: reason.is_none(), reason }
+}

@@ -1,0 +1,154 @@
+//! `/v1/webhooks`
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{ChangeWebhook, NewWebhook, Problem, Tested, Webhook, WebhookList};
+use folkmoot_core::{Name, Refusal, WebhookId, webhook};
+
+use super::notify::tested;
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Call, PathText},
+    notify,
+};
+
+/// Makes a webhook
+///
+/// It is told of events by signed messages, as standardwebhooks.com has them. The secret is in this answer and nowhere else.
+/// Admins can.
+#[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks", request_body = NewWebhook,
+    responses((status = 201, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    Call { caller, body }: Call<NewWebhook>,
+) -> Result<Response, ApiError> {
+    // Who may not is told that, and not what is wrong with the address.
+    app.engine.webhooks(&caller.principal).await?;
+    let host = check_url(&app, &body.url)?;
+    let name = match body.name {
+        Some(name) => name,
+        None => host.parse::<Name>().map_err(|_| Refusal::invalid("name", "cannot be the host's; say a name"))?,
+    };
+    let new = webhook::NewWebhook { id: app.engine.new_webhook_id(), name, url: body.url, events: body.events };
+    let id = new.id.clone();
+    let made = app.engine.create_webhook(caller, new).await?;
+    // A repetition is answered with what was made before, and its secret has been shown.
+    let secret = (made.id == id).then(|| notify::secret(&app.key, &made).reveal());
+    let location = format!("/v1/webhooks/{}", made.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(Webhook::new(made, secret))).into_response())
+}
+
+/// Lists webhooks
+///
+/// Without their secrets. Admins can.
+#[utoipa::path(get, path = "/v1/webhooks", operation_id = "list_webhooks", tag = "webhooks",
+    responses((status = 200, body = WebhookList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<WebhookList>, ApiError> {
+    let webhooks = app.engine.webhooks(&who.principal).await?;
+    Ok(Json(WebhookList { webhooks: webhooks.into_iter().map(|webhook| Webhook::new(webhook, None)).collect() }))
+}
+
+/// Shows a webhook
+///
+/// Without its secret. Admins can.
+#[utoipa::path(get, path = "/v1/webhooks/{id}", operation_id = "show_webhook", tag = "webhooks", params(("id" = String, Path)),
+    responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    who: Authenticated,
+    PathText(id): PathText,
+) -> Result<Json<Webhook>, ApiError> {
+    Ok(Json(Webhook::new(app.engine.webhook(&who.principal, &parse_id(&id)?).await?, None)))
+}
+
+/// Changes a webhook
+///
+/// Its address, its events, or whether it is told anything. Admins can.
+#[utoipa::path(patch, path = "/v1/webhooks/{id}", operation_id = "change_webhook", tag = "webhooks",
+    params(("id" = String, Path)), request_body = ChangeWebhook,
+    responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn change(
+    State(app): State<App>,
+    PathText(id): PathText,
+    Call { caller, body }: Call<ChangeWebhook>,
+) -> Result<Json<Webhook>, ApiError> {
+    let ChangeWebhook { url, events, disabled } = body;
+    let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?.id;
+    if let Some(url) = &url {
+        check_url(&app, url)?;
+    }
+    let change = webhook::WebhookChange { webhook, url, events, disabled, rotate: false };
+    Ok(Json(Webhook::new(app.engine.change_webhook(caller, change).await?, None)))
+}
+
+/// Gives a webhook another secret
+///
+/// What is sent from now on is signed with it. The secret is in this answer and nowhere else. Admins can.
+#[utoipa::path(post, path = "/v1/webhooks/{id}/rotate", operation_id = "rotate_webhook", tag = "webhooks",
+    params(("id" = String, Path)), request_body = Empty,
+    responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn rotate(
+    State(app): State<App>,
+    PathText(id): PathText,
+    Call { caller, body: Empty {} }: Call<Empty>,
+) -> Result<Json<Webhook>, ApiError> {
+    let before = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
+    let change = webhook::WebhookChange { rotate: true, ..webhook::WebhookChange::of(before.id) };
+    let rotated = app.engine.change_webhook(caller, change).await?;
+    // A repetition is answered with what it was before, and its secret has been shown.
+    let secret = (rotated.generation > before.generation).then(|| notify::secret(&app.key, &rotated).reveal());
+    Ok(Json(Webhook::new(rotated, secret)))
+}
+
+/// Removes a webhook
+///
+/// What still waits for it is dead. Admins can.
+#[utoipa::path(delete, path = "/v1/webhooks/{id}", operation_id = "remove_webhook", tag = "webhooks",
+    params(("id" = String, Path)),
+    responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    who: Authenticated,
+    PathText(id): PathText,
+) -> Result<Json<Webhook>, ApiError> {
+    let removed = app.engine.remove_webhook(who.principal.into(), parse_id(&id)?).await?;
+    Ok(Json(Webhook::new(removed, None)))
+}
+
+/// Sends a test to a webhook
+///
+/// At once, and once; the answer says what came of it. Admins can.
+#[utoipa::path(post, path = "/v1/webhooks/{id}/test", operation_id = "test_webhook", tag = "webhooks",
+    params(("id" = String, Path)), request_body = Empty,
+    responses((status = 200, body = Tested), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn test(
+    State(app): State<App>,
+    PathText(id): PathText,
+    Call { caller, body: Empty {} }: Call<Empty>,
+) -> Result<Json<Tested>, ApiError> {
+    let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
+    Ok(Json(tested(webhook.name.as_str(), app.notifier.test_webhook(&webhook).await)))
+}
+
+/// A body that says nothing.
+#[derive(serde::Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Empty {}
+
+/// Refuses an address that would never be sent to, as far as can be told now. Gives its host.
+fn check_url(app: &App, url: &str) -> Result<String, Refusal> {
+    let url = app.notifier.guard().check(url).map_err(|refused| Refusal::invalid("url", refused.to_string()))?;
+    Ok(url.host_str().unwrap_or_default().to_owned())
+}
+
+/// What cannot be an id is an unknown webhook.
+fn parse_id(text: &str) -> Result<WebhookId, ApiError> {
+    let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_webhook", "there is no webhook with this id");
+    text.parse().map_err(unknown)
+}

@@ -1,0 +1,324 @@
+//! WebSockets: who may open one, and the loop that all of them share.
+//!
+//! A socket is the feed in another coat: what it promises is the [`Subscriber`]'s. What a client sends is small and seldom, so
+//! it has narrow limits; a client that goes beyond them, or does not read, is told why and cut off, and comes back with
+//! its position.
+
+mod meter;
+mod origin;
+
+use std::{num::NonZeroU32, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, Request},
+    http::{HeaderValue, StatusCode, header, request::Parts},
+    response::Response,
+};
+use folkmoot_core::Event;
+use futures_util::{SinkExt, StreamExt};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Bytes, Error as SocketError, Message,
+        handshake::server::create_response_with_body,
+        protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode},
+    },
+};
+
+use self::meter::Metered;
+pub use self::origin::Origin;
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    routes::events::{Ended, Subscriber},
+};
+
+/// The subprotocol that we speak.
+const PROTOCOL: &str = "folkmoot.v1";
+/// Before the token, in the subprotocol with which a browser, which can send no other header, says who it is.
+const BEARER: &str = "folkmoot.bearer.";
+/// The longest message of a client.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+/// How many messages a client may send at once, pings among them, and then a second.
+const MESSAGES: (u32, u32) = (50, 10);
+/// Frames for a client are written together up to this many bytes.
+const WRITE_TOGETHER: usize = 16 * 1024;
+/// How many heartbeats may stay unanswered.
+const SILENT_MAX: u32 = 3;
+/// How long a client has to hear why it is over.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How much more it may send meanwhile.
+const FAREWELL_BYTES: u64 = 8 << 20;
+
+/// Somebody who may open a socket and is about to.
+#[derive(Debug)]
+pub(crate) struct Knock {
+    pub(crate) who: Authenticated,
+    answer: Response,
+    upgrade: OnUpgrade,
+}
+
+impl FromRequestParts<App> for Knock {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let request = Request::from_parts(parts.clone(), ());
+        let answer = create_response_with_body(&request, Body::empty);
+        let (Ok(mut answer), Some(upgrade)) = (answer, parts.extensions.remove::<OnUpgrade>()) else {
+            return Err(ApiError::upgrade_required());
+        };
+        // A page of somebody else's must not read with what a browser sends along.
+        origin::check(&parts.headers, &app.origins)?;
+        if let Some(offered) = Offered::of(parts) {
+            if !parts.headers.contains_key(header::AUTHORIZATION) {
+                parts.headers.extend(offered.authorization.map(|value| (header::AUTHORIZATION, value)));
+            }
+            answer.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+        }
+        Ok(Self { who: Authenticated::from_request_parts(parts, app).await?, answer, upgrade })
+    }
+}
+
+/// The subprotocols of a client that speaks ours.
+struct Offered {
+    authorization: Option<HeaderValue>,
+}
+
+impl Offered {
+    fn of(parts: &Parts) -> Option<Self> {
+        let headers = parts.headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+        let offered: Vec<&str> =
+            headers.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim).collect();
+        let token = offered.iter().find_map(|protocol| protocol.strip_prefix(BEARER));
+        let authorization = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        offered.contains(&PROTOCOL).then_some(Self { authorization })
+    }
+}
+
+/// What one kind of socket says and understands.
+pub(crate) trait Dialect: Send + Sync + 'static {
+    /// The frame that is sent before anything else, and whenever the client has chosen another position.
+    fn begin(&self, position: u64) -> Option<String>;
+
+    /// The frame that tells of an event; `None` if it is none of this dialect's.
+    fn tell(
+        &self,
+        app: &App,
+        who: &Authenticated,
+        event: &Event,
+    ) -> impl Future<Output = Result<Option<String>, Ended>> + Send;
+
+    /// The position after which the client wants to go on, if that is what it says; `Err` says what it should send.
+    fn hear(&self, text: &str) -> Result<Option<u64>, &'static str>;
+}
+
+impl Knock {
+    /// Lets them in, to read what comes after `position`.
+    pub(crate) fn admit(self, app: App, position: u64, dialect: impl Dialect) -> Response {
+        let Self { who, answer, upgrade } = self;
+        let subscriber = Subscriber::new(app.clone(), who, position, "ws");
+        tokio::spawn(async move {
+            match upgrade.await {
+                Ok(upgraded) => Socket::new(upgraded, app).await.serve(subscriber, dialect).await,
+                Err(error) => tracing::debug!("a connection did not become a WebSocket: {error}"),
+            }
+        });
+        answer
+    }
+}
+
+struct Socket {
+    stream: WebSocketStream<Metered<TokioIo<Upgraded>>>,
+    app: App,
+    messages: DefaultDirectRateLimiter,
+}
+
+/// Why a socket is over.
+#[derive(Debug)]
+enum Over {
+    /// For this reason of ours.
+    With(CloseCode, &'static str),
+    /// The client has closed it, or is gone.
+    Gone,
+}
+
+impl From<Ended> for Over {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Closing => Over::With(CloseCode::Away, "the server is ending; come back with your position"),
+            Ended::Revoked => Over::With(CloseCode::Policy, "the token was revoked"),
+            Ended::Unreadable => Over::With(CloseCode::Error, "the log cannot be read; come back with your position"),
+        }
+    }
+}
+
+impl From<SocketError> for Over {
+    fn from(error: SocketError) -> Self {
+        match error {
+            SocketError::Capacity(_) => Over::With(CloseCode::Size, "a message has at most 1 MiB"),
+            SocketError::Protocol(_) => Over::With(CloseCode::Protocol, "that is not the WebSocket protocol"),
+            SocketError::Utf8(_) => Over::With(CloseCode::Invalid, "a text message is UTF-8"),
+            SocketError::Io(error) if meter::is_too_much(&error) => TOO_MUCH,
+            _ => Over::Gone,
+        }
+    }
+}
+
+const TOO_MUCH: Over = Over::With(CloseCode::Policy, "you send too much; only a position is ever needed");
+
+impl Socket {
+    async fn new(upgraded: Upgraded, app: App) -> Self {
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MESSAGE_BYTES_MAX))
+            .max_frame_size(Some(MESSAGE_BYTES_MAX))
+            .read_buffer_size(4 * 1024)
+            .write_buffer_size(WRITE_TOGETHER);
+        let metered = Metered::new(TokioIo::new(upgraded));
+        let stream = WebSocketStream::from_raw_socket(metered, Role::Server, Some(config)).await;
+        let [burst, each_second] = [MESSAGES.0, MESSAGES.1].map(|n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN));
+        let messages = RateLimiter::direct(Quota::per_second(each_second).allow_burst(burst));
+        Self { stream, app, messages }
+    }
+
+    async fn serve(mut self, mut subscriber: Subscriber, dialect: impl Dialect) {
+        let over = match self.talk(&mut subscriber, &dialect).await {
+            Ok(never) => match never {},
+            Err(over) => over,
+        };
+        // It counts as gone before it has heard so.
+        drop(subscriber);
+        if let Over::With(code, reason) = over {
+            tracing::debug!("a WebSocket is closed: {reason}");
+            self.say_farewell(code, reason).await;
+        }
+    }
+
+    async fn talk(
+        &mut self,
+        subscriber: &mut Subscriber,
+        dialect: &impl Dialect,
+    ) -> Result<std::convert::Infallible, Over> {
+        self.send(dialect.begin(subscriber.position())).await?;
+        let every = self.app.heartbeat();
+        let mut heartbeat = interval_at(Instant::now() + every, every);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut silent = 0;
+        loop {
+            tokio::select! {
+                next = subscriber.next() => {
+                    let mut event = next?;
+                    // What is there already goes out together.
+                    loop {
+                        if let Some(frame) = dialect.tell(&self.app, subscriber.who(), &event).await? {
+                            self.write(Message::text(frame), true).await?;
+                        }
+                        match subscriber.ready() {
+                            Some(another) => event = another,
+                            None => break,
+                        }
+                    }
+                    self.flush().await?;
+                }
+                heard = self.stream.next() => {
+                    silent = 0;
+                    if let Some(position) = self.heard(heard, dialect)? {
+                        let end = self.app.engine.position().await.map_err(|_| Ended::Unreadable)?;
+                        if position > end {
+                            return Err(Over::With(CloseCode::Policy, "the log ends before that position; begin anew"));
+                        }
+                        subscriber.go_on_from(position);
+                        self.send(dialect.begin(position)).await?;
+                    }
+                }
+                _ = heartbeat.tick() => {
+                    silent += 1;
+                    if silent > SILENT_MAX {
+                        return Err(Over::With(CloseCode::Policy, "you answer no ping"));
+                    }
+                    self.write(Message::Ping(Bytes::new()), false).await?;
+                }
+            }
+        }
+    }
+
+    fn heard(&self, heard: Option<Result<Message, SocketError>>, dialect: &impl Dialect) -> Result<Option<u64>, Over> {
+        let message = heard.ok_or(Over::Gone)??;
+        if self.messages.check().is_err() {
+            return Err(TOO_MUCH);
+        }
+        match message {
+            Message::Text(text) => dialect.hear(&text).map_err(|wanted| Over::With(CloseCode::Policy, wanted)),
+            Message::Binary(_) => Err(Over::With(CloseCode::Unsupported, "send text, not bytes")),
+            // A ping is answered while the next message is read or written.
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Ok(None),
+            // It is answered as soon as this side closes, too.
+            Message::Close(_) => Err(Over::With(CloseCode::Normal, "")),
+        }
+    }
+
+    async fn send(&mut self, frame: Option<String>) -> Result<(), Over> {
+        match frame {
+            Some(frame) => self.write(Message::text(frame), false).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a message; with `more` to follow it may stay in the buffer.
+    async fn write(&mut self, message: Message, more: bool) -> Result<(), Over> {
+        let closing = self.app.closing.clone();
+        tokio::select! {
+            written = self.stream.feed(message) => written?,
+            // Whoever does not read must not hold up the end.
+            () = closing.cancelled() => return Err(Ended::Closing.into()),
+        }
+        if more { Ok(()) } else { self.flush().await }
+    }
+
+    async fn flush(&mut self) -> Result<(), Over> {
+        let closing = self.app.closing.clone();
+        tokio::select! {
+            flushed = self.stream.flush() => Ok(flushed?),
+            () = closing.cancelled() => Err(Ended::Closing.into()),
+        }
+    }
+
+    /// Says why it is over, and waits a moment for the client to have read it: to close a connection on which bytes are
+    /// unread takes back what was written last.
+    async fn say_farewell(mut self, code: CloseCode, reason: &'static str) {
+        let goodbye = async {
+            // One that has closed it itself is answered by flushing; it may also be gone already.
+            let _ = self.stream.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+            let _ = self.stream.flush().await;
+            while let Some(heard) = self.stream.next().await {
+                heard?;
+            }
+            Ok::<_, SocketError>(())
+        };
+        if let Ok(Ok(())) = timeout(FAREWELL, goodbye).await {
+            return;
+        }
+        let mut raw = self.stream.into_inner().into_inner();
+        let rest = async {
+            raw.shutdown().await?;
+            tokio::io::copy(&mut raw.take(FAREWELL_BYTES), &mut tokio::io::sink()).await
+        };
+        let _ = timeout(FAREWELL, rest).await;
+    }
+}
+
+impl ApiError {
+    fn upgrade_required() -> Self {
+        let detail = "this address speaks WebSocket, version 13; GET /v1/events has the same for HTTP";
+        Self::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", detail)
+            .with_header(header::UPGRADE, HeaderValue::from_static("websocket"))
+    }
+}

@@ -1,0 +1,201 @@
+//! A disk that changes a byte: the server does not start, or says so, or nothing that anybody is told has changed.
+//!
+//! `FOLKMOOT_FLIPS=2000` for more places than usual; `--nocapture` shows what became of them.
+
+use std::{collections::BTreeMap, path::Path};
+
+use folkmoot_core::gate::Choice;
+use folkmoot_server::{Config, DataFolder, Server};
+use rusqlite::{Connection, types::Value as Cell};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::node::Node;
+
+/// What is compared with the log, or is it. Not: how often a run was woken, when content was last sent, hashes of tokens.
+const AUDITED: [&str; 8] = [
+    "SELECT * FROM events ORDER BY position",
+    "SELECT * FROM head",
+    "SELECT * FROM gates ORDER BY id",
+    "SELECT * FROM questions ORDER BY id",
+    "SELECT * FROM halts ORDER BY id",
+    "SELECT id, kind, session_id, initiator, started_at, title, workflow, role, parent, input, limits, status, state, node,
+            parked_wakes, held, epoch, steps, begun, journal_bytes, active_micros, moved_at, seq FROM runs ORDER BY id",
+    "SELECT * FROM journal ORDER BY run_id, key",
+    "SELECT digest, content FROM artifacts ORDER BY digest",
+];
+
+/// What became of the flips.
+#[derive(Debug, Default)]
+struct Tally {
+    refused_to_start: usize,
+    flagged: usize,
+    /// Nothing that is audited has changed.
+    harmless: usize,
+    /// How many decisions were refused to be told, over all flips.
+    decisions_refused: usize,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_byte_never_changes_what_was_decided() {
+    let flips = std::env::var("FOLKMOOT_FLIPS").ok().and_then(|flips| flips.parse().ok()).unwrap_or(6);
+    let original = a_past().await;
+    let bytes = std::fs::read(original.path().join("folkmoot.db")).unwrap();
+    let truth = told(original.path()).await.expect("the original starts");
+    assert_eq!(truth.problems, Some(Vec::new()), "the original is sound");
+    assert!(truth.decisions.values().filter(|decision| decision.is_some()).count() >= 4);
+    let stored = audited(original.path()).expect("the original can be read");
+
+    let mut random = 0x5eed_u64;
+    let anywhere = (0..flips).map(|_| next(&mut random) as usize % bytes.len()).collect::<Vec<_>>();
+    let inside = facts(original.path(), &bytes);
+    let inside = (0..flips).map(|_| inside[next(&mut random) as usize % inside.len()]).collect::<Vec<_>>();
+    for (name, places) in [("anywhere", anywhere), ("in what was said and decided", inside)] {
+        let mut tally = Tally::default();
+        for place in places {
+            let mask = 1 << (next(&mut random) % 8);
+            let copy = copy_of(original.path());
+            let mut flipped = bytes.clone();
+            flipped[place] ^= mask;
+            std::fs::write(copy.path().join("folkmoot.db"), flipped).unwrap();
+            let same = audited(copy.path()) == Some(stored.clone());
+            let Some(found) = told(copy.path()).await else {
+                tally.refused_to_start += 1;
+                continue;
+            };
+            for (gate, decision) in &truth.decisions {
+                match found.decisions.get(gate) {
+                    Some(told) => assert_eq!(told, decision, "byte {place} ^ {mask} changed what is told of {gate}"),
+                    None => tally.decisions_refused += 1,
+                }
+            }
+            match found.problems {
+                Some(problems) if problems.is_empty() => {
+                    assert!(same, "byte {place} ^ {mask} changed what is kept, and nothing was found");
+                    assert_eq!(found.decisions, truth.decisions);
+                    tally.harmless += 1;
+                }
+                _ => tally.flagged += 1,
+            }
+        }
+        println!("{flips} bytes {name} of {}: {tally:?}", bytes.len());
+        if name != "anywhere" {
+            assert_eq!(tally.harmless, 0, "whatever changes what was said is found");
+        }
+    }
+}
+
+/// Gates with every sort of end, questions, a halt and a run.
+async fn a_past() -> TempDir {
+    let node = Node::start().await;
+    for n in 0..6 {
+        let note = json!({"name": "note", "media_type": "text/plain", "content": "n".repeat(n * 700)});
+        let gate = node.opened(json!({"summary": format!("gate {n}"), "artifacts": [note]})).await;
+        let gate = node.client("vera").gate(&gate["id"].as_str().unwrap().parse().unwrap()).await.unwrap();
+        match n % 3 {
+            0 => drop(node.say("alice", &gate, Choice::Approve).await.unwrap()),
+            1 => drop(node.say("bob", &gate, Choice::Reject).await.unwrap()),
+            _ => {}
+        }
+    }
+    node.asks("a1", "s1", "APPROVAL").await;
+    let answered = node.asks("a2", "s2", "APPROVAL").await;
+    node.answers(&answered, "approve").await;
+    node.halts(json!({"scope": "session", "session_id": "s3"})).await;
+    let run = node.starts_own().await;
+    let step = json!({"key": "build", "kind": "once", "state": "done", "result": {"artifact": "a.tar"}});
+    assert_eq!(node.records(&run, step).await.status, 201);
+    node.verifies().await;
+    let gates = node.get("vera", "/v1/gates").await.json()["gates"].clone();
+    let ids: Vec<String> =
+        gates.as_array().unwrap().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect();
+    let data = node.stop().await;
+    std::fs::write(data.path().join("ids"), ids.join("\n")).unwrap();
+    data
+}
+
+/// What a server on this folder tells.
+struct Told {
+    /// Of each gate; those are left out of which it refuses to tell anything.
+    decisions: BTreeMap<String, Option<Value>>,
+    /// `None` where the log cannot even be read.
+    problems: Option<Vec<String>>,
+}
+
+/// Starts a server and asks it everything; `None` where it does not start.
+async fn told(data: &Path) -> Option<Told> {
+    let mut config = Config::new(DataFolder::at(data));
+    config.listen = ([127, 0, 0, 1], 0).into();
+    let server = Server::start(config).await.ok()?;
+    let url = server.url().to_owned();
+    let shutdown = CancellationToken::new();
+    let you = server.tokens().you.token.clone();
+    let serving = tokio::spawn(server.serve(shutdown.clone()));
+    let client = folkmoot_api::Client::new(&url, &you).unwrap();
+    let mut decisions = BTreeMap::new();
+    for id in std::fs::read_to_string(data.join("ids")).unwrap_or_default().lines() {
+        if let Ok(gate) = client.gate(&id.parse().unwrap()).await {
+            decisions.insert(id.to_owned(), gate.decision.map(|decision| serde_json::to_value(decision).unwrap()));
+        }
+    }
+    let verified = client.verify().await.ok();
+    let problems = verified.map(|found| found.problems.into_iter().map(|problem| problem.problem).collect());
+    shutdown.cancel();
+    // A store that has stopped says so; that is no panic.
+    let _ = serving.await.expect("no panic");
+    Some(Told { decisions, problems })
+}
+
+/// All rows that the audit covers, read without our code; `None` where SQLite cannot.
+fn audited(data: &Path) -> Option<Vec<Vec<Cell>>> {
+    let database = Connection::open(data.join("folkmoot.db")).ok()?;
+    let mut all = Vec::new();
+    for sql in AUDITED {
+        let mut statement = database.prepare(sql).ok()?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).ok()?;
+        while let Some(row) = rows.next().ok()? {
+            all.push((0..columns).map(|n| row.get(n)).collect::<Result<Vec<Cell>, _>>().ok()?);
+        }
+    }
+    Some(all)
+}
+
+/// Where in the file payloads of events and decisions stand.
+fn facts(data: &Path, bytes: &[u8]) -> Vec<usize> {
+    let database = Connection::open(data.join("folkmoot.db")).unwrap();
+    let mut statement = database
+        .prepare(
+            "SELECT payload FROM events UNION ALL SELECT decision FROM gates WHERE decision IS NOT NULL
+                  UNION ALL SELECT closure FROM questions WHERE closure IS NOT NULL",
+        )
+        .unwrap();
+    let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let mut places = Vec::new();
+    for text in texts {
+        // The beginning is enough to find it; what does not fit on its page goes on elsewhere.
+        let text = text.unwrap();
+        let head = &text.as_bytes()[..text.len().min(300)];
+        let found = bytes.windows(head.len()).position(|window| window == head);
+        places.extend(found.into_iter().flat_map(|start| start..start + head.len()));
+    }
+    assert!(places.len() > 1000, "there is something to flip");
+    places
+}
+
+fn copy_of(data: &Path) -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["folkmoot.db", "server.key", "tokens.json", "ids"] {
+        std::fs::copy(data.join(file), copy.path().join(file)).unwrap();
+    }
+    copy
+}
+
+/// xorshift, so that a failure can be repeated.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}

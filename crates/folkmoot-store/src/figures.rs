@@ -1,0 +1,35 @@
+//! What a writer tells of its work: once for each transaction, so that a command costs nothing.
+
+use std::time::Instant;
+
+use metrics::Histogram;
+
+/// Kept by the writer, so that nothing is looked up. Whoever wants to see them sets a recorder before the store is opened.
+#[derive(Clone)]
+pub(crate) struct Figures {
+    commands: Histogram,
+    seconds: Histogram,
+}
+
+impl std::fmt::Debug for Figures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Figures").finish_non_exhaustive()
+    }
+}
+
+impl Figures {
+    pub(crate) fn new() -> Self {
+        Self {
+            commands: metrics::histogram!("folkmoot_store_batch_commands"),
+            seconds: metrics::histogram!("folkmoot_store_commit_seconds"),
+        }
+    }
+
+    /// One transaction of so many commands is durable.
+    pub(crate) fn committed(&self, commands: usize, began: Instant) {
+        let took = began.elapsed();
+        self.commands.record(commands as f64);
+        self.seconds.record(took);
+        tracing::trace!(target: "folkmoot::batch", commands, ms = took.as_micros() as f64 / 1000.0, "committed");
+    }
+}

@@ -1,0 +1,93 @@
+//! Looking at a database from the outside, as `folkmoot doctor` does: nothing is changed, and nobody is waited for.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use folkmoot_core::{Head, Timestamp};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{Clock, Error, SystemClock, backup::schema_of, migrate, sqlite};
+
+pub use crate::postgres::health::{Setting, look_at_postgres};
+
+/// How long SQLite may look at a large file.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How many of its instructions SQLite executes before it asks whether to go on.
+const INSTRUCTIONS: i32 = 100_000;
+
+/// How a database is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// How many steps of the schema it has.
+    pub schema: i64,
+    /// How many this version knows.
+    pub newest: i64,
+    /// Where its log ends.
+    pub head: Head,
+    /// When the last event was written.
+    pub last_event: Option<Timestamp>,
+    /// What this machine's clock says.
+    pub now: Timestamp,
+    /// What is to be known of one kind of database only.
+    pub of: Of,
+}
+
+/// What is to be known of one kind of database only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A file.
+    Sqlite {
+        /// Whether its pages hang together; `None` if it is too large to look at all of it just now.
+        whole: Option<Result<(), String>>,
+        /// How large the database is.
+        bytes: u64,
+        /// How large its write-ahead log is.
+        log_bytes: u64,
+    },
+    /// A server.
+    Postgres {
+        /// Its version.
+        version: String,
+        /// What must be on for a commit to survive a crash.
+        settings: Vec<Setting>,
+        /// How far its clock is ahead of this machine's, in microseconds.
+        ahead_micros: i64,
+    },
+}
+
+/// Looks at a SQLite file. A server may write to it meanwhile.
+pub fn look_at_sqlite(path: &Path) -> Result<Health, Error> {
+    let log = path.with_extension("db-wal");
+    if log.exists() {
+        return look(sqlite::connect_to_read(path)?, path);
+    }
+    // Nobody has it open. Even a reader would leave a log and an index behind, unless the file cannot change.
+    let found = immutable(path).and_then(|connection| look(connection, path));
+    // If somebody opened it meanwhile, what was read may be half of the old and half of the new.
+    if log.exists() { look(sqlite::connect_to_read(path)?, path) } else { found }
+}
+
+fn immutable(path: &Path) -> Result<Connection, Error> {
+    let escaped = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{escaped}?immutable=1");
+    sqlite::connect_bare(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
+}
+
+fn look(mut connection: Connection, path: &Path) -> Result<Health, Error> {
+    let schema = schema_of(&connection, path)?;
+    let head = sqlite::head(&connection)?;
+    let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
+    let last_event = sqlite::all(&connection, sql, &[], |row| row.int(0))?.pop().map(Timestamp::from_micros);
+    let until = Instant::now() + PATIENCE;
+    connection.progress_handler(INSTRUCTIONS, Some(move || Instant::now() > until)).map_err(sqlite::failed)?;
+    let whole = match sqlite::check_integrity(&connection, "quick_check") {
+        Ok(()) => Some(Ok(())),
+        Err(_) if Instant::now() > until => None,
+        Err(error) => Some(Err(error.to_string())),
+    };
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    let of = Of::Sqlite { whole, bytes: size(path), log_bytes: size(&path.with_extension("db-wal")) };
+    Ok(Health { schema, newest: migrate::newest(), head, last_event, now: SystemClock.now(), of })
+}

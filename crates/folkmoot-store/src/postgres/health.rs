@@ -1,0 +1,64 @@
+//! Looking at a PostgreSQL from the outside.
+
+use folkmoot_core::{Head, Timestamp};
+
+use super::{CLOCK, READ_PATIENCE, backup, failed, silent, taken};
+use crate::{
+    Clock, Error, SystemClock,
+    health::{Health, Of},
+    migrate,
+    rows::{self, Columns},
+};
+
+/// One setting of the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is.
+    pub value: String,
+    /// Whether a commit that was acknowledged survives a crash with it.
+    pub safe: bool,
+}
+
+/// Looks at the database that `url` names, and makes no tables there.
+pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
+    let (mut client, driver) = backup::connect(url).await?;
+    let looked = tokio::time::timeout(READ_PATIENCE, async {
+        let transaction = client.build_transaction().read_only(true).start().await.map_err(failed)?;
+        let asked = SystemClock.now();
+        let database = transaction.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)?;
+        let now = SystemClock.now();
+        // It looked at its clock at some moment between.
+        let ahead_micros = database - (asked.as_micros() + now.as_micros()) / 2;
+        let mut settings = Vec::new();
+        for name in ["synchronous_commit", "fsync", "full_page_writes"] {
+            let value: String = transaction
+                .query_one("SELECT current_setting($1)", &[&name])
+                .await
+                .map_err(failed)?
+                .try_get(0)
+                .map_err(failed)?;
+            // A session of ours asks for what it needs; off for the whole server cannot be asked away.
+            let safe = name == "synchronous_commit" || value == "on";
+            settings.push(Setting { name, value, safe });
+        }
+        let version = transaction.query_one("SHOW server_version", &[]).await.map_err(failed)?.text(0)?;
+        let of = Of::Postgres { version, settings, ahead_micros };
+        if !backup::has_tables(&transaction).await? {
+            return Ok(Health { schema: 0, newest: migrate::newest(), head: Head::START, last_event: None, now, of });
+        }
+        let steps = migrate::known(&taken(&transaction).await?)?;
+        let schema = steps.last().map_or(0, |step| step.version);
+        let sql = "SELECT position, hash FROM head WHERE log = 'main'";
+        let row = transaction.query_one(sql, &[]).await.map_err(failed)?;
+        let head = Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? };
+        let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
+        let last = transaction.query_opt(sql, &[]).await.map_err(failed)?;
+        let last_event = last.map(|row| row.int(0)).transpose()?.map(Timestamp::from_micros);
+        Ok(Health { schema, newest: migrate::newest(), head, last_event, now, of })
+    });
+    let looked = looked.await.unwrap_or_else(|_| Err(silent()));
+    driver.abort();
+    looked
+}

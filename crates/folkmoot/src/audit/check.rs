@@ -1,0 +1,134 @@
+//! `folkmoot audit check`: a receipt by itself, without any server or data folder.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use folkmoot_api::{
+    core::{
+        Event,
+        audit::Problem,
+        checkpoint::Checkpoint,
+        receipt::{Receipt, Shown, Text},
+    },
+    wire::{self, AuditEntry},
+};
+use folkmoot_server::signed;
+use serde_json::Value;
+
+use super::statement;
+use crate::{
+    context::Context,
+    exit::Exit,
+    screen::{behind_bar, facts, one_line, printable},
+    style::{self, paint},
+};
+
+/// Check a receipt: the signature, every hash and digest, and that the events make this decision
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Needs neither a server nor its data. Without --key it is only known that whoever made the file had the \
+                        key that is in it. Exits with 1 if something is wrong."
+)]
+pub(crate) struct Args {
+    /// The receipt
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The server's key, as `folkmoot audit key` printed it
+    #[arg(long, value_name = "PEM")]
+    key: Option<PathBuf>,
+}
+
+pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
+    let shown = args.file.display();
+    let statement: Value =
+        serde_json::from_str(&statement::read(&args.file)?).with_context(|| format!("{shown} is no receipt"))?;
+    let expected = args.key.as_deref().map(statement::read_key).transpose()?;
+    let signature = signed::check(&statement, expected.as_ref());
+    let receipt: wire::Receipt =
+        statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
+    let mut problems: Vec<Problem> =
+        signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
+    let inner = statement::Kept::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
+    if let Err(bad) = &inner {
+        problems.push(Problem::new("checkpoint", bad.as_str()));
+    }
+    match (events(receipt.events), receipt.checkpoint.statement()) {
+        (Some(events), Some(checkpoint)) => problems.extend(found(&receipt.receipt, &events, &checkpoint)),
+        _ => problems.push(Problem::new("events", "some hashes are none")),
+    }
+    let key = signature.map(|key| key.id()).unwrap_or_default();
+    report(ctx, &receipt.receipt, &problems, &key, expected.is_some())
+}
+
+fn events(entries: Vec<AuditEntry>) -> Option<Vec<Event>> {
+    entries.into_iter().map(AuditEntry::event).collect()
+}
+
+fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+    receipt.check(events, checkpoint)
+}
+
+fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, pinned: bool) -> Result<Exit> {
+    let exit = if problems.is_empty() { Exit::Done } else { Exit::Problems };
+    if ctx.screen.json {
+        ctx.screen.json(&serde_json::json!({
+            "ok": problems.is_empty(), "gate": receipt.gate, "status": receipt.status, "decision": receipt.decision,
+            "key": key, "key_was_given": pinned, "problems": problems,
+        }))?;
+        return Ok(exit);
+    }
+    for Problem { at, problem } in problems {
+        ctx.screen.say(format!("{} {}: {}", paint(style::BAD, "problem"), one_line(at), one_line(problem)))?;
+    }
+    if !problems.is_empty() {
+        ctx.screen.say(format!("This receipt proves nothing: {} problems.", problems.len()))?;
+        return Ok(exit);
+    }
+    ctx.screen.say(format!("{} {}", paint(style::GOOD, "ok"), account(receipt)))?;
+    if let Some(shown) = receipt.standing() {
+        ctx.screen.say(content(shown))?;
+    }
+    ctx.screen.say(facts([("signed by", Some(key.to_owned()))]))?;
+    if !pinned {
+        ctx.screen.note("The key came with the receipt. Check it against the server's own: --key PEM.");
+    }
+    Ok(exit)
+}
+
+/// Who decided what, when and why, in one sentence.
+fn account(receipt: &Receipt) -> String {
+    let gate = &receipt.gate;
+    let Some(decision) = &receipt.decision else {
+        return format!("Gate {gate} is shown as below and nobody had decided by {}.", receipt.at);
+    };
+    let is_whole = receipt.standing().is_some_and(Shown::is_whole);
+    let what =
+        if is_whole { "exactly this content" } else { "the content with this digest, of which something was erased" };
+    let on = match receipt.shown.len() {
+        0 | 1 => format!("on {what}"),
+        all => format!("on {what}, revision {} of {all}", decision.revision),
+    };
+    let why = if decision.reason.is_empty() { String::new() } else { format!(": {:?}", one_line(&decision.reason)) };
+    let voices: Vec<String> = decision.votes.iter().map(|vote| format!("{} {}", vote.reviewer, vote.choice)).collect();
+    let voices = if voices.is_empty() { String::new() } else { format!(" ({})", voices.join(", ")) };
+    let (word, who, at) = (decision.decision, &decision.reviewer, decision.decided_at);
+    format!("Gate {gate} was decided: {word} by {who} at {at}, {on}{why}{voices}")
+}
+
+fn content(shown: &Shown) -> String {
+    let text = |content: &Text| match &content.text {
+        Some(text) => behind_bar(printable(text).lines()),
+        None if content.hex.is_some() => format!("  {}", paint(style::FAINT, "Its content is no text.")),
+        None => format!("  {}", paint(style::FAINT, "Its content was erased.")),
+    };
+    let head = facts([
+        ("title", Some(one_line(&shown.title))),
+        ("digest", Some(shown.digest.to_string())),
+        ("risk", Some(shown.risk.to_string())),
+    ]);
+    let artifacts = shown.artifacts.iter().map(|artifact| {
+        let name = paint(style::STRONG, one_line(&artifact.name));
+        format!("  {name} {}\n{}", artifact.content.digest, text(&artifact.content))
+    });
+    std::iter::once(head).chain([text(&shown.summary)]).chain(artifacts).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,24 @@
+//! `folkmoot audit checkpoint`: a signed statement of where the log ends, to be kept elsewhere.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use folkmoot_api::Client;
+
+use super::statement;
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// Take a signed checkpoint of the log, to keep elsewhere
+#[derive(Debug, clap::Args)]
+#[command(after_help = "`folkmoot audit verify --checkpoint FILE` then notices a log that was cut off or rewritten.")]
+pub(crate) struct Args {
+    /// A file to write; standard output unless it is given
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let taken = connection.ask(ctx, As::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
+    statement::put(ctx, &taken, args.out.as_deref(), &format!("a checkpoint of event {}", taken["position"]))?;
+    Ok(Exit::Done)
+}

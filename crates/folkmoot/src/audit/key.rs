@@ -1,0 +1,23 @@
+//! `folkmoot audit key`: what checks the server's signatures.
+
+use anyhow::Result;
+use folkmoot_api::Client;
+
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// Print the key that checks what this server signs
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Keep it where nobody who can change the server's database can change it, and give it with --key."
+)]
+pub(crate) struct Args {}
+
+pub(super) async fn run(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let pem = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit_key().await?)).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&serde_json::json!({ "public_key": pem }))?;
+    } else {
+        ctx.screen.raw(&pem)?;
+    }
+    Ok(Exit::Done)
+}

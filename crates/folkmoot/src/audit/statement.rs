@@ -1,0 +1,86 @@
+//! What the server signed, as files hold it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use folkmoot_api::{core::checkpoint::Checkpoint, wire};
+use folkmoot_server::{PublicKey, signed};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A signed checkpoint, and where it was found.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// The file, and the line where there are several.
+    pub(super) place: String,
+    /// As it was signed.
+    statement: Value,
+}
+
+/// The checkpoints of files: one as JSON, one a line, or the one in a receipt.
+pub(super) fn read_checkpoints(paths: &[PathBuf]) -> Result<Vec<Kept>> {
+    let mut kept = Vec::new();
+    for path in paths {
+        let text = read(path)?;
+        let shown = path.display();
+        if let Ok(statement) = serde_json::from_str::<Value>(&text) {
+            kept.push(Kept::new(shown.to_string(), statement));
+            continue;
+        }
+        let before = kept.len();
+        for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            match serde_json::from_str(line) {
+                Ok(statement) => kept.push(Kept::new(format!("{shown}, line {}", n + 1), statement)),
+                Err(error) => bail!("{shown}, line {} is no checkpoint: {error}", n + 1),
+            }
+        }
+        if kept.len() == before {
+            bail!("{shown} holds no checkpoint");
+        }
+    }
+    Ok(kept)
+}
+
+impl Kept {
+    /// As it stands in some place.
+    pub(super) fn new(place: String, mut statement: Value) -> Self {
+        let inner = statement.get_mut("checkpoint").map(Value::take);
+        Self { place, statement: inner.unwrap_or(statement) }
+    }
+
+    /// What it states, if this key signed it; else why it counts for nothing.
+    pub(super) fn stated(&self, expected: Option<&PublicKey>) -> Result<(Checkpoint, PublicKey), String> {
+        let key = signed::check(&self.statement, expected).map_err(|problem| problem.to_string())?;
+        let checkpoint: Option<Checkpoint> =
+            parse::<wire::Checkpoint>(&self.statement).ok().and_then(|it| it.statement());
+        Ok((checkpoint.ok_or_else(|| "it is signed, but no checkpoint".to_owned())?, key))
+    }
+}
+
+/// A statement as what it should be.
+pub(super) fn parse<T: DeserializeOwned>(statement: &Value) -> serde_json::Result<T> {
+    T::deserialize(statement)
+}
+
+/// The key in a file, as `folkmoot audit key` wrote it.
+pub(super) fn read_key(path: &Path) -> Result<PublicKey> {
+    PublicKey::from_pem(&read(path)?)
+        .with_context(|| format!("{} holds no key; write one there with `folkmoot audit key`", path.display()))
+}
+
+pub(super) fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Writes what was signed to a file, or prints it.
+pub(super) fn put(ctx: &crate::context::Context, statement: &Value, out: Option<&Path>, what: &str) -> Result<()> {
+    match out {
+        Some(path) => {
+            let text = serde_json::to_string_pretty(statement)? + "\n";
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            ctx.screen.note(format!("{what} in {}", path.display()));
+            Ok(())
+        }
+        None => ctx.screen.json(statement),
+    }
+}

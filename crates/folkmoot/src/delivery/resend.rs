@@ -1,0 +1,21 @@
+//! `folkmoot delivery resend`
+
+use anyhow::Result;
+use folkmoot_api::{Client, core::DeliveryId};
+
+use super::say;
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, idempotency};
+
+/// Send a message again, now and under the same id
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Its id, as `delivery list` shows it
+    id: DeliveryId,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let key = idempotency::new_key();
+    let resend = async |client: &Client| Ok(client.resend(&args.id, Some(&key)).await?);
+    say(ctx, &connection.ask(ctx, As::You, resend).await?)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,22 @@
+//! `folkmoot notify …`: who can be told, and whether they are.
+
+mod list;
+mod test;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::{connection::Connection, context::Context, exit::Exit};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    List(list::Args),
+    Test(test::Args),
+}
+
+pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    match verb {
+        Verb::List(args) => list::run(args, ctx, connection).await,
+        Verb::Test(args) => test::run(args, ctx, connection).await,
+    }
+}

@@ -1,0 +1,54 @@
+//! `folkmoot restore`: a data folder, or the tables of a PostgreSQL, from a backup.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use folkmoot_server::backup;
+use serde_json::json;
+
+use crate::{
+    backup::{must_be_here, told},
+    context::Context,
+    exit::Exit,
+    style::{self, paint},
+};
+
+/// Make a new data folder from a backup, or fill an empty PostgreSQL
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Nothing is overwritten: a folder that has a log is refused, and so is a database.\n\
+                        Put server.key back into the folder before the first start, or it makes a new one. The owner of the \
+                        folder gets tokens at the first start; all others keep theirs.")]
+pub(crate) struct Args {
+    /// What `folkmoot backup` wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// An empty PostgreSQL to fill, instead of the data folder
+    #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+    must_be_here(ctx, "restore")?;
+    let database = args.database.filter(|url| !url.is_empty());
+    let restored = match &database {
+        Some(url) => backup::restore_to_postgres(&args.file, url).await?,
+        None => backup::restore(&args.file, &ctx.data).await?,
+    };
+    if ctx.screen.json {
+        ctx.screen.json(&json!({ "file": args.file, "restored": restored }))?;
+        return Ok(Exit::Done);
+    }
+    let place = match database {
+        Some(_) => "PostgreSQL".to_owned(),
+        None => ctx.data.path().display().to_string(),
+    };
+    ctx.screen.say(format!("{} {}", paint(style::GOOD, "Restored into"), paint(style::STRONG, place)))?;
+    ctx.screen.say(told(&restored))?;
+    if !ctx.data.path().join("server.key").exists() {
+        ctx.screen.note(
+            "No server.key is here. Put the old one back before the first start, or webhook secrets and the signing key change.",
+        );
+    }
+    ctx.screen.note(format!("Start it with {}", paint(style::COMMAND, format!("{} serve", ctx.command()))));
+    Ok(Exit::Done)
+}

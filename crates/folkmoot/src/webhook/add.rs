@@ -1,0 +1,32 @@
+//! `folkmoot webhook add`
+
+use anyhow::Result;
+use folkmoot_api::{
+    core::{Name, delivery::Pattern},
+    wire::NewWebhook,
+};
+
+use super::{events, say_secret};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// Tell an address of events; its secret is shown once
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to send: https://…
+    #[arg(value_name = "URL")]
+    address: String,
+    /// What gates call it; the address's host unless it is given
+    #[arg(long)]
+    name: Option<Name>,
+    /// What it is told of, as often as you like: gate.opened, gate.*, *
+    #[arg(long, value_name = "EVENT", value_delimiter = ',')]
+    events: Vec<Pattern>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    // Asked once: a second webhook, whose secret nobody has seen, would be worse than an error.
+    let wanted = (!args.events.is_empty()).then_some(args.events);
+    let request = NewWebhook { url: args.address, name: args.name, events: wanted };
+    let webhook = connection.client(As::You)?.create_webhook(&request).await?;
+    say_secret(ctx, &webhook, &format!("Webhook {} is told of {}.", webhook.name, events(&webhook.events)))
+}

@@ -1,0 +1,41 @@
+//! `folkmoot webhook change`
+
+use anyhow::Result;
+use folkmoot_api::{Client, core::delivery::Pattern, wire::ChangeWebhook};
+
+use super::{Which, say};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// Change a webhook's address or events, or stop telling it for a while
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Another address
+    #[arg(long, value_name = "URL", group = "what")]
+    address: Option<String>,
+    /// Other events, as often as you like: gate.opened, gate.*, *
+    #[arg(long, value_name = "EVENT", value_delimiter = ',', group = "what")]
+    events: Vec<Pattern>,
+    /// Tell it nothing until it is enabled
+    #[arg(long, group = "what", conflicts_with = "enable")]
+    disable: bool,
+    /// Tell it again
+    #[arg(long, group = "what")]
+    enable: bool,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let change = ChangeWebhook {
+        url: args.address,
+        events: (!args.events.is_empty()).then_some(args.events),
+        disabled: (args.disable || args.enable).then_some(args.disable),
+    };
+    let change = async |client: &Client| {
+        let id = args.which.find(client).await?.id;
+        Ok(client.change_webhook(&id, &change).await?)
+    };
+    say(ctx, &connection.ask(ctx, As::You, change).await?)?;
+    Ok(Exit::Done)
+}

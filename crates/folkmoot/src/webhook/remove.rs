@@ -1,0 +1,28 @@
+//! `folkmoot webhook remove`
+
+use anyhow::Result;
+use folkmoot_api::Client;
+
+use super::Which;
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// End a webhook; what still waits for it is dead
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let remove = async |client: &Client| {
+        let id = args.which.find(client).await?.id;
+        Ok(client.remove_webhook(&id).await?)
+    };
+    let webhook = connection.ask(ctx, As::You, remove).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&webhook)?;
+    } else {
+        ctx.screen.say(format!("removed {}", webhook.name))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,21 @@
+//! `folkmoot webhook rotate`
+
+use anyhow::Result;
+
+use super::{Which, say_secret};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// Give a webhook another secret, which is shown once
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+    // Asked once, as in `webhook add`.
+    let client = connection.client(As::You)?;
+    let id = args.which.find(&client).await?.id;
+    let webhook = client.rotate_webhook(&id).await?;
+    say_secret(ctx, &webhook, &format!("Webhook {} has secret number {}.", webhook.name, webhook.generation))
+}

@@ -1,0 +1,198 @@
+//! `cargo xtask supply`: what the binary is made of, and whether it can be made again.
+//!
+//! Four questions, each answered or said why not: what we may depend on (cargo-deny), what is known to be wrong with it
+//! (RustSec's advisories), what exactly is in it (a CycloneDX list), and whether two builds in two folders give the same bytes.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::cargo::{cargo, root, target_dir};
+
+const CYCLONEDX: &str = "0.5.9";
+
+/// What was asked for.
+#[derive(Debug, Default)]
+struct Options {
+    /// What cannot be checked is a failure.
+    strict: bool,
+    /// Which profile is built twice; none is built without.
+    reproduce: Option<String>,
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    let options = read(arguments)?;
+    let mut failed = Vec::new();
+    let mut tell = |what: &str, answer: Result<String>| match answer {
+        Ok(answer) => println!("{what:<12} {answer}"),
+        Err(error) => {
+            println!("{what:<12} FAILED: {error:#}");
+            failed.push(what.to_owned());
+        }
+    };
+    tell("policy", policy());
+    tell("advisories", advisories(options.strict));
+    tell("contents", contents());
+    match &options.reproduce {
+        Some(profile) => tell("rebuilt", rebuilt(profile)),
+        None => tell("rebuilt", Ok("not run: it builds twice; say --reproduce [PROFILE]".to_owned())),
+    }
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(arguments: &[String]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut rest = arguments.iter().peekable();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--strict" => options.strict = true,
+            "--reproduce" => {
+                let profile = rest.next_if(|next| !next.starts_with('-'));
+                options.reproduce = Some(profile.map_or_else(|| "release".to_owned(), Clone::clone));
+            }
+            other => bail!("unexpected argument `{other}`; `cargo xtask help` shows what each verb takes"),
+        }
+    }
+    Ok(options)
+}
+
+fn policy() -> Result<String> {
+    crate::deny::install_if_missing()?;
+    quiet(cargo().args(["deny", "--locked", "check", "bans", "licenses", "sources"]))?;
+    Ok("banned crates, licences and sources are as deny.toml wants them".to_owned())
+}
+
+/// They are in a Git repository, which not every machine can reach.
+fn advisories(strict: bool) -> Result<String> {
+    let mut check = cargo();
+    check.args(["deny", "--locked", "check", "advisories"]);
+    if let Err(error) = quiet(cargo().args(["deny", "fetch", "db"])) {
+        // A database from an earlier time is better than none, and said to be one.
+        check.arg("--disable-fetch");
+        let old = quiet(&mut check);
+        let why = error.to_string();
+        let why = why.lines().find(|line| line.starts_with("fatal")).unwrap_or("it cannot be fetched").to_owned();
+        return match old {
+            Ok(()) => Ok("nothing known, by a database that was fetched before".to_owned()),
+            Err(_) if !strict => Ok(format!("not run: the RustSec database is not here, and {why}")),
+            Err(error) => Err(error.context(why)),
+        };
+    }
+    quiet(&mut check)?;
+    Ok("nothing is known to be wrong with anything we depend on".to_owned())
+}
+
+/// The list of all that is in the binary, for whoever must know.
+fn contents() -> Result<String> {
+    if quiet(cargo().args(["cyclonedx", "--version"])).is_err() {
+        eprintln!("xtask: cargo-cyclonedx is missing; building {CYCLONEDX}, which takes some minutes");
+        let installed = cargo()
+            .args(["install", "cargo-cyclonedx", "--locked", "--version", CYCLONEDX])
+            .env("CARGO_TARGET_DIR", target_dir().join("cyclonedx"))
+            .status()?
+            .success();
+        ensure!(installed, "cannot install cargo-cyclonedx {CYCLONEDX}; see above");
+    }
+    // It writes beside each manifest, so it works on a copy of the tree.
+    let copy = copy_of_tree("contents")?;
+    let manifest = copy.join("crates/folkmoot/Cargo.toml");
+    quiet(
+        cargo()
+            .current_dir(&copy)
+            .args(["cyclonedx", "--format", "json", "--spec-version", "1.5", "--no-build-deps"])
+            .args(["--override-filename", "folkmoot.cdx", "--manifest-path"])
+            .arg(&manifest)
+            // The same commit gives the same list.
+            .env("SOURCE_DATE_EPOCH", commit_time()?),
+    )?;
+    let written = fs::read_to_string(copy.join("crates/folkmoot/folkmoot.cdx.json")).context("no list was written")?;
+    let listed = written.matches("\"purl\": \"pkg:cargo/").count();
+    ensure!(written.contains("\"bomFormat\": \"CycloneDX\"") && listed > 100, "the list has only {listed} crates");
+    let place = target_dir().join("folkmoot.cdx.json");
+    fs::write(&place, written)?;
+    fs::remove_dir_all(&copy)?;
+    Ok(format!("{listed} components in {}", place.display()))
+}
+
+/// Builds twice, in two folders with names of different lengths, and compares.
+fn rebuilt(profile: &str) -> Result<String> {
+    let mut hashes = Vec::new();
+    for name in ["first", "the-second-one"] {
+        let copy = copy_of_tree(name)?;
+        let target = copy.join("target");
+        let mut build = cargo();
+        build.current_dir(&copy).args(["build", "--locked", "--package", "folkmoot", "--profile", profile]);
+        for (name, value) in settings(&copy)? {
+            build.env(name, value);
+        }
+        let built = build.env("CARGO_TARGET_DIR", &target).status()?.success();
+        ensure!(built, "it does not build; see above");
+        let folder = if profile == "dev" { "debug" } else { profile };
+        hashes.push(sha256(&target.join(folder).join("folkmoot"))?);
+        fs::remove_dir_all(&copy)?;
+    }
+    ensure!(hashes[0] == hashes[1], "two builds of one tree differ: {} and {}", hashes[0], hashes[1]);
+    Ok(format!("twice the same: sha256 {} ({profile})", hashes[0]))
+}
+
+/// What keeps the folder, the user and the day out of the binary.
+fn settings(copy: &Path) -> Result<Vec<(&'static str, String)>> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"))).context("no home")?;
+    // Whatever is named later wins, so the folder inside the other one comes last.
+    let places = [(home.as_path(), "/cargo"), (copy, "/folkmoot")];
+    let rust: Vec<String> =
+        places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect();
+    let c: Vec<String> = places.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display())).collect();
+    Ok(vec![
+        ("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}")),
+        ("CFLAGS", c.join(" ")),
+        ("CARGO_INCREMENTAL", "0".to_owned()),
+        ("SOURCE_DATE_EPOCH", commit_time()?),
+    ])
+}
+
+/// All files that git knows, as they are now, in a folder of its own.
+fn copy_of_tree(name: &str) -> Result<PathBuf> {
+    let copy = target_dir().join("supply").join(name);
+    if copy.exists() {
+        fs::remove_dir_all(&copy)?;
+    }
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().context("no git")?;
+    ensure!(listed.status.success(), "git does not know this tree");
+    for file in String::from_utf8(listed.stdout)?.split('\0').filter(|file| !file.is_empty()) {
+        let (from, to) = (root().join(file), copy.join(file));
+        fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+        fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(copy)
+}
+
+fn commit_time() -> Result<String> {
+    let asked = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root()).output()?;
+    ensure!(asked.status.success(), "git does not know when this tree was made");
+    Ok(String::from_utf8(asked.stdout)?.trim().to_owned())
+}
+
+fn sha256(file: &Path) -> Result<String> {
+    let summed = Command::new("sha256sum").arg(file).output().context("no sha256sum")?;
+    ensure!(summed.status.success(), "{} cannot be read", file.display());
+    let said = String::from_utf8(summed.stdout)?;
+    Ok(said.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+/// Runs it, and shows what it said only if it failed.
+fn quiet(command: &mut Command) -> Result<()> {
+    let done =
+        command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    let tail: Vec<&str> = said.lines().rev().take(20).collect();
+    bail!("{}", tail.into_iter().rev().collect::<Vec<_>>().join("\n"))
+}
