@@ -167,9 +167,9 @@ impl Engine {
         self.0.clearance.read(|known| known.holds.covering(agent, session))
     }
 
-    /// Whether this node knows what halts there are.
+    /// Whether this node knows what halts there are: not what its store has heard of, but what the index has taken.
     pub fn in_touch(&self) -> bool {
-        self.0.store.silence() <= SILENCE_MAX
+        self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
     }
 
     /// Waits until nothing covers the agent. Any number may wait, each with a time of its own; nobody's own time applies

@@ -176,7 +176,7 @@ impl Engine {
             if died.is_empty() {
                 return Ok(());
             }
-            tracing::warn!("{} messages to {channel:?} are dead: {reason}", died.len());
+            tracing::warn!(messages = died.len(), "what was to be told to {channel:?} is dead: {reason}");
             // Anybody who opens a gate can make up a name: none is a label.
             metrics::counter!("folkmoot_deliveries_total", "channel" => "", "result" => "dead")
                 .increment(died.len() as u64);

@@ -52,8 +52,9 @@ pub trait Store: Send + Sync {
     /// Whether other nodes write to the same database.
     fn is_shared(&self) -> bool;
 
-    /// How long this node has not heard from the database. What others have written since then it cannot know.
-    fn silence(&self) -> Duration;
+    /// For how long somebody who knows the log up to this position has not known all of it. What others have written in
+    /// that time they cannot know.
+    fn silence(&self, known: u64) -> Duration;
 
     /// How many commands wait to be written.
     fn queued(&self) -> usize;
@@ -216,10 +217,10 @@ macro_rules! any_store {
                     AnyStore::Postgres(store) => store.is_shared(),
                 }
             }
-            fn silence(&self) -> Duration {
+            fn silence(&self, known: u64) -> Duration {
                 match self {
-                    AnyStore::Sqlite(store) => store.silence(),
-                    AnyStore::Postgres(store) => store.silence(),
+                    AnyStore::Sqlite(store) => store.silence(known),
+                    AnyStore::Postgres(store) => store.silence(known),
                 }
             }
             fn queued(&self) -> usize {

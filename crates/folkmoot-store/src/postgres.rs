@@ -7,6 +7,7 @@
 pub(crate) mod backup;
 mod batch;
 pub(crate) mod health;
+mod heard;
 mod listener;
 mod statements;
 mod tls;
@@ -15,7 +16,7 @@ mod writer;
 use std::{
     error::Error as _,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicI64, Ordering},
     },
     time::{Duration, Instant},
@@ -26,6 +27,7 @@ use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
     Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
 };
+use heard::Heard;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
@@ -76,21 +78,6 @@ pub struct Postgres {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// When this node last knew all that was in the log.
-#[derive(Debug)]
-struct Heard(Mutex<Instant>);
-
-impl Heard {
-    /// All that was committed at this moment is known.
-    fn all_until(&self, moment: Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = moment;
-    }
-
-    fn silence(&self) -> Duration {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
-    }
-}
-
 /// The database's clock, as far as this node knows it; or a clock that was injected.
 #[derive(Debug)]
 struct Time {
@@ -137,7 +124,7 @@ impl Postgres {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let writer =
             writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
-        let heard = Arc::new(Heard(Mutex::new(Instant::now())));
+        let heard = Arc::new(Heard::starting_at(recent.last(), Instant::now()));
         let (known, time_known, heard_by) = (recent.clone(), time.clone(), heard.clone());
         let listener = listener::Listener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
@@ -176,8 +163,8 @@ impl Store for Postgres {
         true
     }
 
-    fn silence(&self) -> Duration {
-        self.heard.silence()
+    fn silence(&self, known: u64) -> Duration {
+        self.heard.silence(known)
     }
 
     fn queued(&self) -> usize {

@@ -226,7 +226,7 @@ impl Store for Sqlite {
         false
     }
 
-    fn silence(&self) -> Duration {
+    fn silence(&self, _known: u64) -> Duration {
         // The file is this process's own: whatever was written, this node wrote.
         if self.stopped.borrow().is_some() { Duration::MAX } else { Duration::ZERO }
     }

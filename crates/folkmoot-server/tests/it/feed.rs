@@ -9,24 +9,30 @@ use tokio::task::JoinSet;
 
 use crate::node::{Node, everywhere};
 
+/// So many who each open three gates, one after another, and have them approved.
+pub fn writers(nodes: &Arc<Vec<Node>>, count: usize) -> JoinSet<()> {
+    let write = |writer: usize| {
+        let nodes = nodes.clone();
+        async move {
+            let node = &nodes[writer % nodes.len()];
+            for n in 0..3 {
+                let open = OpenGate { summary: format!("{writer} {n}"), ..OpenGate::default() };
+                let gate = node.client("agent-a").open_gate(&open, None).await.expect("it opens");
+                let decided = node.client("alice").decide(&gate.id, Choice::Approve, &Verdict::default(), None).await;
+                decided.expect("it is approved");
+            }
+        }
+    };
+    (0..count).map(write).collect()
+}
+
 /// A subscriber that drops its connection every few events and comes back with its position, while hundreds of writers
 /// commit, sees every event exactly once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscriber_that_comes_back_with_its_position_misses_nothing() {
     for nodes in everywhere().await {
         let nodes = Arc::new(nodes);
-        let mut writers = JoinSet::new();
-        for writer in 0..200 {
-            let nodes = nodes.clone();
-            writers.spawn(async move {
-                let node = &nodes[writer % nodes.len()];
-                for n in 0..3 {
-                    let open = OpenGate { summary: format!("{writer} {n}"), ..OpenGate::default() };
-                    let gate = node.client("agent-a").open_gate(&open, None).await.unwrap();
-                    node.client("alice").decide(&gate.id, Choice::Approve, &Verdict::default(), None).await.unwrap();
-                }
-            });
-        }
+        let mut writers = writers(&nodes, 200);
         let mut position = 0;
         let mut drops = 0;
         let mut seen = Vec::new();

@@ -6,12 +6,11 @@ mod who;
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_api::wire::{OpenGate, Verdict};
-use folkmoot_core::gate::Choice;
+use folkmoot_api::wire::OpenGate;
 use folkmoot_server::Limits;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::{io::AsyncReadExt, net::TcpStream, task::JoinSet};
+use tokio::{io::AsyncReadExt, net::TcpStream};
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream,
     tungstenite::{
@@ -22,7 +21,10 @@ use tokio_tungstenite::{
     },
 };
 
-use crate::node::{Node, Setting, everywhere, token};
+use crate::{
+    feed::writers,
+    node::{Node, Setting, everywhere, token},
+};
 
 /// How long anything here may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -97,18 +99,7 @@ impl Socket {
 async fn a_subscriber_that_comes_back_with_its_position_misses_nothing() {
     for nodes in everywhere().await {
         let nodes = Arc::new(nodes);
-        let mut writers = JoinSet::new();
-        for writer in 0..60 {
-            let nodes = nodes.clone();
-            writers.spawn(async move {
-                let node = &nodes[writer % nodes.len()];
-                for n in 0..3 {
-                    let open = OpenGate { summary: format!("{writer} {n}"), ..OpenGate::default() };
-                    let gate = node.client("agent-a").open_gate(&open, None).await.unwrap();
-                    node.client("alice").decide(&gate.id, Choice::Approve, &Verdict::default(), None).await.unwrap();
-                }
-            });
-        }
+        let mut writers = writers(&nodes, 60);
         let (mut position, mut drops, mut decided) = (0, 0, 0);
         while decided < 180 {
             // Another node each time: one number is the position on all of them.

@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
-use super::{CATCH_UP, CLOCK, Heard, PATIENCE, Time, dollars, failed, select_events, silent, tls::Tls};
+use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, heard::Heard, select_events, silent, tls::Tls};
 use crate::{
     Error,
     recent::Recent,
@@ -97,7 +97,8 @@ impl Listener {
     async fn rescan(&self, client: &Client, events: &Statement) -> Result<(), Error> {
         loop {
             let asked_at = std::time::Instant::now();
-            let (after, limit) = (rows::int(self.recent.last()), i64::from(CATCH_UP));
+            let known = self.recent.last();
+            let (after, limit) = (rows::int(known), i64::from(CATCH_UP));
             let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
             let found =
                 timeout(PATIENCE, client.query(events, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
@@ -105,7 +106,7 @@ impl Listener {
                 found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
             self.recent.offer(&events);
             if events.len() < CATCH_UP as usize {
-                self.heard.all_until(asked_at);
+                self.heard.all(events.last().map_or(known, |event| event.position), asked_at);
                 return Ok(());
             }
         }
