@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Checkpoints, Config, DataFolder, LocalTokens, Lock, ServerKey,
+    Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
@@ -146,6 +146,10 @@ impl Server {
             started_at: app.engine.now(),
             temporary: config.temporary,
         };
+        if !config.temporary {
+            let served = Served { config: config.file.clone(), key: config.key.clone() };
+            config.data.write_served(&served).map_err(unusable)?;
+        }
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
         let checkpoints = config.checkpoints;
