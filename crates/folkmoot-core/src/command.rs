@@ -1,6 +1,6 @@
 //! Commands: what somebody wants done, and which rows must be read to judge it.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use crate::{
     CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId,
@@ -10,7 +10,7 @@ use crate::{
     erase::{Erasing, Kept},
     gate::{Amendment, Extension, Opening, Policy, Verdict},
     halt::Raising,
-    journal::{Entry, Fence, Key, Recording},
+    journal::{Entry, Fence, Key, Recording, Write},
     question::{self, Asking, Closing},
     run::{Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
@@ -276,7 +276,7 @@ impl Action {
 }
 
 /// The rows that a command needs to be judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs<'a> {
     /// This gate.
     pub gate: Option<&'a GateId>,
@@ -297,7 +297,7 @@ pub struct Needs<'a> {
     /// Whether something holds each of these agents in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
     /// What is known of these contents, without the bytes.
-    pub kept: &'a [Digest],
+    pub kept: Cow<'a, [Digest]>,
     /// The principal of this name.
     pub principal: Option<&'a Name>,
     /// This token.
@@ -368,17 +368,38 @@ impl Command {
                     (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
                     (Actor::Principal(_) | Actor::System, _) => None,
                 };
-                Needs { twin, run: opening.run_id.as_ref(), ..none }
+                Needs { twin, run: opening.run_id.as_ref(), kept: shown_by(opening), ..none }
             }
-            Action::Amend { amendment, .. } => Needs { gate: Some(&amendment.gate), summary: true, ..none },
-            Action::Decide(verdict) => Needs { gate: Some(&verdict.gate), ..none },
+            Action::Amend { amendment, .. } => {
+                let artifacts = amendment.artifacts.iter().flatten().map(|artifact| artifact.digest);
+                let kept = amendment.summary.iter().map(|text| Digest::of(text.as_bytes())).chain(artifacts).collect();
+                Needs { gate: Some(&amendment.gate), summary: true, kept, ..none }
+            }
+            Action::Decide(verdict) => {
+                let kept = verdict.edited.iter().map(|text| Digest::of(text.as_bytes())).collect();
+                Needs { gate: Some(&verdict.gate), kept, ..none }
+            }
             Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
             Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
-            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), ..none },
+            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), kept: shown_to_ask(asking), ..none },
             Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
             Action::StartRun(starting) => Needs { run: Some(&starting.id), ..none },
             Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), ..none },
-            Action::Record(recording) => Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), ..none },
+            Action::Record(recording) => {
+                let kept = match &recording.write {
+                    Write::Open { opening, .. } => shown_by(opening),
+                    Write::Ask { asking, .. } => shown_to_ask(asking),
+                    // What a run records is kept, whatever was erased elsewhere.
+                    Write::Begin
+                    | Write::Done(_)
+                    | Write::Failing(..)
+                    | Write::Failed(_)
+                    | Write::Sleep(_)
+                    | Write::Start(_)
+                    | Write::Emit { .. } => Cow::default(),
+                };
+                Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), kept, ..none }
+            }
             Action::Park(parking) => {
                 let held = (!parking.held.is_empty()).then_some((parking.held.as_slice(), &parking.session_id));
                 Needs { run: Some(&parking.run), held, ..none }
@@ -391,7 +412,9 @@ impl Command {
                 Needs { question: Some(question), ..none }
             }
             Action::Lift { halt } => Needs { halt: Some(halt), ..none },
-            Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => Needs { kept: digests, ..none },
+            Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => {
+                Needs { kept: digests.into(), ..none }
+            }
             Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
             Action::Revoke { token } => Needs { token: Some(token), ..none },
             Action::CreateWebhook(new) => Needs { webhook_named: Some(&new.name), ..none },
@@ -403,4 +426,14 @@ impl Command {
             Action::Redeliver { delivery } => Needs { delivery: Some(delivery), ..none },
         }
     }
+}
+
+/// What a gate is to show, by its digests.
+fn shown_by(opening: &Opening) -> Cow<'static, [Digest]> {
+    let artifacts = opening.artifacts.iter().map(|artifact| artifact.digest);
+    std::iter::once(Digest::of(opening.summary.as_bytes())).chain(artifacts).collect()
+}
+
+fn shown_to_ask(asking: &Asking) -> Cow<'static, [Digest]> {
+    vec![Digest::of(asking.text.as_bytes())].into()
 }

@@ -126,6 +126,8 @@ pub enum Refusal {
     UnknownContent { digest: Digest },
     #[error("{by} still needs {digest}; decide, answer, end or cancel that first")]
     ContentInUse { digest: Digest, by: String },
+    #[error("{digest} was erased for good and can be shown no more; send it without what was erased")]
+    ContentErased { digest: Digest },
     #[error("{field} {problem}")]
     Invalid { field: &'static str, problem: String },
 }
@@ -190,6 +192,7 @@ impl Refusal {
             Refusal::LimitExceeded { .. } => "limit_exceeded",
             Refusal::UnknownContent { .. } => "unknown_content",
             Refusal::ContentInUse { .. } => "content_in_use",
+            Refusal::ContentErased { .. } => "content_erased",
             Refusal::Invalid { .. } => "invalid",
         }
     }

@@ -280,12 +280,19 @@ impl Engine {
         Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// The bytes behind each digest; `None` where they are unknown or were erased.
+    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown or were erased.
     pub async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
         if digests.is_empty() {
             return Ok(Vec::new());
         }
         self.0.store.contents(digests).await
+    }
+
+    /// The text behind a digest that a run has recorded, unless it was erased.
+    pub(crate) async fn recorded(&self, digest: Option<Digest>) -> Result<Option<String>, Error> {
+        let Some(digest) = digest else { return Ok(None) };
+        let found = self.0.store.recorded(vec![digest]).await?.into_iter().next().flatten();
+        Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {

@@ -58,6 +58,8 @@ pub struct Config {
     pub origins: Vec<Origin>,
     /// Takes over the trace of whoever calls. Nothing else depends on it.
     pub adopt: Option<Adopt>,
+    /// The file that was read, where it is not `folkmoot.toml` in the data folder.
+    pub file: Option<PathBuf>,
     /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
     /// on one PostgreSQL share one.
     pub key: Option<PathBuf>,
@@ -234,6 +236,7 @@ impl Config {
             limits: Limits::default(),
             origins: Vec::new(),
             adopt: None,
+            file: None,
             key: None,
             checkpoints: None,
             retention: Retention::default(),
@@ -245,6 +248,7 @@ impl Config {
     /// Takes over what a file says. Without a path, `folkmoot.toml` in the data folder is read if it is there.
     pub fn read_file(&mut self, path: Option<PathBuf>) -> Result<(), ConfigError> {
         let given = path.is_some();
+        self.file.clone_from(&path);
         let path = path.unwrap_or_else(|| self.data.path().join("folkmoot.toml"));
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,

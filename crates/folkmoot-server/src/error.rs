@@ -157,6 +157,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::ChannelTaken { .. }
         | Refusal::DeliveryUnderWay { .. }
         | Refusal::ContentInUse { .. }
+        | Refusal::ContentErased { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }

@@ -26,7 +26,7 @@ mod view;
 
 pub use checkpoints::Checkpoints;
 pub use config::{BootstrapToken, Config, ConfigError, Limits};
-pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
+pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock, Served};
 
 pub use folkmoot_notify::settings as notify_settings;
 pub use folkmoot_workflows as workflows;

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Checkpoints, Config, DataFolder, LocalTokens, Lock, ServerKey,
+    Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
@@ -96,7 +96,7 @@ pub struct Server {
 
 impl Server {
     /// Takes the folder's lock, opens the database, recovers, and listens.
-    pub async fn start(config: Config) -> Result<Self, StartError> {
+    pub async fn start(mut config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
@@ -134,8 +134,11 @@ impl Server {
         let app = App::new(engine, key, notifier, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
-            let written = checkpoints.begin(&app).await.map_err(unwritable)?;
-            tokio::spawn(checkpoints.go_on(app.clone(), written));
+            match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {
+                Some(written) => drop(tokio::spawn(checkpoints.go_on(app.clone(), written))),
+                // Nor at the end: it would be a checkpoint of another log.
+                None => config.checkpoints = None,
+            }
         }
         let server = ServerFile {
             url: url.clone(),
@@ -143,6 +146,10 @@ impl Server {
             started_at: app.engine.now(),
             temporary: config.temporary,
         };
+        if !config.temporary {
+            let served = Served { config: config.file.clone(), key: config.key.clone() };
+            config.data.write_served(&served).map_err(unusable)?;
+        }
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
         let checkpoints = config.checkpoints;

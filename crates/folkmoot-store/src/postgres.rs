@@ -131,6 +131,15 @@ impl Postgres {
         Ok(Self { jobs, pool, recent, time, heard, tasks })
     }
 
+    async fn contents_by(&self, sql: &str, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let mut contents = Vec::with_capacity(digests.len());
+        for digest in digests {
+            let found = self.all(sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0)).await?;
+            contents.push(found.into_iter().next().flatten());
+        }
+        Ok(contents)
+    }
+
     async fn all<T>(
         &self,
         sql: &str,
@@ -280,13 +289,11 @@ impl Store for Postgres {
     }
 
     async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let mut contents = Vec::with_capacity(digests.len());
-        for digest in digests {
-            let sql = "SELECT content FROM artifacts WHERE digest = ?1";
-            let found = self.all(sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0)).await?;
-            contents.push(found.into_iter().next().flatten());
-        }
-        Ok(contents)
+        self.contents_by(query::SHOWN, digests).await
+    }
+
+    async fn recorded(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        self.contents_by(query::RECORDED, digests).await
     }
 
     async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {

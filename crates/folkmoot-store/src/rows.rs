@@ -131,11 +131,11 @@ pub(crate) const ARTIFACTS: Table = Table {
     columns: &[("digest", Text), ("content", Bytes), ("used_at", Int)],
 };
 
-/// What was erased for its age is kept again, what was erased for good is not. Else nothing is written but, once a day, that
-/// it was sent: a row is written whole, however long its content is.
+/// What was erased is kept again: gates and questions that send what was erased for good are refused before this. Else nothing is
+/// written but, once a day, that it was sent: a row is written whole, however long its content is.
 const SENT_AGAIN: &str = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at,
-    content = CASE WHEN artifacts.barred = 1 THEN NULL ELSE coalesce(artifacts.content, excluded.content) END
-    WHERE (artifacts.content IS NULL AND artifacts.barred = 0) OR excluded.used_at >= artifacts.used_at + 86400000000";
+    content = coalesce(artifacts.content, excluded.content)
+    WHERE artifacts.content IS NULL OR excluded.used_at >= artifacts.used_at + 86400000000";
 const _: () = assert!(folkmoot_core::erase::USED_AT_STEP.as_micros() == 86_400_000_000);
 
 pub(crate) const SESSIONS: Table =
@@ -441,7 +441,7 @@ pub(crate) fn select_gates() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
         let names = GATES.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = summary_digest) FROM gates")
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = summary_digest AND barred = 0) FROM gates")
     })
 }
 
@@ -795,7 +795,7 @@ pub(crate) fn select_questions() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
         let names = QUESTIONS.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = text_digest) FROM questions")
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = text_digest AND barred = 0) FROM questions")
     })
 }
 

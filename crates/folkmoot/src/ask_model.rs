@@ -68,7 +68,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let request = request(&args)?;
-    let equipment = doctor::equipment(doctor::read(args.config.clone(), ctx)?)?;
+    let equipment = doctor::equipment(doctor::read(args.config.clone().or(ctx.data.served()?.config), ctx)?)?;
     let model = model(&args, ctx, &equipment).await?;
     let mut out = Out::new(ctx);
     // Ended here, the call is given up, and a program that was started for it ends with it.

@@ -1,9 +1,9 @@
 //! A server inside this process, for as long as one verb lasts. Other terminals find it through the data folder.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use anyhow::Result;
-use folkmoot_server::{Config, DataFolder, LocalTokens, Server, StartError};
+use anyhow::{Result, anyhow};
+use folkmoot_server::{Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -67,12 +67,28 @@ async fn yield_to_a_lasting_server(data: DataFolder, shutdown: CancellationToken
 }
 
 fn config(data: &DataFolder) -> Result<Config> {
+    // As `folkmoot serve` was last told, or this would be another server: with other rules for gates, and another key.
+    let served = data.served()?;
+    let given = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut config = Config::new(data.clone());
-    config.read_file(None)?;
+    config.read_file(served.config.clone()).map_err(|error| match &served.config {
+        Some(_) => anyhow!("{error}; `folkmoot serve` was last started with this file: put it back, or start it anew"),
+        None => error.into(),
+    })?;
     config.read_environment(|name| std::env::var(name).ok())?;
+    config.key = given("FOLKMOOT_KEY_FILE").map(PathBuf::from);
+    if let (None, Some(key)) = (&config.key, served.key) {
+        ServerKey::read(&key).map_err(|error| {
+            anyhow!(
+                "the key {} cannot be read: {error}; `folkmoot serve` was last started with it: put it back, or start it anew",
+                key.display()
+            )
+        })?;
+        config.key = Some(key);
+    }
     config.temporary = true;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    config.database = std::env::var("FOLKMOOT_DATABASE").ok().filter(|url| !url.is_empty());
+    config.database = given("FOLKMOOT_DATABASE");
     // Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
     if config.database.is_none() && data.tokens()?.is_some() && !data.database().exists() {
         anyhow::bail!(

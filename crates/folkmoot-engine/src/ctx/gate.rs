@@ -259,7 +259,11 @@ impl Ctx {
         let gate = view.gate;
         let decision = gate.decision().expect("it was waited for until it had one").clone();
         let edited = match decision.edited {
-            Some(digest) => self.text_of(digest).await,
+            // Without it, an adjustment would look like one that changed nothing.
+            Some(digest) => {
+                let erased = || Failure::new("erased", format!("the text that was decided on gate {id} was erased"));
+                Some(self.text_of(digest).await.ok_or_else(erased)?)
+            }
             None => None,
         };
         Ok(Decided { decision, edited })
@@ -267,8 +271,7 @@ impl Ctx {
 
     /// The text behind a digest, unless it was erased.
     pub(super) async fn text_of(&self, digest: Digest) -> Option<String> {
-        let found = self.pass.read(move |engine| async move { engine.contents(vec![digest]).await }).await;
-        found.into_iter().flatten().next().and_then(|bytes| String::from_utf8(bytes).ok())
+        self.pass.read(move |engine| async move { engine.recorded(Some(digest)).await }).await
     }
 
     /// Waits until `look` finds what is looked for, which only events of this stream can bring about.

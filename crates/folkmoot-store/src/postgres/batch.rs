@@ -350,9 +350,9 @@ impl Work {
     fn sent(&mut self, digest: Digest, now: Timestamp) {
         let new = Kept { digest, present: false, erasures: 0, barred: false, used_at: now };
         let kept = self.kept.entry(digest).or_insert(new);
-        (kept.present, kept.used_at) = (!kept.barred, now);
+        (kept.present, kept.used_at) = (true, now);
         if let Some(gone) = self.erased.get_mut(&digest) {
-            gone.sent_again = !gone.barred;
+            gone.sent_again = true;
         }
     }
 

@@ -405,8 +405,7 @@ impl Writer {
         }
         if let (true, Some(gate)) = (needs.summary, &loaded.gate) {
             let digest = [Value::Text(gate.content.summary.to_string().into())];
-            let text =
-                self.one("SELECT content FROM artifacts WHERE digest = ?1", &digest, |row| row.maybe_bytes(0))?;
+            let text = self.one(query::SHOWN, &digest, |row| row.maybe_bytes(0))?;
             loaded.summary = text.flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         }
         if let Some((requester, key)) = needs.twin {
@@ -458,7 +457,7 @@ impl Writer {
             }
         }
         if !needs.kept.is_empty() {
-            loaded.kept = super::kept(&self.connection, needs.kept)?;
+            loaded.kept = super::kept(&self.connection, &needs.kept)?;
         }
         if let Some(name) = needs.principal {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";

@@ -6,6 +6,7 @@ use folkmoot_engine::core::{Digest, Event, Fact, Head, Timestamp, chain};
 use rusqlite::Connection;
 
 use super::{Desk, Ended};
+use crate::server::signal;
 
 /// A log with a decision in it, exported.
 fn exported() -> (Desk, Vec<String>) {
@@ -236,6 +237,21 @@ fn a_checkpoint_that_is_none_of_ours_is_told_apart() {
     let found = verify(&lines, &key);
     assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
 
+    // A line that a crash cut off, perhaps within a letter, is told; what comes before and after it counts.
+    let torn = [format!("{first}\n{}", &again[..again.len() / 2]).as_bytes(), b"\xc3\n", again.as_bytes()].concat();
+    std::fs::write(&lines, &torn).expect("a file");
+    let found = verify(&lines, &key);
+    assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
+    assert!(found.stderr.contains("line 2 is left out"), "{found:?}");
+    let forged_line = text.replace('\n', "").replace("\"position\": ", "\"position\": 1");
+    let forged_too = [torn.as_slice(), b"\n", forged_line.as_bytes()];
+    std::fs::write(&lines, forged_too.concat()).expect("a file");
+    let found = verify(&lines, &key);
+    assert_eq!((found.code, found.stdout.contains("line 4: the signature is bad")), (1, true), "{found:?}");
+    std::fs::write(&lines, &again[..again.len() / 2]).expect("a file");
+    let found = verify(&lines, &key);
+    assert_eq!((found.code, found.stderr.contains("holds no checkpoint")), (1, true), "{found:?}");
+
     let export = checked.path("log.jsonl");
     desk.say(&["audit", "export", "--checkpoint", "--out", &export]);
     let found = desk.run(&["audit", "verify", "--file", &export, "--checkpoint", &checkpoint, "--key", &key]);
@@ -271,6 +287,13 @@ fn a_receipt_is_checked_without_a_server_or_its_data() {
         std::fs::write(&changed, text.replace(from, to)).expect("a file");
         let ended = elsewhere.run(&["audit", "check", &changed, "--key", &key]);
         assert_eq!((ended.code, ended.stdout.contains(found)), (1, true), "{found}: {ended:?}");
+    }
+    // Of a member that is there twice, somebody else's reader may show the one that was not signed.
+    for member in ["\"status\": \"approved\"", "\"text\": \"Deploy\""] {
+        let twice = checked.path("twice.json");
+        std::fs::write(&twice, text.replacen(member, &format!("{member}, {member}"), 1)).expect("a file");
+        let ended = elsewhere.run(&["audit", "check", &twice, "--key", &key]);
+        assert_eq!((ended.code, ended.stderr.contains("is there twice")), (1, true), "{member}: {ended:?}");
     }
     let other = Checked::new();
     let ended = elsewhere.run(&["audit", "check", &receipt, "--key", &other.path("key.pem")]);
@@ -325,6 +348,21 @@ fn a_server_writes_checkpoints_without_being_asked() {
     assert_eq!(mode & 0o777, 0o600);
     let found = checked.desk.run(&["audit", "verify", "--checkpoint", &lines, "--key", &checked.path("key.pem")]);
     assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
+
+    // Another log takes the folder, with another key, and no checkpoint says that it is the right one: however often it starts.
+    let other = Checked::new();
+    for file in ["folkmoot.db", "server.key", "tokens.json"] {
+        std::fs::copy(other.desk.path().join(file), checked.desk.path().join(file)).expect("a copy");
+    }
+    for _ in 0..2 {
+        let mut serve = checked.desk.spawn(&["serve", "--listen", "127.0.0.1:0"]);
+        assert!(serve.lines().next().is_some_and(|line| line.is_ok_and(|line| line.contains("listens on"))));
+        signal(serve.pid(), "INT");
+        let logged = serve.finish().stderr;
+        assert!(logged.contains("the log is not the one of") && logged.contains("line 1"), "{logged}");
+        assert!(logged.contains("no more are written there"), "{logged}");
+        assert_eq!(count(), 2, "nothing was added");
+    }
 
     std::fs::write(checked.desk.path().join("folkmoot.toml"), "[audit]\ncheckpoints = \"/nowhere/at/all\"\n")
         .expect("a file");

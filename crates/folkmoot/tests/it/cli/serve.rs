@@ -50,6 +50,47 @@ fn a_configuration_that_is_not_right_is_refused() {
 }
 
 #[test]
+fn a_verb_without_a_server_goes_by_the_configuration_and_the_key_that_serve_was_given() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (config, key) = (elsewhere.path().join("team.toml"), elsewhere.path().join("team.key"));
+    std::fs::write(&config, "[gates]\nquorum = 2\n").unwrap();
+    std::fs::write(&key, "ab".repeat(32)).unwrap();
+    let server = Server::start_with(tempfile::tempdir().unwrap(), |command| {
+        // Relative to another folder than the verbs are called in.
+        command.current_dir(elsewhere.path()).args(["--config", "team.toml"]).env("FOLKMOOT_KEY_FILE", "team.key");
+    });
+    let desk = Desk { data: server.terminate_and_keep().1 };
+    let quorum = |desk: &Desk| {
+        let gate = desk.say(&["gate", "open", "Deploy"]);
+        desk.json(&["gate", "show", &gate])["quorum"].clone()
+    };
+    assert_eq!(quorum(&desk), 2);
+    let pem = folkmoot_server::ServerKey::read(&key).unwrap().public().to_pem();
+    assert_eq!(desk.say(&["audit", "key"]), pem.trim_end());
+    assert!(!desk.path().join("server.key").exists(), "there is one key");
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&desk.path().join("served.json").metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let findings = desk.json(&["doctor"])["findings"].to_string();
+    assert!(findings.contains("team.key"), "{findings}");
+
+    for (file, there) in [(&config, "team.toml"), (&key, "team.key")] {
+        let away = elsewhere.path().join("away");
+        std::fs::rename(file, &away).unwrap();
+        let refused = desk.run(&["gate", "open", "Deploy"]);
+        let says = refused.stderr.contains(there) && refused.stderr.contains("was last started with");
+        assert_eq!((refused.code, says), (1, true), "{refused:?}");
+        std::fs::rename(&away, file).unwrap();
+    }
+    assert_eq!(quorum(&desk), 2, "they are back");
+
+    // Started without them it has the usual ones, and so have the verbs after it.
+    let desk = Desk { data: Server::start_in(desk.data).terminate_and_keep().1 };
+    assert_eq!(quorum(&desk), 1);
+    assert_ne!(desk.say(&["audit", "key"]), pem.trim_end());
+}
+
+#[test]
 fn what_a_killed_server_left_behind_is_gone_before_the_next_one_is_ready() {
     let server = Server::start();
     let data = server.kill();
