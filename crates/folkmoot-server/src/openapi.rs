@@ -38,6 +38,8 @@ pub(crate) fn preamble() -> OpenApi {
         ("runs", "What is executed, step by step."),
         ("feed", "All that happens, as it happens."),
         ("audit", "The log, and whether it is whole."),
+        ("artifacts", "Erasing what was shown."),
+        ("webhooks", "Who is told of what, and what became of it."),
         ("tokens", "Who may do what."),
         ("operations", "Health and figures."),
     ];

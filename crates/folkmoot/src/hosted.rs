@@ -28,14 +28,23 @@ pub(crate) enum NotHosted {
     Failed(anyhow::Error),
 }
 
+impl From<StartError> for NotHosted {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::InUse { .. } => NotHosted::InUse(error),
+            error => NotHosted::Failed(error.into()),
+        }
+    }
+}
+
 impl Hosted {
     /// Starts on a free port of the loopback.
     pub(crate) async fn start(data: &DataFolder) -> Result<Self, NotHosted> {
         let config = config(data).map_err(NotHosted::Failed)?;
-        let server = Server::start(config).await.map_err(|error| match error {
-            StartError::InUse { .. } => NotHosted::InUse(error),
-            error => NotHosted::Failed(error.into()),
-        })?;
+        if config.database.is_none() {
+            refuse_beside_postgresql(data)?;
+        }
+        let server = Server::start(config).await?;
         let (url, tokens) = (server.url().to_owned(), server.tokens().clone());
         let shutdown = CancellationToken::new();
         let serving = tokio::spawn(server.serve(shutdown.clone()));
@@ -89,13 +98,20 @@ fn config(data: &DataFolder) -> Result<Config> {
     config.temporary = true;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
     config.database = given("FOLKMOOT_DATABASE");
-    // Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
-    if config.database.is_none() && data.tokens()?.is_some() && !data.database().exists() {
-        anyhow::bail!(
-            "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, \
-             or set FOLKMOOT_DATABASE",
-            data.path().display()
-        );
-    }
     Ok(config)
+}
+
+/// Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
+fn refuse_beside_postgresql(data: &DataFolder) -> Result<(), NotHosted> {
+    let tokens = data.tokens().map_err(|error| NotHosted::Failed(error.into()))?;
+    if tokens.is_none() || data.database().exists() {
+        return Ok(());
+    }
+    // Whoever serves it now knows where its data is, and can be asked.
+    drop(data.lock()?);
+    Err(NotHosted::Failed(anyhow!(
+        "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, or set \
+         FOLKMOOT_DATABASE",
+        data.path().display()
+    )))
 }

@@ -14,7 +14,7 @@ mod load;
 mod lost_database;
 mod overdue;
 mod paused;
-mod postgres;
+pub(crate) mod postgres;
 mod process;
 mod proxy;
 mod random;

@@ -39,6 +39,25 @@ fn gates_outlive_the_server_and_so_do_waiters_who_let_it_come_back() {
 }
 
 #[test]
+fn verbs_find_the_server_of_a_folder_whose_data_is_in_postgresql() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let Some(database) = runtime.block_on(crate::crash::postgres::schema()) else { return };
+    let server = Server::start_with(tempfile::tempdir().unwrap(), |command| {
+        command.args(["--database", &database]);
+    });
+    let opened = super::run(folkmoot(server.data.path()).args(["gate", "open", "Deploy"]));
+    assert_eq!(opened.code, 0, "{opened:?}");
+    assert!(super::run(folkmoot(server.data.path()).args(["gate", "list"])).stdout.contains("Deploy"));
+    let (code, data) = server.terminate_and_keep();
+    assert_eq!(code, Some(0));
+    let alone = super::run(folkmoot(data.path()).args(["gate", "list"]));
+    assert_eq!((alone.code, alone.stderr.contains("in a PostgreSQL, and no server runs")), (1, true), "{alone:?}");
+    assert!(!data.path().join("folkmoot.db").exists(), "an empty SQLite would look as if all gates were gone");
+    let told = super::run(folkmoot(data.path()).args(["gate", "list"]).env("FOLKMOOT_DATABASE", &database));
+    assert_eq!((told.code, told.stdout.contains("Deploy")), (0, true), "{told:?}");
+}
+
+#[test]
 fn a_configuration_that_is_not_right_is_refused() {
     let desk = Desk::new();
     let file = desk.path().join("wrong.toml");
