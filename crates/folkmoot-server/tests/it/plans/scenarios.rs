@@ -277,7 +277,8 @@ fi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_12_what_only_repeats_counts_as_nothing_and_is_shown_so() {
     let command = ["/bin/sh", "-c", PARROT].map(str::to_owned).to_vec();
-    let parrot = Provider { command, ..Provider::of(Kind::Command) };
+    let mut parrot = Provider::of(Kind::Command);
+    parrot.command = command;
     let node = Node::with(Setting { provider: Some(("parrot".to_owned(), parrot)), ..Setting::default() }).await;
     let asked = approve(&node, &plan(&node, 3, 3).await).await;
     assert_eq!(asked["insights"], json!(["I"]), "{asked:#}");
@@ -334,8 +335,8 @@ async fn scenario_15_one_connection_serves_many_iterations() {
             tokio::spawn(answer_each(stream, called.clone()));
         }
     });
-    let base_url = Some(format!("http://{address}/v1"));
-    let provider = Provider { base_url, model: Some("m".to_owned()), ..Provider::of(Kind::OpenAi) };
+    let mut provider = Provider::of(Kind::OpenAi);
+    (provider.base_url, provider.model) = (Some(format!("http://{address}/v1")), Some("m".to_owned()));
     let node = Node::with(Setting { provider: Some(("vendor".to_owned(), provider)), ..Setting::default() }).await;
     let asked = approve(&node, &plan(&node, 8, 8).await).await;
     assert_eq!(asked["insights"].as_array().map(Vec::len), Some(8), "{asked:#}");
