@@ -37,7 +37,6 @@ pub struct PlanRequest {
 /// Says what becomes of a proposal or a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"approval_id": "proposal_session123", "approval_status": "approved"}))]
 pub struct ApprovalResponse {
     /// As the request calls it.
     pub approval_id: String,

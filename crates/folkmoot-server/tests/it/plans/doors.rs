@@ -138,3 +138,21 @@ async fn switching_gates_off_opens_none_that_stands() {
     let next = approve(&node, &asked).await;
     assert_eq!((&next["status"], &next["iteration"]), (&json!("awaiting_approval"), &json!(1)));
 }
+
+#[test]
+fn only_a_clear_no_switches_gates_off() {
+    let read = |said: &str| {
+        let mut config = folkmoot_server::Config::new(folkmoot_server::DataFolder::at("unused"));
+        config.read_environment(|name| (name == "APPROVAL_GATES").then(|| said.to_owned())).map(|()| config.plans.asks)
+    };
+    for no in ["false", "0", "no", "off", "FALSE", " Off "] {
+        assert_eq!(read(no), Ok(false), "{no:?}");
+    }
+    for yes in ["true", "1", "yes", "on", "True"] {
+        assert_eq!(read(yes), Ok(true), "{yes:?}");
+    }
+    for neither in ["", " ", "maybe", "2", "disabled", "fals", "none", "null", "-1"] {
+        let error = read(neither).unwrap_err().to_string();
+        assert!(error.contains("APPROVAL_GATES") && error.contains("say `true` or `false`"), "{neither:?}: {error}");
+    }
+}
