@@ -215,7 +215,7 @@ async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Resu
         let message = "the approval_id names no session: send the session_id too";
         return Err(SeedError::new(StatusCode::BAD_REQUEST, "session_required", message));
     }
-    Err(SeedError::new(StatusCode::NOT_FOUND, "approval_not_found", "Approval ID not found"))
+    Err(SeedError::new(StatusCode::NOT_FOUND, "unknown_approval", "Approval ID not found"))
 }
 
 fn of_session(session: &str) -> Result<RunId, SeedError> {

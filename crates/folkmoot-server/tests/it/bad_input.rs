@@ -159,8 +159,6 @@ async fn every_code_that_the_server_can_give_is_explained() {
         + include_str!("../../src/routes.rs")
         + include_str!("../../src/routes/events.rs")
         + include_str!("../../src/routes/health.rs")
-        + include_str!("../../src/routes/planner.rs")
-        + include_str!("../../src/routes/plans/export.rs")
         + include_str!("../../src/socket.rs")
         + include_str!("../../src/socket/origin.rs");
     let words: Vec<&str> = source.split('"').skip(1).step_by(2).collect();

@@ -44,7 +44,10 @@ pub fn refused(answer: &Answer) -> (u16, String) {
     assert_eq!(body["status"], "error", "{body}");
     assert_eq!(body["error"], body["code"], "{body}");
     assert!(body["message"].as_str().is_some_and(|message| message.len() > 10), "{body}");
-    (answer.status, body["code"].as_str().unwrap().to_owned())
+    let code = body["code"].as_str().unwrap();
+    let explained = include_str!("../../../../docs/errors.md").contains(&format!("`{code}`"));
+    assert!(explained, "explain {code} in docs/errors.md");
+    (answer.status, code.to_owned())
 }
 
 /// The frames of a stream, as their names and what they say; their ids beside them.

@@ -50,7 +50,7 @@ async fn agents_plan_and_reviewers_decide() {
     assert_eq!(refused(&node.post("vera", "/api/approve", body.clone()).await), (403, "role_may_not".to_owned()));
     assert_eq!(
         refused(&node.post("agent-b", "/api/approve", body.clone()).await),
-        (404, "approval_not_found".to_owned())
+        (404, "unknown_approval".to_owned())
     );
     let path = format!("/api/plan/{}", session(&asked));
     assert_eq!(refused(&node.get("agent-b", &path).await), (404, "unknown_session".to_owned()), "not its own");

@@ -431,9 +431,9 @@ async fn scenario_17_what_the_seeds_own_code_got_wrong() {
     assert_eq!(refused(&node.post(ALICE, "/api/approve", short).await), (400, "session_required".to_owned()));
     let foreign =
         json!({ "approval_id": one["approval_id"], "approval_status": "approved", "session_id": session(&two) });
-    assert_eq!(refused(&node.post(ALICE, "/api/approve", foreign).await), (404, "approval_not_found".to_owned()));
+    assert_eq!(refused(&node.post(ALICE, "/api/approve", foreign).await), (404, "unknown_approval".to_owned()));
     let unknown = json!({ "approval_id": "proposal_nowhere", "approval_status": "approved" });
-    assert_eq!(refused(&node.post(ALICE, "/api/approve", unknown).await), (404, "approval_not_found".to_owned()));
+    assert_eq!(refused(&node.post(ALICE, "/api/approve", unknown).await), (404, "unknown_approval".to_owned()));
 
     // Adjusting a strategy does something, and pausing too.
     let next = ok(say(&node, &one, "adjust_strategy", json!({ "adjusted_strategy": "Cheaper ovens only" })).await);
