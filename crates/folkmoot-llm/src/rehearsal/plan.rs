@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::material::object;
+use super::{NOTICE, material::object};
 use crate::Cue;
 
 /// What an iteration is about, what is found there, how it is looked at, and what is assumed.
@@ -93,8 +93,8 @@ fn iteration(cue: &Cue) -> Map<String, Value> {
     object(json!({
         "title": question.title,
         "text": format!(
-            "(Rehearsal: no model was asked.) {} for: {}. {} This follows from looking at it as *{}*.{course}",
-            question.title, goal(cue), question.insight, question.framework
+            "{NOTICE} The goal is: {}. {} This follows from looking at it as *{}*.{course}",
+            goal(cue), question.insight, question.framework
         ),
         "insights": [question.insight],
         "frameworks": [question.framework],

@@ -38,7 +38,7 @@ fn whole(ctx: &Context, plan: &Plan) -> String {
         ("plan", Some(plan.id.to_string())),
         ("status", Some(plan.status.word().replace('_', " "))),
         ("started", Some(format!("by {} {}", plan.initiator, span::ago(plan.started_at, clock::now())))),
-        ("progress", Some(view::progress(plan))),
+        ("progress", plan.ended_at.is_none().then(|| view::progress(plan))),
         ("waits at", plan.waiting_at.as_ref().map(ToString::to_string)),
     ]);
     let goal = paint(style::STRONG, one_line(&plan.goal));

@@ -34,7 +34,7 @@ pub(crate) fn asked(plan: &Plan, gate: &Gate) -> String {
     let text = gate.summary.as_deref().unwrap_or("(erased)");
     let mut parts = vec![paint(style::STRONG, one_line(&gate.title)), behind_bar(printable(text).trim_end().lines())];
     parts.extend(chart(plan, gate));
-    parts.join("\n\n")
+    parts.join("\n\n") + "\n"
 }
 
 /// What there is by now.
