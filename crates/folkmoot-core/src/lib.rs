@@ -24,6 +24,7 @@ pub mod halt;
 pub mod id;
 pub mod journal;
 pub mod judge;
+pub mod plan;
 pub mod principal;
 pub mod question;
 pub mod receipt;

@@ -424,7 +424,7 @@ impl Stage {
                 words.bare.push_front(verb.clone());
                 match self.action(by, words) {
                     Action::Open { opening, policy, contents } => {
-                        (EntryKind::Gate, Write::Open { opening, policy, contents })
+                        (EntryKind::Gate, Write::Open { opening, policy, contents, alone: None })
                     }
                     Action::Ask { asking, usual } => (EntryKind::Question, Write::Ask { asking, usual }),
                     Action::StartRun(starting) => (EntryKind::Run, Write::Start(starting)),

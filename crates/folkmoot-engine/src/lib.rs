@@ -167,10 +167,11 @@ impl Engine {
             engine.spawn(deliveries::watch(engine.clone()));
         }
         if engine.worker().has_workflows() {
-            // Where nobody else can write, whoever worked before is dead, and its runs need not wait for its lease.
-            engine.beat(!engine.0.store.is_shared()).await?;
-            engine.spawn(worker::live(engine.clone()));
-            engine.spawn(worker::work(engine.clone()));
+            if work.begins_after.is_zero() {
+                engine.begin_work().await?;
+            }
+            engine.spawn(worker::live(engine.clone(), work.begins_after));
+            engine.spawn(worker::work(engine.clone(), work.begins_after));
         }
         Ok(engine)
     }

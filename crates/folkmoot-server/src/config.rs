@@ -24,6 +24,7 @@ use folkmoot_workflows::{
         price::Price,
         settings::{self, Spending},
     },
+    plan,
 };
 use serde::Deserialize;
 
@@ -46,6 +47,8 @@ pub struct Config {
     pub workflows: Workflows,
     /// How much it executes at the same time.
     pub work: Work,
+    /// What holds for plans.
+    pub plans: Plans,
     /// What agents of ours have to work with.
     pub equipment: equipment::Settings,
     /// Where people may be told something.
@@ -164,6 +167,40 @@ struct File {
     channels: BTreeMap<String, Channel>,
     audit: Audit,
     retention: Kept,
+    plans: PlansFile,
+}
+
+/// What holds for plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plans {
+    /// How long a gate of one waits before its session has expired.
+    pub expires_after: Timeout,
+    /// Whether people are asked. `APPROVAL_GATES` alone says no.
+    pub asks: bool,
+}
+
+impl Default for Plans {
+    fn default() -> Self {
+        Self { expires_after: Timeout::After(plan::EXPIRES_AFTER), asks: true }
+    }
+}
+
+/// `[plans]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PlansFile {
+    expires_after_ms: Option<Timeout>,
+}
+
+/// Whether gates are on. Only a clear no turns them off, and only a clear yes is one: whoever mistypes it is told.
+fn approval_gates(said: &str) -> Result<bool, ConfigError> {
+    match said.trim().to_ascii_lowercase().as_str() {
+        "false" | "0" | "no" | "off" => Ok(false),
+        "true" | "1" | "yes" | "on" => Ok(true),
+        _ => Err(ConfigError(format!(
+            "APPROVAL_GATES is {said:?}, which is neither yes nor no; say `true` or `false`, or leave it out to have gates"
+        ))),
+    }
 }
 
 /// `[audit]`
@@ -230,6 +267,7 @@ impl Config {
             questions: question::Policy::default(),
             workflows: Workflows::new(),
             work: Work::default(),
+            plans: Plans::default(),
             equipment: equipment::Settings::default(),
             notify: Notify::default(),
             channels: BTreeMap::new(),
@@ -265,6 +303,9 @@ impl Config {
             self.questions.set(question_type, usual).map_err(|refusal| {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;
+        }
+        if let Some(expires_after) = file.plans.expires_after_ms {
+            self.plans.expires_after = expires_after;
         }
         self.checkpoints = file.audit.checkpoints(path.parent().unwrap_or(Path::new("")));
         self.retention = file.retention.into();
@@ -305,12 +346,16 @@ impl Config {
         Ok(())
     }
 
-    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`) and `FOLKMOOT_RATE_LIMIT` (requests a second).
+    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT` (requests a second) and
+    /// `APPROVAL_GATES` (whether people are asked about plans).
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
         if let Some(tokens) = variable("FOLKMOOT_BOOTSTRAP_TOKENS") {
             for entry in tokens.split(',').filter(|entry| !entry.trim().is_empty()) {
                 self.bootstrap_tokens.push(parse_bootstrap(entry.trim())?);
             }
+        }
+        if let Some(said) = variable("APPROVAL_GATES") {
+            self.plans.asks = approval_gates(&said)?;
         }
         if let Some(rate) = variable("FOLKMOOT_RATE_LIMIT") {
             self.limits.requests_per_second =

@@ -6,6 +6,7 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use folkmoot_workflows::{Equipment, plan::Planner, tools::jail::Helper};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +52,9 @@ pub enum StartError {
         /// Why not.
         error: std::io::Error,
     },
+    /// What agents work with is not configured rightly.
+    #[error("in the configuration: {0}")]
+    Equipment(String),
     /// A channel is not configured rightly.
     #[error("in the configuration: {0}")]
     Channels(String),
@@ -113,10 +117,17 @@ impl Server {
         };
         let key = Arc::new(key);
         let notifier = Notifier::new(&config, Arc::clone(&key)).map_err(StartError::Channels)?;
+        let equipment = equipment(&config).map_err(StartError::Equipment)?;
+        let planner = Planner {
+            prompts: Arc::new(equipment.prompts.clone().map_err(StartError::Equipment)?),
+            voices: Arc::new(equipment),
+            expires_after: config.plans.expires_after,
+            asks: config.plans.asks,
+        };
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
-            workflows: config.workflows.clone(),
+            workflows: planner.join(config.workflows.clone()),
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),
             courier: Some(Arc::new(notifier.clone())),
@@ -239,6 +250,11 @@ fn your_name() -> Name {
     let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let usable = |name: &Name| principal::check_name("name", name).is_ok() && name.as_str() != "agent";
     login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))
+}
+
+/// What agents of ours work with: as the configuration and the environment say.
+fn equipment(config: &Config) -> Result<Equipment, String> {
+    Equipment::new(config.equipment.clone(), |name| std::env::var(name).ok(), Helper::this_program())
 }
 
 fn word(word: &str) -> Name {

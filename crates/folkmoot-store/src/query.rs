@@ -6,7 +6,8 @@ use folkmoot_core::{
     Delivery, Event, Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
     delivery,
     journal::{Entry, Key},
-    question, run,
+    question,
+    run::{self, RunKind},
 };
 
 use crate::{
@@ -81,6 +82,8 @@ pub struct RunQuery {
     pub parent: Option<RunId>,
     /// Only those that this principal started.
     pub initiator: Option<Name>,
+    /// Only those of this kind.
+    pub kind: Option<RunKind>,
     /// From here on.
     pub after: Option<Cursor>,
     /// At most so many.
@@ -238,6 +241,7 @@ impl RunQuery {
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
                 ("parent", self.parent.as_ref().map(RunId::as_str)),
                 ("initiator", self.initiator.as_ref().map(Name::as_str)),
+                ("kind", self.kind.map(RunKind::word)),
             ],
             either: None,
             plus: None,

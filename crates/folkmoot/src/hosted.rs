@@ -12,6 +12,9 @@ use crate::exit::Stopped;
 /// How often to look whether somebody wants to serve the folder for longer.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Whoever has been there for so long is waiting for somebody, and has time.
+const STAYS: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 pub(crate) struct Hosted {
     pub(crate) url: String,
@@ -38,11 +41,14 @@ impl From<StartError> for NotHosted {
 }
 
 impl Hosted {
-    /// Starts on a free port of the loopback.
-    pub(crate) async fn start(data: &DataFolder) -> Result<Self, NotHosted> {
-        let config = config(data).map_err(NotHosted::Failed)?;
+    /// Starts on a free port of the loopback. It executes workflows at once, or once it is clear that it stays for a while.
+    pub(crate) async fn start(data: &DataFolder, works: bool) -> Result<Self, NotHosted> {
+        let mut config = config(data).map_err(NotHosted::Failed)?;
         if config.database.is_none() {
             refuse_beside_postgresql(data)?;
+        }
+        if !works {
+            config.work.begins_after = STAYS;
         }
         let server = Server::start(config).await?;
         let (url, tokens) = (server.url().to_owned(), server.tokens().clone());

@@ -76,6 +76,8 @@ pub enum Write {
         policy: Policy,
         /// The bytes behind the digests of the opening's artifacts, in order.
         contents: Vec<Vec<u8>>,
+        /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own configuration says it.
+        alone: Option<String>,
     },
     /// It asks.
     Ask {

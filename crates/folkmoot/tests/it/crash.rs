@@ -14,6 +14,7 @@ mod load;
 mod lost_database;
 mod overdue;
 mod paused;
+mod plans;
 pub(crate) mod postgres;
 mod process;
 mod proxy;

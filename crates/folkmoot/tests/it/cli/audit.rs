@@ -4,10 +4,7 @@ mod tampered;
 
 use std::path::{Path, PathBuf};
 
-use folkmoot_engine::core::{Digest, Event, Fact, Head, Timestamp, chain};
-use rusqlite::Connection;
-
-use super::{Desk, Ended};
+use super::Desk;
 use crate::server::signal;
 
 /// A log with a decision in it, exported.
