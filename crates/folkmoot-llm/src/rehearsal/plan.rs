@@ -76,8 +76,8 @@ fn proposal(cue: &Cue) -> String {
         None => String::new(),
     };
     format!(
-        "\n\nA plan for: {}\n\n{heard}Each iteration takes up one question:\n\n{questions}\nAssumed: whoever asks can stop at every \
-         checkpoint. It stops by itself where an iteration finds nothing new.",
+        "\n\nA plan for: {}\n\n{heard}Each iteration takes up one question:\n\n{questions}\nAssumed: whoever asks can stop at \
+         every checkpoint.",
         goal(cue)
     )
 }
