@@ -14,6 +14,7 @@ use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
     erase::{self, Erased, Kept, Retired},
+    event,
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
@@ -313,10 +314,15 @@ impl Case<'_> {
         payload: String,
         session: Option<&SessionId>,
     ) -> Fact {
+        let kind = kind.into();
+        debug_assert!(
+            !event::Kind::is_ours(&kind) || kind.parse::<event::Kind>().is_ok(),
+            "{kind} is in no vocabulary"
+        );
         Fact {
             stream: stream.into(),
             stream_seq,
-            kind: kind.into(),
+            kind,
             version: gate::VERSION,
             actor: self.command.by.name(),
             on_behalf_of: on_behalf_of(&self.command.action),

@@ -209,7 +209,7 @@ fn check_events(events: &[Pattern]) -> Result<(), Refusal> {
         let problem = format!("are {}; at most {EVENTS_MAX} are allowed, and `gate.*` means many", events.len());
         return Err(Refusal::invalid("events", problem));
     }
-    Ok(())
+    events.iter().try_for_each(Pattern::check)
 }
 
 /// Refuses what can be no address. Whether it may be spoken to is looked at when it is, because names change their meaning.

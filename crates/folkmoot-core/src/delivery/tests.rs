@@ -1,7 +1,10 @@
 use std::time::Duration;
 
 use super::{ATTEMPTS_MAX, PAUSES, Pattern, pause_after};
-use crate::transcript::{check, play};
+use crate::{
+    event::Kind,
+    transcript::{check, play},
+};
 
 #[test]
 fn each_channel_is_told_once_of_an_event_whoever_named_it() {
@@ -219,4 +222,33 @@ fn a_pattern_is_a_type_all_of_a_noun_or_everything() {
         assert!(refused.to_string().contains("gate.opened"), "{wrong:?}: {refused}");
     }
     "x".repeat(65).parse::<Pattern>().unwrap_err();
+}
+
+#[test]
+fn a_pattern_that_no_event_will_ever_match_is_refused_and_the_error_says_which_events_there_are() {
+    let check = |pattern: &str| pattern.parse::<Pattern>().unwrap().check();
+    for kind in Kind::WORDS.iter().filter(|kind| super::is_told(kind)) {
+        check(kind).unwrap();
+    }
+    // What workflows tell of their own has nouns of its own.
+    for good in ["*", "gate.*", "run.*", "artifact.erased", "debate.turn", "deploy.*"] {
+        check(good).unwrap_or_else(|refused| panic!("{good}: {refused}"));
+    }
+    let wrong = [
+        "gate.open",
+        "gate.refused",
+        "delivery.*",
+        "delivery.died",
+        "halt.reased",
+        "log.*",
+        "gates.*",
+        "gat.opened",
+        "qeustion.asked",
+    ];
+    for wrong in wrong {
+        let refused = check(wrong).unwrap_err().to_string();
+        let names = [wrong, "gate.opened", "question.asked", "halt.raised", "gate.*"];
+        assert!(names.iter().all(|name| refused.contains(name)), "{wrong}: {refused}");
+        assert!(!refused.replace(wrong, "").contains("delivery.died"), "nobody is told of that: {refused}");
+    }
 }

@@ -39,6 +39,18 @@ fn of_the_channels_that_stand_one_has_a_name() {
 }
 
 #[test]
+fn nobody_waits_for_events_that_there_are_not() {
+    check(
+        "
+        09:00 ada hooks ops events=gate.opened,gate.open   → refused: invalid events
+        09:00 ada hooks ops events=gate.opened             → ops at https://example.com wants gate.opened, secret 1
+        09:01 ada rehooks ops events=halt.raise            → refused: invalid events
+        09:01 ada rehooks ops events=halt.raised           → ops at https://example.com wants halt.raised, secret 1
+        ",
+    );
+}
+
+#[test]
 fn each_change_is_in_the_log_as_the_webhook_then_is() {
     let world = play(
         "
