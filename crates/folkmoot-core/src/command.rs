@@ -223,6 +223,8 @@ pub enum Action {
         channel: String,
         /// Why.
         reason: String,
+        /// Only what has been due for so long: until then another node may know the channel, and send it.
+        overdue: Option<Duration>,
     },
     /// Sends something again.
     Redeliver {

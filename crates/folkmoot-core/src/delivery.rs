@@ -314,13 +314,21 @@ pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -
     })
 }
 
-/// Judges an abandonment, for want of a channel; `None` where it is under way, or over.
-pub(crate) fn abandon(delivery: &Delivery, reason: &str, now: Timestamp) -> Option<Delivery> {
-    match delivery.state {
-        State::Waiting { .. } => Some(delivery.died(reason, now)),
-        State::Sending { until } if until <= now => Some(delivery.died(reason, now)),
-        State::Sending { .. } | State::Delivered { .. } | State::Dead { .. } => None,
-    }
+/// Judges an abandonment, for want of a channel; `None` where it is under way, or over, or has not been due for as long as
+/// another node is given to send it.
+pub(crate) fn abandon(
+    delivery: &Delivery,
+    reason: &str,
+    overdue: Option<Duration>,
+    now: Timestamp,
+) -> Option<Delivery> {
+    let waits = match delivery.state {
+        State::Waiting { .. } => true,
+        State::Sending { until } => until <= now,
+        State::Delivered { .. } | State::Dead { .. } => false,
+    };
+    let is_late = |span: Duration| delivery.due().is_some_and(|due| due.plus(span) <= now);
+    (waits && overdue.is_none_or(is_late)).then(|| delivery.died(reason, now))
 }
 
 /// Judges a resending: it is due now, as if it had never been tried.

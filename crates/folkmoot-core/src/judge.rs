@@ -155,7 +155,7 @@ impl Case<'_> {
             Action::RemoveWebhook { webhook } => self.remove_webhook(webhook, loaded),
             Action::TakeDeliveries { limit, lease, .. } => self.take_deliveries(*lease, *limit, loaded),
             Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
-            Action::AbandonDeliveries { reason, .. } => self.abandon_deliveries(reason, loaded),
+            Action::AbandonDeliveries { reason, overdue, .. } => self.abandon_deliveries(reason, *overdue, loaded),
             Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
         }
     }

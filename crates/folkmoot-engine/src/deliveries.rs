@@ -7,7 +7,7 @@
 mod tests;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -23,7 +23,7 @@ use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
-use crate::{Courier, Engine, Letter, Undelivered, lock::lock};
+use crate::{Courier, Engine, Letter, Undelivered, channels::Channel, lock::lock};
 
 /// Looked for at least this often: another node may have written something and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -35,6 +35,8 @@ const AT_ONCE_TO_ONE: usize = 4;
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// For how long a channel that this node does not know may be one that another knows, where there are others.
+const UNKNOWN_FOR: Duration = Duration::from_secs(60);
 /// How many channels are looked at together.
 const CHANNELS: u32 = 1000;
 /// How long the end of the engine waits for what is under way.
@@ -48,13 +50,21 @@ pub(crate) struct Deliveries {
     /// How many are being sent to each channel.
     under_way: Mutex<HashMap<String, usize>>,
     nudged: Notify,
+    /// The channels that are left to other nodes, of which it was said why.
+    left: Mutex<HashSet<String>>,
     /// Something was sent, or died, since they were last counted.
     moved: AtomicBool,
 }
 
 impl Deliveries {
     pub(crate) fn new(courier: Option<Arc<dyn Courier>>) -> Self {
-        Self { courier, under_way: Mutex::default(), nudged: Notify::new(), moved: AtomicBool::new(true) }
+        Self {
+            courier,
+            under_way: Mutex::default(),
+            nudged: Notify::new(),
+            left: Mutex::default(),
+            moved: AtomicBool::new(true),
+        }
     }
 
     pub(crate) fn has_courier(&self) -> bool {
@@ -129,8 +139,7 @@ impl Engine {
     /// Begins to send all that is due and has a place, and returns how long there is nothing more to do.
     async fn send_due(&self) -> Result<Duration, Error> {
         loop {
-            let waiting = self.0.store.waiting(CHANNELS).await?;
-            let waiting = self.without_lost(waiting).await?;
+            let waiting = self.waiting().await?;
             let now = self.now();
             let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| waiting.due <= now);
             let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
@@ -152,26 +161,64 @@ impl Engine {
         }
     }
 
-    /// What waits for channels that can be told something. What waits for others dies.
-    async fn without_lost(&self, waiting: Vec<WaitingFor>) -> Result<Vec<WaitingFor>, Error> {
-        let is_lost = |waiting: &WaitingFor| self.0.channels.find(&waiting.channel).is_err();
-        if waiting.iter().any(is_lost) {
+    /// Of all that waits, what this node can tell. What nobody is ever to be told dies, and so does, after a while, what
+    /// nobody knows how to.
+    async fn waiting(&self) -> Result<Vec<WaitingFor>, Error> {
+        let (mut found, mut lost) = (Vec::new(), Vec::new());
+        let mut after = String::new();
+        // As far as it goes: names that somebody made up wait for a while, and must not hide those behind them.
+        loop {
+            let page = self.0.store.waiting(&after, CHANNELS).await?;
+            let is_last = page.len() < CHANNELS as usize;
+            after = page.last().map(|waiting| waiting.channel.clone()).unwrap_or_default();
+            for waiting in page {
+                match self.0.channels.find(&waiting.channel) {
+                    Channel::Configured | Channel::Webhook(_) => found.push(waiting),
+                    Channel::OfAnotherKey(why) => self.leave_to_others(waiting.channel, &why),
+                    Channel::Mute(_) => lost.push(waiting.channel),
+                    Channel::Unknown(_) if self.is_given_up(&waiting) => lost.push(waiting.channel),
+                    Channel::Unknown(_) => {}
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        if !lost.is_empty() {
             // It may be a webhook that another node has just made, and that this one has not heard of.
             self.reload_webhooks().await?;
         }
-        let mut found = Vec::with_capacity(waiting.len());
-        for waiting in waiting {
-            match self.0.channels.find(&waiting.channel) {
-                Ok(_) => found.push(waiting),
-                Err(Undelivered { reason, .. }) => self.abandon(&waiting.channel, &reason).await?,
+        for channel in lost {
+            match self.0.channels.find(&channel) {
+                // It is found the next time.
+                Channel::Configured | Channel::Webhook(_) | Channel::OfAnotherKey(_) => {}
+                Channel::Mute(reason) => self.abandon(&channel, &reason, None).await?,
+                Channel::Unknown(reason) => self.abandon(&channel, &reason, self.unknown_for()).await?,
             }
         }
         Ok(found)
     }
 
-    async fn abandon(&self, channel: &str, reason: &str) -> Result<(), Error> {
+    /// For how long what is due may be for another node to send.
+    fn unknown_for(&self) -> Option<Duration> {
+        self.0.store.is_shared().then_some(UNKNOWN_FOR)
+    }
+
+    /// Whether something waits for an unknown channel for so long that no other node can know it either.
+    fn is_given_up(&self, waiting: &WaitingFor) -> bool {
+        self.unknown_for().is_none_or(|span| waiting.due.plus(span) <= self.now())
+    }
+
+    fn leave_to_others(&self, channel: String, why: &str) {
+        if lock(&self.0.deliveries.left).insert(channel) {
+            tracing::warn!("what is to be told waits for another server: {why}");
+        }
+    }
+
+    async fn abandon(&self, channel: &str, reason: &str, overdue: Option<Duration>) -> Result<(), Error> {
         loop {
-            let action = Action::AbandonDeliveries { channel: channel.to_owned(), reason: reason.to_owned() };
+            let (channel, reason) = (channel.to_owned(), reason.to_owned());
+            let action = Action::AbandonDeliveries { channel: channel.clone(), reason: reason.clone(), overdue };
             let died = deliveries(self.execute_command(self.own(action)).await?)?;
             if died.is_empty() {
                 return Ok(());
@@ -218,7 +265,13 @@ impl Engine {
     }
 
     async fn letter(&self, delivery: Delivery) -> Result<Letter, Undelivered> {
-        let webhook = self.0.channels.find(&delivery.channel)?;
+        let webhook = match self.0.channels.find(&delivery.channel) {
+            Channel::Configured => None,
+            Channel::Webhook(webhook) => Some(*webhook),
+            // It changed since this was taken.
+            Channel::OfAnotherKey(why) | Channel::Unknown(why) => return Err(Undelivered::later(why)),
+            Channel::Mute(why) => return Err(Undelivered::never(why)),
+        };
         let unreadable = |error: Error| Undelivered::later(format!("what happened cannot be read just now: {error}"));
         let events = self.0.store.events(delivery.position.saturating_sub(1), 1).await.map_err(unreadable)?;
         let Some(event) = events.into_iter().find(|event| event.position == delivery.position) else {
@@ -235,7 +288,7 @@ impl Engine {
         {
             question = self.0.store.question(&id).await.map_err(unreadable)?;
         }
-        Ok(Letter { delivery, webhook, event, gate, question })
+        Ok(Letter { delivery, at: self.now(), webhook, event, gate, question })
     }
 
     /// Says what came of it, for as long as nobody else may have begun to send it again.

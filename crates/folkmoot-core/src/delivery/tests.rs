@@ -188,6 +188,24 @@ fn what_is_under_way_is_not_abandoned() {
 }
 
 #[test]
+fn what_another_node_may_know_to_send_is_abandoned_when_it_has_been_due_for_long() {
+    check(
+        r#"
+        policy tell=ops
+        09:00 bot opens a                                   → pending
+        09:00:59 system abandons ops overdue=1m "gone"      → unchanged: none
+        09:00:59 bot opens b                                → pending
+        09:01 system abandons ops overdue=1m "gone"         → gate.opened to ops dead after "gone" (0)
+        09:01 ada resends 1                                 → gate.opened to ops waiting until 09:01:00 after "gone" (0)
+        09:01:30 system takes ops limit=1                   → unchanged: gate.opened to ops sending until 09:02:30 (1)
+        09:02 system abandons ops overdue=1m "gone"         → gate.opened to ops dead after "gone" (0)
+        09:03:29 system abandons ops overdue=1m "gone"      → unchanged: none
+        09:03:30 system abandons ops overdue=1m "gone"      → gate.opened to ops dead after "gone" (1)
+        "#,
+    );
+}
+
+#[test]
 fn pauses_grow_are_spread_and_end() {
     let id = |n: u32| format!("dlv-{n}-0123456789abcdef-0").parse().unwrap();
     for (attempts, usual) in (1..).zip(PAUSES) {

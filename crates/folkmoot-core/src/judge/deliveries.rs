@@ -31,9 +31,15 @@ impl Case<'_> {
         Ok(Commit { outcome: Outcome::Delivery(Box::new(delivery.clone())), ..self.becomes(delivery) })
     }
 
-    pub(super) fn abandon_deliveries(&self, reason: &str, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn abandon_deliveries(
+        &self,
+        reason: &str,
+        overdue: Option<Duration>,
+        loaded: Loaded,
+    ) -> Result<Commit, No> {
         self.must_be_system("deliver")?;
-        let abandoned = loaded.deliveries.iter().filter_map(|delivery| delivery::abandon(delivery, reason, self.now));
+        let abandoned = |delivery| delivery::abandon(delivery, reason, overdue, self.now);
+        let abandoned = loaded.deliveries.iter().filter_map(abandoned);
         let abandoned: Vec<Delivery> = abandoned.collect();
         let mut commit = Commit::default();
         abandoned.iter().for_each(|delivery| commit.merge(self.becomes(delivery.clone())));

@@ -42,13 +42,15 @@ pub(crate) fn redeliver(delivery: &DeliveryId) -> Command {
 }
 
 pub(crate) fn abandon(channel: &str) -> Command {
-    let action = Action::AbandonDeliveries { channel: channel.to_owned(), reason: "no such channel".to_owned() };
+    let (channel, reason) = (channel.to_owned(), "no such channel".to_owned());
+    let action = Action::AbandonDeliveries { channel, reason, overdue: None };
     command(Actor::System, action)
 }
 
 pub(crate) fn hook(id: &str, channel: &str) -> Command {
-    let (id, url) = (id.parse().unwrap(), "https://example.com/hook?a=1".to_owned());
-    command(admin("root"), Action::CreateWebhook(Box::new(NewWebhook { id, name: name(channel), url, events: None })))
+    let (id, url, key) = (id.parse().unwrap(), "https://example.com/hook?a=1".to_owned(), "key-1".parse().unwrap());
+    let new = NewWebhook { id, name: name(channel), url, events: None, key };
+    command(admin("root"), Action::CreateWebhook(Box::new(new)))
 }
 
 pub(crate) fn rehook(change: WebhookChange) -> Command {
