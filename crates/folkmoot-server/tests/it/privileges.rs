@@ -76,6 +76,7 @@ POST   /v1/runs/{id}/end                        401    401     403    ok    404 
 POST   /v1/runs/{id}/cancel                     401    401     403    ok    404   404     ok       ok    run      {}
 POST   /v1/runs/{id}/resume                     401    401     403    ok    404   404     ok       ok    stopped  {}
 GET    /v1/clearance                            401    401     ok     ok    ok    ok      ok       ok    -
+GET    /v1/clearance?agent_id=agent-b           401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/clearance/wait?timeout_ms=1          401    401     ok     ok    ok    ok      ok       ok    -
 POST   /v1/halts                                401    401     403    403   403   ok      403      ok    -        {"scope": "agent", "agent_id": "nobody-here", "reason": "stop"}
 GET    /v1/halts                                401    401     ok     ok    ok    ok      ok       ok    -
