@@ -9,6 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use folkmoot_core::Timestamp;
 use folkmoot_llm::provider::{Secret, secret::Keys};
 use lettre::{
@@ -162,12 +163,13 @@ async fn plain_address(server: &Server, guard: &Guard) -> Result<IpAddr, Undeliv
 
 /// What the server said no to. A password can be mended, and so can most else; an address that does not exist cannot.
 fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
-    let hidden = server.login.as_ref().map_or_else(Keys::default, |(_, password)| password.keys());
+    let hidden = server.login.as_ref().map_or_else(Keys::default, |(name, password)| hidden(name, password));
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    let said = hidden.erase(&text::line(&cause.to_string(), SHOWN_CHARS_MAX));
+    // Before it is shortened: the beginning of a secret is not one that can be recognised.
+    let said = text::line(&hidden.erase(&cause.to_string()), SHOWN_CHARS_MAX);
     let code = error.status().map(u16::from);
     let is_login = code.is_some_and(|code| matches!(code, 530 | 534 | 535 | 538));
     let reason = match code {
@@ -261,4 +263,11 @@ pub(crate) fn host_and_port(server: &str, tls: Tls) -> Result<(String, u16), Str
 /// Somebody's address: `ops@example.org`, or `Operations <ops@example.org>`.
 pub(crate) fn mailbox(text: &str) -> Result<Mailbox, String> {
     text.parse().map_err(|_| format!("{text:?} is no mail address: write ops@example.org"))
+}
+
+/// What no reason may repeat: the password, plain and as a login sends it (RFC 4616, and `AUTH LOGIN`).
+fn hidden(name: &str, password: &Secret) -> Keys {
+    let plain = password.reveal();
+    let sent = [format!("\0{name}\0{plain}"), plain.to_owned()].map(|text| STANDARD.encode(text));
+    Keys::new([plain.to_owned()].into_iter().chain(sent).map(|text| (password.origin(), text)))
 }
