@@ -155,7 +155,7 @@ impl Case<'_> {
             Action::RemoveWebhook { webhook } => self.remove_webhook(webhook, loaded),
             Action::TakeDeliveries { limit, lease, .. } => self.take_deliveries(*lease, *limit, loaded),
             Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
-            Action::AbandonDeliveries { reason, overdue, .. } => self.abandon_deliveries(reason, *overdue, loaded),
+            Action::AbandonDeliveries(abandonments) => self.abandon_deliveries(abandonments, &loaded),
             Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
         }
     }
@@ -403,7 +403,7 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::RemoveWebhook { .. }
         | Action::TakeDeliveries { .. }
         | Action::SettleDelivery(_)
-        | Action::AbandonDeliveries { .. }
+        | Action::AbandonDeliveries(_)
         | Action::Redeliver { .. } => None,
     }
 }

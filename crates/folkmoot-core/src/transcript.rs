@@ -49,7 +49,7 @@ use serde_json::Value;
 use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
-    delivery::{self, Again, CameTo, Settling, Subscription},
+    delivery::{self, Abandonment, Again, CameTo, Settling, Subscription},
     gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
     halt::Raising,
     journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
@@ -332,7 +332,8 @@ impl Stage {
             "abandons" => {
                 let overdue = words.text("overdue").map(|overdue| span(&overdue));
                 let reason = words.quoted.take().unwrap_or_default();
-                Action::AbandonDeliveries { channel: words.next(), reason, overdue }
+                let lost = |channel: &str| Abandonment { channel: channel.to_owned(), reason: reason.clone(), overdue };
+                Action::AbandonDeliveries(words.next().split(',').map(lost).collect())
             }
             "resends" => Action::Redeliver { delivery: self.delivery(words).id.clone() },
             _ => panic!("{verb} is no verb"),

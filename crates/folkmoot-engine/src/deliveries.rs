@@ -17,7 +17,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Delivery, Outcome, Timestamp,
-    delivery::{CameTo, Settling, Status},
+    delivery::{ABANDONED_AT_ONCE, Abandonment, CameTo, Settling, Status},
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
@@ -139,7 +139,7 @@ impl Engine {
     /// Begins to send all that is due and has a place, and returns how long there is nothing more to do.
     async fn send_due(&self) -> Result<Duration, Error> {
         loop {
-            let waiting = self.waiting().await?;
+            let (waiting, lost) = self.waiting().await?;
             let now = self.now();
             let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| waiting.due <= now);
             let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
@@ -155,15 +155,16 @@ impl Engine {
                     self.send(delivery);
                 }
             }
+            self.abandon(lost).await?;
             if taken == 0 {
                 return Ok(next.since(now).min(LOOK_EVERY));
             }
         }
     }
 
-    /// Of all that waits, what this node can tell. What nobody is ever to be told dies, and so does, after a while, what
-    /// nobody knows how to.
-    async fn waiting(&self) -> Result<Vec<WaitingFor>, Error> {
+    /// Of all that waits, what this node can tell, and the channels that nobody is ever to be told anything through, or, after
+    /// a while, that nobody knows.
+    async fn waiting(&self) -> Result<(Vec<WaitingFor>, Vec<String>), Error> {
         let (mut found, mut lost) = (Vec::new(), Vec::new());
         let mut after = String::new();
         // As far as it goes: names that somebody made up wait for a while, and must not hide those behind them.
@@ -184,19 +185,7 @@ impl Engine {
                 break;
             }
         }
-        if !lost.is_empty() {
-            // It may be a webhook that another node has just made, and that this one has not heard of.
-            self.reload_webhooks().await?;
-        }
-        for channel in lost {
-            match self.0.channels.find(&channel) {
-                // It is found the next time.
-                Channel::Configured | Channel::Webhook(_) | Channel::OfAnotherKey(_) => {}
-                Channel::Mute(reason) => self.abandon(&channel, &reason, None).await?,
-                Channel::Unknown(reason) => self.abandon(&channel, &reason, self.unknown_for()).await?,
-            }
-        }
-        Ok(found)
+        Ok((found, lost))
     }
 
     /// For how long what is due may be for another node to send.
@@ -215,18 +204,41 @@ impl Engine {
         }
     }
 
-    async fn abandon(&self, channel: &str, reason: &str, overdue: Option<Duration>) -> Result<(), Error> {
+    /// Lets what waits for these channels die, many of them in one commit: anybody who opens a gate can make up names, and
+    /// nobody else should wait for each of them.
+    async fn abandon(&self, lost: Vec<String>) -> Result<(), Error> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        // One may be a webhook that another node has just made, and that this one has not heard of.
+        self.reload_webhooks().await?;
+        let abandonment = |channel: String| match self.0.channels.find(&channel) {
+            // It is found the next time.
+            Channel::Configured | Channel::Webhook(_) | Channel::OfAnotherKey(_) => None,
+            Channel::Mute(reason) => Some(Abandonment { channel, reason, overdue: None }),
+            Channel::Unknown(reason) => Some(Abandonment { channel, reason, overdue: self.unknown_for() }),
+        };
+        let lost: Vec<Abandonment> = lost.into_iter().filter_map(abandonment).collect();
+        for together in lost.chunks(ABANDONED_AT_ONCE) {
+            self.abandon_together(together.to_vec()).await?;
+        }
+        Ok(())
+    }
+
+    async fn abandon_together(&self, mut lost: Vec<Abandonment>) -> Result<(), Error> {
         loop {
-            let (channel, reason) = (channel.to_owned(), reason.to_owned());
-            let action = Action::AbandonDeliveries { channel: channel.clone(), reason: reason.clone(), overdue };
-            let died = deliveries(self.execute_command(self.own(action)).await?)?;
-            if died.is_empty() {
-                return Ok(());
-            }
-            tracing::warn!(messages = died.len(), "what was to be told to {channel:?} is dead: {reason}");
+            let died = deliveries(self.execute_command(self.own(Action::AbandonDeliveries(lost.clone()))).await?)?;
+            let messages = died.len();
+            // Of a channel of which nothing died there is nothing more to die.
+            let died: HashSet<String> = died.into_iter().map(|delivery| delivery.channel).collect();
+            lost.retain(|lost| died.contains(&lost.channel));
+            let Some(Abandonment { channel, reason, .. }) = lost.first() else { return Ok(()) };
+            let others = if lost.len() == 1 { "" } else { " and others" };
+            let channels = lost.len();
+            tracing::warn!(messages, channels, "what was to be told to {channel:?}{others} is dead: {reason}");
             // Anybody who opens a gate can make up a name: none is a label.
             metrics::counter!("folkmoot_deliveries_total", "channel" => "", "result" => "dead")
-                .increment(died.len() as u64);
+                .increment(messages as u64);
             self.0.deliveries.moved.store(true, Ordering::Relaxed);
         }
     }

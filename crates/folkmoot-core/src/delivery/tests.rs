@@ -1,7 +1,8 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{ATTEMPTS_MAX, PAUSES, Pattern, pause_after};
+use super::{ATTEMPTS_MAX, PAUSES, Pattern, Subscription, pause_after, tellings};
 use crate::{
+    Commit,
     event::Kind,
     transcript::{check, play},
 };
@@ -185,6 +186,33 @@ fn what_is_under_way_is_not_abandoned() {
         09:01 system abandons ops "gone"    → unchanged: none
         "#,
     );
+}
+
+#[test]
+fn what_waits_for_many_channels_that_are_none_dies_in_one_commit() {
+    check(
+        r#"
+        policy tell=a,b,c,d
+        09:00 bot opens x                     → pending
+        09:00 system takes c                  → unchanged: gate.opened to c sending until 09:01:00 (1)
+        09:00 system abandons a,b,c "gone"    → gate.opened to a dead after "gone" (0), gate.opened to b dead after "gone" (0)
+        09:00 system abandons a,b,c "gone"    → unchanged: none
+        delivery 4                            → gate.opened to d waiting until 09:00:00 (0)
+        "#,
+    );
+}
+
+/// Each more channel costs as much as the one before: where it cost more, many of them held up everybody who writes.
+#[test]
+fn tens_of_thousands_who_want_an_event_are_each_told_once_without_comparing_them_all() {
+    let wants = |n: usize| Subscription { channel: format!("channel-{n}"), events: vec!["*".parse().unwrap()] };
+    let subscriptions: Vec<Subscription> = (0..40_000).chain(0..40_000).map(wants).collect();
+    let events = vec![play("09:00 bot opens a").log[0].fact.clone()];
+    let begun = Instant::now();
+    let told = tellings(&Commit { events, ..Commit::default() }, &subscriptions);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(told.iter().map(|telling| telling.nth).eq(0..40_000));
+    assert!(told.iter().zip(&subscriptions).all(|(telling, wanted)| telling.channel == wanted.channel));
 }
 
 #[test]

@@ -287,6 +287,44 @@ async fn the_end_of_the_engine_waits_for_what_is_under_way() {
     until(&moot.engine, delivery::Status::Delivered, 1).await;
 }
 
+/// Counts the commands that let messages die.
+#[derive(Debug, Default)]
+struct CountsAbandonments(AtomicUsize);
+
+impl Witness for CountsAbandonments {
+    fn before(&self, command: &Command) -> bool {
+        let abandons = matches!(command.action, Action::AbandonDeliveries(_));
+        self.0.fetch_add(usize::from(abandons), Ordering::SeqCst);
+        true
+    }
+    fn after(&self, _: &Command) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn names_that_somebody_made_up_die_many_in_one_command_and_hold_up_nobody() {
+    let moot = Moot::start().await;
+    let store = Sqlite::in_memory(moot.clock.clone()).unwrap();
+    let witness = Arc::new(CountsAbandonments::default());
+    let next_start = AnyStore::Sqlite(store.again().unwrap().witnessed(witness.clone()));
+    let before = Engine::start(AnyStore::Sqlite(store), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    for gate in 0..20 {
+        let names: Vec<String> = (0..16).map(|n| format!("made-up-{gate}-{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        before.open(agent().into(), telling(&moot, &names, None)).await.unwrap();
+    }
+    before.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
+    let (courier, mut letters) = reliable();
+    let engine = Engine::start(next_start, settings(courier, &[("ops", &[])]), Arc::new(TokioHost)).await.unwrap();
+    assert_eq!(next(&mut letters).await.delivery.channel, "ops");
+    let dead = until(&engine, delivery::Status::Dead, 320).await;
+    let its_own = |delivery: &Delivery| delivery.last_error.as_ref().unwrap().contains(&delivery.channel);
+    assert!(dead.iter().all(its_own), "each is told its own name");
+    let commands = witness.0.load(Ordering::SeqCst);
+    assert!((2..10).contains(&commands), "{commands} commands for 320 names");
+}
+
 /// Dies in the moment in which it would say what came of an attempt.
 #[derive(Debug, Default)]
 struct DiesUnsettled(AtomicBool);

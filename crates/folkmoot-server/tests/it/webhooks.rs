@@ -336,6 +336,23 @@ async fn a_channel_of_the_configuration_is_told_what_people_need() {
 }
 
 #[tokio::test]
+async fn a_gate_that_names_more_than_sixteen_channels_is_refused_and_told_to_nobody() {
+    let node = Node::with(loopback()).await;
+    let names = |count: usize| (0..count).map(|n| format!("made-up-{n}")).collect::<Vec<_>>();
+    for too_many in [17, 40_000] {
+        let body = json!({"summary": "x", "notification_channels": names(too_many)});
+        let refused = node.post("agent-a", "/v1/gates", body).await;
+        let problem = refused.json();
+        assert_eq!((refused.status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+        let said = problem["detail"].as_str().unwrap();
+        assert!(said.contains("notification_channels") && said.contains("at most 16"), "{said}");
+    }
+    assert_eq!(node.get(ADMIN, "/v1/deliveries").await.json()["deliveries"], json!([]));
+    node.opened(json!({"summary": "x", "notification_channels": names(16)})).await;
+    assert_eq!(node.get(ADMIN, "/v1/deliveries").await.json()["deliveries"].as_array().unwrap().len(), 16);
+}
+
+#[tokio::test]
 async fn a_gate_that_names_nobody_who_is_there_says_so_where_it_can_be_seen() {
     let node = Node::with(loopback()).await;
     let gate = node.opened(json!({"summary": "x", "notification_channels": ["nobody"]})).await;

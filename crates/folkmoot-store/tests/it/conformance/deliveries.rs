@@ -154,6 +154,27 @@ pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Stor
     assert_eq!(died, 299);
 }
 
+pub(crate) async fn what_waits_for_many_channels_that_are_none_dies_together(store: &impl Store) {
+    let names: Vec<String> = (0..256).map(|n| format!("nowhere-{n}")).collect();
+    let sixteen = |names: &[String]| Opening { notification_channels: names.to_vec(), ..opening() };
+    join_all(names.chunks(16).map(|names| opened(store, sixteen(names)))).await;
+    opened(store, sixteen(&names[..16])).await;
+    opened(store, told(&["ops"])).await;
+    let died = deliveries_of(store.execute(abandon_all(&names)).await);
+    let reasons: BTreeSet<_> = died.iter().map(|delivery| delivery.last_error.clone().unwrap()).collect();
+    assert_eq!(
+        reasons,
+        names.iter().map(|name| format!("no {name}")).collect(),
+        "one to each, each for its own reason"
+    );
+    assert_eq!(died.len(), 256);
+    assert_eq!(deliveries_of(store.execute(abandon_all(&names)).await).len(), 16, "those that were told twice");
+    assert_eq!(deliveries_of(store.execute(abandon_all(&names)).await), []);
+    assert_eq!(deliveries_of(store.execute(take("ops", 1)).await).len(), 1, "the rest waits");
+    let died = assert_sound(store).await.iter().filter(|event| event.fact.kind == "delivery.died").count();
+    assert_eq!(died, 272);
+}
+
 pub(crate) async fn paging_visits_every_delivery_once(world: &World<impl Place>) {
     let store = &*world.store;
     for n in 0..25 {

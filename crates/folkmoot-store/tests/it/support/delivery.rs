@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, Actor, Command, Delivery, DeliveryId, Outcome, Webhook, WebhookId,
-    delivery::{Again, CameTo, Settling, Subscription},
+    delivery::{Abandonment, Again, CameTo, Settling, Subscription},
     webhook::{NewWebhook, WebhookChange},
 };
 use folkmoot_store::{DeliveryQuery, Error, Store};
@@ -42,9 +42,13 @@ pub(crate) fn redeliver(delivery: &DeliveryId) -> Command {
 }
 
 pub(crate) fn abandon(channel: &str) -> Command {
-    let (channel, reason) = (channel.to_owned(), "no such channel".to_owned());
-    let action = Action::AbandonDeliveries { channel, reason, overdue: None };
-    command(Actor::System, action)
+    abandon_all(&[channel.to_owned()])
+}
+
+pub(crate) fn abandon_all(channels: &[String]) -> Command {
+    let lost =
+        |channel: &String| Abandonment { channel: channel.clone(), reason: format!("no {channel}"), overdue: None };
+    command(Actor::System, Action::AbandonDeliveries(channels.iter().map(lost).collect()))
 }
 
 pub(crate) fn hook(id: &str, channel: &str) -> Command {
