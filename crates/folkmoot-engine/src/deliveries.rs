@@ -21,7 +21,7 @@ use folkmoot_core::{
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use crate::{Courier, Engine, Letter, Undelivered, channels::Channel, lock::lock};
 
@@ -47,8 +47,10 @@ const COUNT_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     courier: Option<Arc<dyn Courier>>,
-    /// How many are being sent to each channel.
+    /// How many are being sent to each channel, or taken to be.
     under_way: Mutex<HashMap<String, usize>>,
+    /// Nothing is.
+    idle: Notify,
     nudged: Notify,
     /// The channels that are left to other nodes, of which it was said why.
     left: Mutex<HashSet<String>>,
@@ -61,6 +63,7 @@ impl Deliveries {
         Self {
             courier,
             under_way: Mutex::default(),
+            idle: Notify::new(),
             nudged: Notify::new(),
             left: Mutex::default(),
             moved: AtomicBool::new(true),
@@ -81,16 +84,18 @@ impl Deliveries {
     }
 }
 
-/// One place of a channel, for as long as something is being sent to it.
+/// One place of a channel, from before something is taken for it until that is sent.
 struct Place {
     engine: Engine,
     channel: String,
+    /// Something was sent from it.
+    used: bool,
 }
 
 impl Place {
     fn take(engine: &Engine, channel: &str) -> Self {
         *lock(&engine.0.deliveries.under_way).entry(channel.to_owned()).or_default() += 1;
-        Self { engine: engine.clone(), channel: channel.to_owned() }
+        Self { engine: engine.clone(), channel: channel.to_owned(), used: false }
     }
 }
 
@@ -104,9 +109,15 @@ impl Drop for Place {
                 under_way.remove(&self.channel);
             }
         }
+        if under_way.is_empty() {
+            deliveries.idle.notify_one();
+        }
         drop(under_way);
-        deliveries.moved.store(true, Ordering::Relaxed);
-        deliveries.nudge();
+        // Where nothing could be taken there is nothing to look for: whoever tried says when to try again.
+        if self.used {
+            deliveries.moved.store(true, Ordering::Relaxed);
+            deliveries.nudge();
+        }
     }
 }
 
@@ -147,13 +158,11 @@ impl Engine {
             // Where there is no place, whoever gives one up nudges.
             let places = share(&lock(&self.0.deliveries.under_way), &due);
             let takes = due.into_iter().zip(places).filter(|(_, places)| *places > 0);
-            let takes: Vec<_> = takes.map(|(channel, places)| self.take(channel, places)).collect();
+            let takes: Vec<_> = takes.map(|(channel, places)| self.take_and_send(channel, places)).collect();
             let mut taken = 0;
-            for deliveries in join_all(takes).await {
-                for delivery in deliveries? {
-                    taken += 1;
-                    self.send(delivery);
-                }
+            for sent in join_all(takes).await {
+                // Without an answer the task is gone, and with it whatever runs tasks.
+                taken += sent.unwrap_or(Ok(0))?;
             }
             self.abandon(lost).await?;
             if taken == 0 {
@@ -243,16 +252,33 @@ impl Engine {
         }
     }
 
+    /// Takes as many as it has places for, and sends them; says how many. This is one task, which counts as under way before
+    /// anything is taken, and none of the engine's own: what was taken is sent and settled though the engine ends meanwhile.
+    fn take_and_send(&self, channel: String, places: usize) -> oneshot::Receiver<Result<usize, Error>> {
+        let places: Vec<Place> = (0..places).map(|_| Place::take(self, &channel)).collect();
+        let (answer, answered) = oneshot::channel();
+        let engine = self.clone();
+        self.0.host.spawn(Box::pin(async move {
+            let taken = engine.take(channel, places.len()).await.map(|taken| {
+                let sent = taken.len();
+                taken.into_iter().zip(places).for_each(|(delivery, place)| engine.send(delivery, place));
+                sent
+            });
+            // Nobody listens where the engine has ended.
+            let _ = answer.send(taken);
+        }));
+        answered
+    }
+
     async fn take(&self, channel: String, places: usize) -> Result<Vec<Delivery>, Error> {
         let action = Action::TakeDeliveries { channel, limit: places as u32, lease: LEASE };
         deliveries(self.execute_command(self.own(action)).await?)
     }
 
-    fn send(&self, delivery: Delivery) {
+    fn send(&self, delivery: Delivery, mut place: Place) {
         let Some(courier) = self.0.deliveries.courier.clone() else { return };
-        let place = Place::take(self, &delivery.channel);
+        place.used = true;
         let engine = self.clone();
-        // Not one of the engine's own tasks: what is under way when it ends may still be settled.
         self.0.host.spawn(Box::pin(async move {
             let lease_ends = engine.now().plus(LEASE);
             let (id, epoch) = (delivery.id.clone(), delivery.epoch);
@@ -335,7 +361,7 @@ impl Engine {
         while !self.0.deliveries.is_idle() {
             tokio::select! {
                 biased;
-                () = self.0.deliveries.nudged.notified() => {}
+                () = self.0.deliveries.idle.notified() => {}
                 () = &mut over => return,
             }
         }

@@ -17,7 +17,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Courier, DeliveryQuery, Engine, Letter, Request, Settings, TokioHost, Undelivered};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::moot::{Moot, agent, alice, empty_schema, principal};
 
@@ -285,6 +285,46 @@ async fn the_end_of_the_engine_waits_for_what_is_under_way() {
     next(&mut letters).await;
     let moot = moot.restart_with(Settings::default()).await;
     until(&moot.engine, delivery::Status::Delivered, 1).await;
+}
+
+/// Ends the engine in the moment in which something is taken to be sent.
+#[derive(Debug, Default)]
+struct EndsAtTaking(Mutex<Option<(Engine, Arc<Notify>)>>);
+
+impl Witness for EndsAtTaking {
+    fn before(&self, command: &Command) -> bool {
+        if matches!(command.action, Action::TakeDeliveries { .. })
+            && let Some((engine, ended)) = self.0.lock().unwrap().take()
+        {
+            tokio::spawn(async move {
+                engine.close().await;
+                ended.notify_one();
+            });
+        }
+        true
+    }
+    fn after(&self, _: &Command) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn what_is_taken_while_the_engine_ends_is_still_sent() {
+    let moot = Moot::start().await;
+    let data = tempfile::tempdir().unwrap();
+    let file = || Sqlite::open(&data.path().join("folkmoot.db"), moot.clock.clone()).unwrap();
+    let (witness, ended) = (Arc::new(EndsAtTaking::default()), Arc::new(Notify::new()));
+    let (courier, mut letters) = reliable();
+    let settings = settings(courier, &[("ops", &[])]);
+    let store = AnyStore::Sqlite(file().witnessed(witness.clone()));
+    let engine = Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap();
+    *witness.0.lock().unwrap() = Some((engine.clone(), ended.clone()));
+    engine.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), ended.notified()).await.expect("something is taken");
+    assert_eq!(letters.try_recv().map(|letter| letter.delivery.attempts), Ok(1));
+    let engine = Engine::start(AnyStore::Sqlite(file()), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let [delivery] = <[Delivery; 1]>::try_from(deliveries(&engine).await).unwrap();
+    assert_eq!((delivery.status(), delivery.attempts), (delivery::Status::Delivered, 1));
 }
 
 /// Counts the commands that let messages die.
