@@ -52,6 +52,7 @@ pub(crate) struct Deliveries {
     /// Nothing is.
     idle: Notify,
     nudged: Notify,
+    served: Mutex<Served>,
     /// The channels that are left to other nodes, of which it was said why.
     left: Mutex<HashSet<String>>,
     /// Something was sent, or died, since they were last counted.
@@ -65,6 +66,7 @@ impl Deliveries {
             under_way: Mutex::default(),
             idle: Notify::new(),
             nudged: Notify::new(),
+            served: Mutex::default(),
             left: Mutex::default(),
             moved: AtomicBool::new(true),
         }
@@ -84,6 +86,24 @@ impl Deliveries {
     }
 }
 
+/// When each channel was last given a place, by a count of the times that places were given.
+#[derive(Debug, Default)]
+struct Served {
+    times: u64,
+    last: HashMap<String, u64>,
+}
+
+impl Served {
+    fn note(&mut self, channel: &str) {
+        self.times += 1;
+        self.last.insert(channel.to_owned(), self.times);
+    }
+
+    fn last(&self, channel: &str) -> u64 {
+        self.last.get(channel).copied().unwrap_or_default()
+    }
+}
+
 /// One place of a channel, from before something is taken for it until that is sent.
 struct Place {
     engine: Engine,
@@ -95,6 +115,7 @@ struct Place {
 impl Place {
     fn take(engine: &Engine, channel: &str) -> Self {
         *lock(&engine.0.deliveries.under_way).entry(channel.to_owned()).or_default() += 1;
+        lock(&engine.0.deliveries.served).note(channel);
         Self { engine: engine.clone(), channel: channel.to_owned(), used: false }
     }
 }
@@ -156,7 +177,7 @@ impl Engine {
             let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
             let due: Vec<String> = due.into_iter().map(|waiting| waiting.channel).collect();
             // Where there is no place, whoever gives one up nudges.
-            let places = share(&lock(&self.0.deliveries.under_way), &due);
+            let places = share(&lock(&self.0.deliveries.under_way), &lock(&self.0.deliveries.served), &due);
             let takes = due.into_iter().zip(places).filter(|(_, places)| *places > 0);
             let takes: Vec<_> = takes.map(|(channel, places)| self.take_and_send(channel, places)).collect();
             let mut taken = 0;
@@ -369,19 +390,20 @@ impl Engine {
 }
 
 /// How many messages may now be sent to each of these channels. Each next place goes to a channel to which the fewest are
-/// under way: however many receivers do not answer, whoever has none gets the next.
-fn share(under_way: &HashMap<String, usize>, channels: &[String]) -> Vec<usize> {
+/// under way, and of those to the one that was served least recently: however many receivers do not answer, everybody's turn
+/// comes.
+fn share(under_way: &HashMap<String, usize>, served: &Served, channels: &[String]) -> Vec<usize> {
     let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
     let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();
-    let mut places: Vec<(usize, usize)> = channels.iter().map(|channel| (under_way(channel), 0)).collect();
+    let mut places: Vec<_> = channels.iter().map(|channel| (under_way(channel), served.last(channel), 0)).collect();
     while free > 0
-        && let Some((here, new)) = places.iter_mut().min_by_key(|(here, _)| *here)
+        && let Some((here, _, new)) = places.iter_mut().min_by_key(|(here, served, _)| (*here, *served))
         && *here < AT_ONCE_TO_ONE
     {
         (*here, *new) = (*here + 1, *new + 1);
         free -= 1;
     }
-    places.into_iter().map(|(_, new)| new).collect()
+    places.into_iter().map(|(_, _, new)| new).collect()
 }
 
 /// What became of one message, for whoever watches.

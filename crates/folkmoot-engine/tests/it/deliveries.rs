@@ -17,7 +17,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Courier, DeliveryQuery, Engine, Letter, Request, Settings, TokioHost, Undelivered};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::moot::{Moot, agent, alice, empty_schema, principal};
 
@@ -257,6 +257,38 @@ async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
         next(&mut letters).await;
     }
     assert!(letters.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn sixteen_receivers_that_do_not_answer_do_not_starve_whoever_comes_later_in_the_list() {
+    let answers = Arc::new(Semaphore::new(0));
+    let given_up = answers.clone();
+    let (courier, mut letters) = carrier(move |letter| match letter.delivery.channel.as_str() {
+        "works" => async { Ok(()) }.boxed(),
+        _ => {
+            let given_up = given_up.clone();
+            async move {
+                given_up.acquire().await.unwrap().forget();
+                Err(Undelivered::later("there was no answer"))
+            }
+            .boxed()
+        }
+    });
+    let names: Vec<String> = ('a'..='p').map(|name| format!("hangs-{name}")).collect();
+    let hang: Vec<&str> = names.iter().map(String::as_str).collect();
+    let configured: Vec<(&str, &[&str])> = hang.iter().chain(&["works"]).map(|name| (*name, &[] as _)).collect();
+    let moot = Moot::with(settings(courier, &configured)).await;
+    // Each of them has more to be told whenever it gives up.
+    for _ in 0..4 {
+        open(&moot, &hang).await;
+    }
+    for _ in 0..16 {
+        assert!(next(&mut letters).await.delivery.channel.starts_with("hangs"));
+    }
+    open(&moot, &["works"]).await;
+    assert!(letters.try_recv().is_err(), "every place is taken");
+    answers.add_permits(1);
+    assert_eq!(next(&mut letters).await.delivery.channel, "works");
 }
 
 #[tokio::test]
