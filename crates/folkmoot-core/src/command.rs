@@ -6,7 +6,7 @@ use crate::{
     CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId,
     Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
-    delivery::{Settling, Subscription},
+    delivery::{self, Abandonment, Settling, Subscription},
     erase::{Erasing, Kept},
     gate::{Amendment, Extension, Opening, Policy, Verdict},
     halt::Raising,
@@ -217,13 +217,8 @@ pub enum Action {
     },
     /// An attempt to deliver has ended.
     SettleDelivery(Box<Settling>),
-    /// A channel cannot be told anything: what waits for it dies, some of it at a time.
-    AbandonDeliveries {
-        /// Which channel.
-        channel: String,
-        /// Why.
-        reason: String,
-    },
+    /// Channels cannot be told anything: what waits for them dies, some of it at a time.
+    AbandonDeliveries(Vec<Abandonment>),
     /// Sends something again.
     Redeliver {
         /// Which delivery.
@@ -231,8 +226,6 @@ pub enum Action {
     },
 }
 
-/// How many deliveries die in one commit.
-pub const ABANDONED_AT_ONCE: u32 = 256;
 impl Action {
     /// The word for it in logs and traces; what it is about is not among them.
     pub fn word(&self) -> &'static str {
@@ -269,7 +262,7 @@ impl Action {
             Action::RemoveWebhook { .. } => "remove_webhook",
             Action::TakeDeliveries { .. } => "take_deliveries",
             Action::SettleDelivery(_) => "settle_delivery",
-            Action::AbandonDeliveries { .. } => "abandon_deliveries",
+            Action::AbandonDeliveries(_) => "abandon_deliveries",
             Action::Redeliver { .. } => "redeliver",
         }
     }
@@ -308,8 +301,8 @@ pub struct Needs<'a> {
     pub webhook_named: Option<&'a Name>,
     /// This delivery.
     pub delivery: Option<&'a DeliveryId>,
-    /// So many of those that wait for this channel, or are under way to it, those first that are due first.
-    pub waiting: Option<(&'a str, u32)>,
+    /// So many of those that wait for each of these channels, or are under way to it, those first that are due first.
+    pub waiting: Vec<(&'a str, u32)>,
 }
 
 /// The rows that were there.
@@ -354,7 +347,7 @@ pub struct Loaded {
     pub webhook: Option<Webhook>,
     /// The delivery.
     pub delivery: Option<Delivery>,
-    /// Those that wait for a channel.
+    /// Those that wait for the channels.
     pub deliveries: Vec<Delivery>,
 }
 
@@ -420,8 +413,11 @@ impl Command {
             Action::CreateWebhook(new) => Needs { webhook_named: Some(&new.name), ..none },
             Action::ChangeWebhook(change) => Needs { webhook: Some(&change.webhook), ..none },
             Action::RemoveWebhook { webhook } => Needs { webhook: Some(webhook), ..none },
-            Action::TakeDeliveries { channel, limit, .. } => Needs { waiting: Some((channel, *limit)), ..none },
-            Action::AbandonDeliveries { channel, .. } => Needs { waiting: Some((channel, ABANDONED_AT_ONCE)), ..none },
+            Action::TakeDeliveries { channel, limit, .. } => Needs { waiting: vec![(channel, *limit)], ..none },
+            Action::AbandonDeliveries(abandonments) => {
+                let most = delivery::abandoned_of_each(abandonments.len());
+                Needs { waiting: abandonments.iter().map(|lost| (lost.channel.as_str(), most)).collect(), ..none }
+            }
             Action::SettleDelivery(settling) => Needs { delivery: Some(&settling.delivery), ..none },
             Action::Redeliver { delivery } => Needs { delivery: Some(delivery), ..none },
         }

@@ -14,6 +14,7 @@ use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
     erase::{self, Erased, Kept, Retired},
+    event,
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
@@ -156,7 +157,7 @@ impl Case<'_> {
             Action::RemoveWebhook { webhook } => self.remove_webhook(webhook, loaded),
             Action::TakeDeliveries { limit, lease, .. } => self.take_deliveries(*lease, *limit, loaded),
             Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
-            Action::AbandonDeliveries { reason, .. } => self.abandon_deliveries(reason, loaded),
+            Action::AbandonDeliveries(abandonments) => self.abandon_deliveries(abandonments, &loaded),
             Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
         }
     }
@@ -325,10 +326,15 @@ impl Case<'_> {
         payload: String,
         session: Option<&SessionId>,
     ) -> Fact {
+        let kind = kind.into();
+        debug_assert!(
+            !event::Kind::is_ours(&kind) || kind.parse::<event::Kind>().is_ok(),
+            "{kind} is in no vocabulary"
+        );
         Fact {
             stream: stream.into(),
             stream_seq,
-            kind: kind.into(),
+            kind,
             version: gate::VERSION,
             actor: self.command.by.name(),
             on_behalf_of: on_behalf_of(&self.command.action),
@@ -409,7 +415,7 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::RemoveWebhook { .. }
         | Action::TakeDeliveries { .. }
         | Action::SettleDelivery(_)
-        | Action::AbandonDeliveries { .. }
+        | Action::AbandonDeliveries(_)
         | Action::Redeliver { .. } => None,
     }
 }

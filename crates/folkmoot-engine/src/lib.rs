@@ -36,7 +36,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp,
+    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Refusal, RunId, Timestamp,
     audit::{Problem, Record, check_row},
     delivery::Subscription,
     gate::Policy,
@@ -78,6 +78,8 @@ pub struct Settings {
     pub channels: Vec<Subscription>,
     /// Who carries messages to channels. Without one they wait.
     pub courier: Option<Arc<dyn Courier>>,
+    /// The key that the courier signs webhooks with. Those whose secret is derived from another one are left to other nodes.
+    pub key: Option<KeyId>,
     /// How long it keeps what it need not keep.
     pub retention: Retention,
 }
@@ -133,7 +135,7 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work, channels, courier, retention } = settings;
+        let Settings { gates: policy, questions, workflows, work, channels, courier, key, retention } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let barred = store.barred().await?;
@@ -145,7 +147,7 @@ impl Engine {
             host: host.clone(),
             policy,
             questions,
-            channels: channels::Channels::new(channels),
+            channels: channels::Channels::new(channels, key),
             clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),

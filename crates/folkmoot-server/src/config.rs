@@ -5,6 +5,7 @@ use std::{
     net::SocketAddr,
     num::{NonZeroU32, NonZeroU64},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,6 +19,7 @@ use folkmoot_notify::{
     Guard,
     settings::{Channel, Notify},
 };
+use folkmoot_store::Clock;
 use folkmoot_workflows::{
     equipment,
     llm::{
@@ -70,6 +72,8 @@ pub struct Config {
     pub checkpoints: Option<Checkpoints>,
     /// How long it keeps what it need not keep.
     pub retention: Retention,
+    /// What judging goes by instead of the machine's or the database's clock, as tests need it.
+    pub clock: Option<Arc<dyn Clock>>,
     /// It serves only as long as a verb of the command line lasts.
     pub temporary: bool,
     /// Tokens that must exist.
@@ -278,6 +282,7 @@ impl Config {
             key: None,
             checkpoints: None,
             retention: Retention::default(),
+            clock: None,
             temporary: false,
             bootstrap_tokens: Vec::new(),
         }

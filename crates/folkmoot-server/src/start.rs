@@ -108,8 +108,11 @@ impl Server {
         // The store keeps handles of its figures.
         figures::recorder();
         let store = match &config.database {
-            Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
-            None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
+            Some(url) => AnyStore::Postgres(Postgres::open(url, config.clock.clone()).await?),
+            None => {
+                let clock = config.clock.clone().unwrap_or_else(|| Arc::new(SystemClock));
+                AnyStore::Sqlite(Sqlite::open(&config.data.database(), clock)?)
+            }
         };
         let key = match &config.key {
             Some(path) => ServerKey::read(path).map_err(|error| StartError::Key { path: path.clone(), error })?,
@@ -131,6 +134,7 @@ impl Server {
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),
             courier: Some(Arc::new(notifier.clone())),
+            key: Some(key.public().id()),
             retention: config.retention.clone(),
         };
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;

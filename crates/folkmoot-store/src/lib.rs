@@ -160,8 +160,8 @@ pub trait Store: Send + Sync {
     /// A page of deliveries, newest first.
     fn deliveries(&self, query: DeliveryQuery) -> impl Future<Output = Result<Page<Delivery>, Error>> + Send;
 
-    /// At most `limit` channels for which something waits, or is under way, by name.
-    fn waiting(&self, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
+    /// At most `limit` channels for which something waits, or is under way, by name, from the one after `after`.
+    fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
     /// How many deliveries are in this state.
     fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
@@ -283,7 +283,7 @@ any_store! {
     webhooks() -> Result<Vec<Webhook>, Error>;
     delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
-    waiting(limit: u32) -> Result<Vec<WaitingFor>, Error>;
+    waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
     count_deliveries(status: delivery::Status) -> Result<u64, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;

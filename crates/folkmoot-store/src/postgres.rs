@@ -428,8 +428,9 @@ impl Store for Postgres {
         Ok(query.page(self.all(&sql, &arguments, rows::read_delivery).await?))
     }
 
-    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
-        self.all(query::WAITING, &[Value::Int(limit.into())], query::read_waiting).await
+    async fn waiting(&self, after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        let arguments = [Value::Int(limit.into()), Value::Text(after.into())];
+        self.all(query::WAITING, &arguments, query::read_waiting).await
     }
 
     async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {

@@ -390,10 +390,10 @@ impl DeliveryQuery {
     }
 }
 
-/// At most `?1` channels for which something waits, each with when the first of it is due. Goes through the index from one
+/// At most `?1` channels after `?2` for which something waits, each with when the first of it is due. Goes through the index from one
 /// channel to the next, however much waits for each.
 pub(crate) const WAITING: &str = "WITH RECURSIVE waiting (channel) AS (
-    SELECT min(channel) FROM outbox WHERE due IS NOT NULL
+    SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > ?2
     UNION ALL
     SELECT (SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > waiting.channel)
     FROM waiting WHERE waiting.channel IS NOT NULL)

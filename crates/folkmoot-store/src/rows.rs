@@ -313,6 +313,8 @@ pub(crate) const WEBHOOKS: Table = Table {
         ("disabled", Int),
         ("removed_at", Int),
         ("seq", Int),
+        ("key_id", Text),
+        ("previous_until", Int),
     ],
 };
 
@@ -978,6 +980,8 @@ pub(crate) fn webhook(webhook: &Webhook) -> Vec<Value<'_>> {
         Value::Int(webhook.disabled.into()),
         Value::MaybeInt(webhook.removed_at.map(Timestamp::as_micros)),
         Value::Int(int(webhook.seq)),
+        Value::MaybeText(webhook.key.as_ref().map(|key| key.as_str().into())),
+        Value::MaybeInt(webhook.previous_until.map(Timestamp::as_micros)),
     ]
 }
 
@@ -993,6 +997,8 @@ pub(crate) fn read_webhook(row: &dyn Columns) -> Result<Webhook, Error> {
         disabled: row.int(7)? != 0,
         removed_at: row.maybe_int(8)?.map(Timestamp::from_micros),
         seq: position(row.int(9)?)?,
+        key: parse_maybe(row.maybe_text(10)?)?,
+        previous_until: row.maybe_int(11)?.map(Timestamp::from_micros),
     })
 }
 
@@ -1071,7 +1077,9 @@ pub(crate) fn int(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-fn parse_maybe<T: std::str::FromStr<Err: std::fmt::Display>>(text: Option<String>) -> Result<Option<T>, Error> {
+pub(crate) fn parse_maybe<T: std::str::FromStr<Err: std::fmt::Display>>(
+    text: Option<String>,
+) -> Result<Option<T>, Error> {
     text.map(|text| parse(&text)).transpose()
 }
 

@@ -492,10 +492,9 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
-        let read = move |connection: &Connection| {
-            all(connection, query::WAITING, &[Value::Int(limit.into())], query::read_waiting)
-        };
+    async fn waiting(&self, after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        let arguments = [Value::Int(limit.into()), Value::Text(after.to_owned().into())];
+        let read = move |connection: &Connection| all(connection, query::WAITING, &arguments, query::read_waiting);
         self.readers.read(read).await
     }
 

@@ -53,6 +53,8 @@ pub struct Setting {
     pub plans: Plans,
     /// Whom agents of ours ask, by name; the rehearsal unless it is said.
     pub provider: Option<(String, Provider)>,
+    /// What judging goes by.
+    pub clock: Option<std::sync::Arc<dyn folkmoot_store::Clock>>,
     /// Another node's key, where it is not alone.
     pub key: Option<std::path::PathBuf>,
 }
@@ -144,6 +146,7 @@ fn config(data: &Path, setting: Setting) -> Config {
     let mut config = Config::new(DataFolder::at(data));
     config.listen = ([127, 0, 0, 1], 0).into();
     config.key = setting.key;
+    config.clock = setting.clock;
     config.origins = setting.origins;
     config.policy = setting.policy;
     config.database = setting.database;

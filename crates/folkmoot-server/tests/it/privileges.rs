@@ -88,6 +88,7 @@ GET    /api/plan/{session_id}                   401    401     ok     ok    404 
 GET    /api/execute-plan?session_id={id}        401    401     ok     ok    404   404     ok       ok    planned
 POST   /api/approve                             401    401     403    403   404   404     ok       ok    plan     {"approval_id": "proposal_{id}", "approval_status": "rejected"}
 GET    /v1/clearance                            401    401     ok     ok    ok    ok      ok       ok    -
+GET    /v1/clearance?agent_id=agent-b           401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/clearance/wait?timeout_ms=1          401    401     ok     ok    ok    ok      ok       ok    -
 POST   /v1/halts                                401    401     403    403   403   ok      403      ok    -        {"scope": "agent", "agent_id": "nobody-here", "reason": "stop"}
 GET    /v1/halts                                401    401     ok     ok    ok    ok      ok       ok    -

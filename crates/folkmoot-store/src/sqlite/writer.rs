@@ -478,9 +478,10 @@ impl Writer {
             let id = [Value::Text(id.as_str().into())];
             loaded.delivery = self.one(&self.sql.load_delivery, &id, rows::read_delivery)?;
         }
-        if let Some((channel, limit)) = needs.waiting {
+        for (channel, limit) in needs.waiting {
             let arguments = [Value::Text(channel.into()), Value::Int(limit.into())];
-            loaded.deliveries = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
+            let waiting = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
+            loaded.deliveries.extend(waiting);
         }
         Ok(loaded)
     }

@@ -107,6 +107,7 @@ conformance! {
             of_many_takers_at_once_one_gets_each_delivery(world),
             what_waits_is_known_by_channel_with_when_the_first_is_due(world),
             what_waits_for_a_channel_that_is_none_dies(store),
+            what_waits_for_many_channels_that_are_none_dies_together(store),
             paging_visits_every_delivery_once(world),
             deliveries_survive_a_restart_and_are_sent_again_under_the_same_id(owned),
         }

@@ -55,7 +55,7 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
         (Some(events), Some(checkpoint)) => problems.extend(found(&receipt.receipt, &events, &checkpoint)),
         _ => problems.push(Problem::new("events", "some hashes are none")),
     }
-    let key = signature.map(|key| key.id()).unwrap_or_default();
+    let key = signature.map(|key| key.id().to_string()).unwrap_or_default();
     report(ctx, &receipt.receipt, &problems, &key, expected.is_some())
 }
 

@@ -218,11 +218,13 @@ fn report(ctx: &Context, found: &Verification, export_after: Option<u64>, holdin
         ctx.screen.json(found)?;
         return Ok(exit);
     }
-    let events = format!("{} events", found.events);
+    let events = format!("{} event{}", found.events, if found.events == 1 { "" } else { "s" });
+    let agree = if found.events == 1 { "agrees" } else { "agree" };
     let checked = match export_after {
+        None if found.rows == 1 => format!("{events} and 1 row agrees"),
         None => format!("{events} and {} rows agree", found.rows),
-        Some(0) => format!("{events} agree"),
-        Some(after) => format!("{events} agree; what came before event {} is not in this file", after + 1),
+        Some(0) => format!("{events} {agree}"),
+        Some(after) => format!("{events} {agree}; what came before event {} is not in this file", after + 1),
     };
     if found.ok {
         ctx.screen.say(format!("{} {checked}", paint(style::GOOD, "ok")))?;

@@ -28,7 +28,7 @@ fn verify(desk: &Desk, lines: &[String]) -> (i32, String) {
 fn the_log_is_verified_where_it_is() {
     let (desk, lines) = exported();
     let said = desk.say(&["audit", "verify"]);
-    assert!(said.starts_with(&format!("ok {} events and 1 rows agree", lines.len())), "{said}");
+    assert!(said.starts_with(&format!("ok {} events and 1 row agrees", lines.len())), "{said}");
 }
 
 #[test]
