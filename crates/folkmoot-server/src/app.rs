@@ -20,6 +20,8 @@ pub(crate) struct App {
     /// Whose pages may open sockets, beside this server's own.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) adopt: Option<Adopt>,
+    /// Whether people are asked about plans that are started here.
+    pub(crate) asks_about_plans: bool,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
@@ -37,6 +39,7 @@ impl App {
             limits: Arc::new(config.limits.clone()),
             origins: config.origins.clone().into(),
             adopt: config.adopt,
+            asks_about_plans: config.plans.asks,
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
             figures: Arc::default(),

@@ -14,7 +14,7 @@ use folkmoot_core::{
     text,
 };
 use folkmoot_engine::{Caller, Engine, Error, GateQuery};
-use folkmoot_workflows::plan::{Plan, Planning, REQUEST, Source};
+use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
 use tokio::time::Instant;
 
 use crate::app::App;
@@ -22,6 +22,8 @@ use crate::app::App;
 /// How far a plan goes where nobody says.
 const ITERATIONS: u32 = 6;
 const INTERVAL: u32 = 3;
+/// How many parts of earlier plans one can build on.
+const ENTITIES_MAX: usize = 32;
 /// How many of a run's events are read at once.
 const EVENTS: u32 = 500;
 /// How many gates of a plan are looked at.
@@ -68,6 +70,7 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         budget: budget.transpose()?,
         reviewers: wanted.reviewers,
         notification_channels: wanted.notification_channels,
+        gates_off: !app.asks_about_plans,
     };
     planning.check()?;
     // A plan is called as its session is, so that a session has one plan, whoever starts them at the same moment.
@@ -98,8 +101,16 @@ fn title(goal: &str) -> String {
 
 /// What a plan builds on. What is not there is refused, and not left out.
 async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<Source>, Error> {
-    let mut sources = Vec::new();
+    if names.len() > ENTITIES_MAX {
+        let problem = format!("names {} of them, and {ENTITIES_MAX} is the most", names.len());
+        return Err(Refusal::invalid("entities", problem).into());
+    }
+    let mut sources: Vec<Source> = Vec::new();
+    let mut bytes = 0;
     for name in names {
+        if sources.iter().any(|source| source.name == *name) {
+            return Err(Refusal::invalid("entities", "names one twice").into());
+        }
         let unknown = || Refusal::UnknownEntity { entity: name.chars().take(200).collect() };
         let (plan, entity) = name.rsplit_once('/').ok_or_else(unknown)?;
         let id: RunId = plan.parse().map_err(|_| unknown())?;
@@ -108,7 +119,13 @@ async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<V
             planned => planned?,
         };
         let found = planned.result.and_then(|result| result.entities.into_iter().find(|found| found.name == entity));
-        sources.push(Source { name: name.clone(), text: found.ok_or_else(unknown)?.text });
+        let text = found.ok_or_else(unknown)?.text;
+        bytes += text.len();
+        if bytes > SOURCES_BYTES_MAX {
+            let problem = format!("have more than {SOURCES_BYTES_MAX} bytes together; name fewer");
+            return Err(Refusal::invalid("entities", problem).into());
+        }
+        sources.push(Source { name: name.clone(), text });
     }
     Ok(sources)
 }
@@ -116,7 +133,8 @@ async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<V
 /// A plan, if `principal` may know of it.
 pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Planned, Error> {
     let run = engine.run(principal, id).await?;
-    if run.start.kind != RunKind::Plan {
+    // One that somebody started in another's session would be called as theirs is.
+    if run.start.kind != RunKind::Plan || run.start.session_id.as_str() != id.as_str() {
         return Err(Refusal::UnknownRun { run: id.clone() }.into());
     }
     of_run(engine, principal, run).await
@@ -124,7 +142,7 @@ pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) 
 
 /// The plan of a run that is one.
 pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> Result<Planned, Error> {
-    let erased = || Error::from(Refusal::invalid("plan", "what it was given has been erased"));
+    let erased = || Error::from(Refusal::invalid("plan", "was given nothing, or what it was given has been erased"));
     let input = engine.input(&run).await?.ok_or_else(erased)?;
     let planning = serde_json::from_str(&input).map_err(|error| {
         // Somebody started the workflow by its name, with something else.
@@ -159,7 +177,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
                 if ending.code == code::EXPIRED {
                     let newest = gates(engine, principal, &planned.run.start.id, None).await?.into_iter().next();
                     planned.asked = match newest {
-                        Some(gate) => asked(engine, gate).await?,
+                        Some(gate) => asked(engine, &planned.run, gate).await?,
                         None => None,
                     };
                 }
@@ -171,9 +189,9 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
         }
         State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
             let pending = gates(engine, principal, &planned.run.start.id, Some(Status::Pending)).await?;
-            for gate in pending {
+            for gate in pending.into_iter().filter(|gate| is_its_own(&planned.run, gate)) {
                 let id = gate.id.clone();
-                match asked(engine, gate).await? {
+                match asked(engine, &planned.run, gate).await? {
                     // Its timer may not have come round yet, but nobody can decide it any more.
                     Some(asked) if asked.gate.deadline.has_passed(engine.now()) => {
                         planned.status = PlanStatus::Error;
@@ -225,9 +243,14 @@ pub(crate) async fn gates(
     Ok(engine.gates(principal, query).await?.items.into_iter().map(|view| view.gate).collect())
 }
 
-/// What a gate of a plan asks; nothing where it is another sort of gate.
-pub(crate) async fn asked(engine: &Engine, gate: Gate) -> Result<Option<Asked>, Error> {
-    if !matches!(gate.content.kind, Kind::Proposal | Kind::Checkpoint) {
+/// Whether the plan itself opened it. Whoever started it can open others in its run, which say what they like.
+fn is_its_own(run: &Run, gate: &Gate) -> bool {
+    gate.requested_by == run.speaker().name
+}
+
+/// What a gate of a plan asks; nothing where it is another sort of gate, or not the plan's own.
+pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<Asked>, Error> {
+    if !is_its_own(run, &gate) || !matches!(gate.content.kind, Kind::Proposal | Kind::Checkpoint) {
         return Ok(None);
     }
     let Some(request) = gate.content.artifacts.iter().position(|artifact| artifact.name == REQUEST) else {

@@ -121,6 +121,9 @@ impl Server {
         let key = Arc::new(key);
         let notifier = Notifier::new(&config, Arc::clone(&key)).map_err(StartError::Channels)?;
         let equipment = equipment(&config).map_err(StartError::Equipment)?;
+        if !config.plans.asks {
+            tracing::warn!("APPROVAL_GATES is off: plans that are started now approve their own gates");
+        }
         let planner = Planner {
             prompts: Arc::new(equipment.prompts.clone().map_err(StartError::Equipment)?),
             voices: Arc::new(equipment),

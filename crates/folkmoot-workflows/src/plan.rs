@@ -63,6 +63,9 @@ pub struct Planning {
     /// Whom to tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
+    /// Whether gates were switched off where it was started. Alone it switches nothing off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gates_off: bool,
 }
 
 /// Something that a plan builds on, with where it is from.
@@ -148,6 +151,10 @@ impl Planner {
 
     async fn plan(self, ctx: Ctx, planning: Planning) -> Result<Plan, Failure> {
         planning.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
+        if ctx.run_id().as_str() != ctx.session_id().as_str() {
+            let message = "a plan has a session of its own, called as it is: leave session_id out";
+            return Err(Failure::new("invalid_input", message));
+        }
         let desk = self.desk(&ctx, planning).await?;
         let pace = desk.planning.pace();
         desk.tell(&ctx, "started", desk.started()).await?;
@@ -180,6 +187,7 @@ impl Planner {
                     }
                     AtCheckpoint::Reject(why) => {
                         work.shown.clear();
+                        work.rejected = true;
                         if work.produced().next().is_none() {
                             return Err(Failure::new(code::REJECTED_CHECKPOINT, why));
                         }
@@ -196,7 +204,9 @@ impl Planner {
 
     /// What every pass works with. What may be another time is asked once, and recorded.
     async fn desk(self, ctx: &Ctx, planning: Planning) -> Result<Desk, Failure> {
-        let asks = self.asks;
+        // Both who starts it and who executes it must have been told so: a plan that was started while people were asked goes on
+        // asking, and what somebody writes into the input of a run switches nothing off.
+        let asks = self.asks || !planning.gates_off;
         let asks = ctx.step("asks", move || async move { Ok(asks) }).await?;
         let (voices, named) = (Arc::clone(&self.voices), planning.provider.clone());
         let choose = move || {
@@ -221,6 +231,8 @@ struct Work {
     shown: Vec<Shown>,
     /// What they changed.
     strategy: Vec<String>,
+    /// Whether they ended it by leaving something out.
+    rejected: bool,
 }
 
 impl Work {

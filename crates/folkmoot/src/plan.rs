@@ -9,7 +9,7 @@ mod view;
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
-    Client,
+    Client, client,
     core::{RunId, SessionId},
     wire::{PlanQuery, StartPlan},
 };
@@ -107,8 +107,19 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     Ok(Exit::Done)
 }
 
+fn is_unknown(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "unknown_run")
+}
+
 impl Which {
     async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+        if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
+            let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
+            match exact {
+                Err(error) if is_unknown(&error) => {}
+                plan => return Ok(plan?.id),
+            }
+        }
         let read = async |client: &Client| {
             let query = PlanQuery { limit: Some(200), ..PlanQuery::default() };
             Ok(client.plans(&query).await?.plans)
@@ -122,9 +133,6 @@ impl Which {
         };
         let means = |id: &RunId| id.as_str().starts_with(text) || id.as_str().ends_with(text);
         let mut found: Vec<RunId> = plans.iter().map(|plan| plan.id.clone()).filter(means).collect();
-        if let Some(exact) = plans.into_iter().find(|plan| plan.id.as_str() == text) {
-            return Ok(exact.id);
-        }
         match (found.pop(), found.is_empty()) {
             (Some(only), true) => Ok(only),
             (None, _) => bail!("{text:?} is no plan; `folkmoot plan list` shows those there are"),

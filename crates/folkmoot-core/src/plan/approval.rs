@@ -80,11 +80,11 @@ pub struct Request {
 
 impl Request {
     /// What it is called at seed 001's door. The seed's own `checkpoint_iter3` names one in every session, so the session is in
-    /// it, and for another proposal its number.
+    /// it, and for another proposal its number, behind a letter that no session's name has.
     pub fn approval_id(&self, session: &SessionId) -> String {
         match (self.approval_type, self.number) {
             (ApprovalType::Proposal, 1) => format!("proposal_{session}"),
-            (ApprovalType::Proposal, number) => format!("proposal_{session}_{number}"),
+            (ApprovalType::Proposal, number) => format!("proposal_{session}~{number}"),
             (ApprovalType::Checkpoint, number) => format!("checkpoint_iter{number}_{session}"),
         }
     }
@@ -100,15 +100,15 @@ impl Request {
     }
 }
 
-/// The sessions that an approval's id can mean, where no other was named: what is a session's name and what a proposal's
-/// number, only those who know the sessions can tell.
-pub fn named(id: &str) -> Vec<SessionId> {
+/// The session that an approval's id names, where it names one.
+pub fn named(id: &str) -> Option<SessionId> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let session = id.strip_prefix("proposal_").or_else(|| {
-        let (number, session) = id.strip_prefix("checkpoint_iter")?.split_once('_')?;
-        is_number(number).then_some(session)
-    });
-    let Some(session) = session else { return Vec::new() };
-    let unnumbered = session.rsplit_once('_').filter(|(_, number)| is_number(number)).map(|(session, _)| session);
-    [Some(session), unnumbered].into_iter().flatten().filter_map(|session| session.parse().ok()).collect()
+    let session = match id.strip_prefix("proposal_") {
+        Some(session) => session.split_once('~').map_or(session, |(session, _)| session),
+        None => {
+            let (number, session) = id.strip_prefix("checkpoint_iter")?.split_once('_')?;
+            is_number(number).then_some(session)?
+        }
+    };
+    session.parse().ok()
 }

@@ -1,5 +1,7 @@
 //! The final plan as named entities: one for each of its sections.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// A section of a final plan, by a name under which later plans find it.
@@ -13,6 +15,8 @@ pub struct Entity {
     pub text: String,
 }
 
+/// More are no plan that anybody reads.
+const SECTIONS_MAX: usize = 100;
 const SUMMARY: &str = "executive_summary_report";
 const IMPLEMENTATION: &str = "detailed_implementation_plan";
 
@@ -40,6 +44,9 @@ pub fn entities(plan: &str) -> Result<Vec<Entity>, String> {
         entity.text = entity.text.trim().to_owned();
     }
     entities.retain(|entity| !entity.text.is_empty());
+    if entities.len() > SECTIONS_MAX {
+        return Err(format!("there are {} sections; write at most {SECTIONS_MAX}", entities.len()));
+    }
     for (needed, title) in [(SUMMARY, "Executive summary"), (IMPLEMENTATION, "Implementation plan")] {
         if entities.iter().all(|entity| entity.name != needed) {
             return Err(format!("there is no section `## {title}` with a text under it"));
@@ -74,14 +81,16 @@ fn name(title: &str) -> String {
     }
 }
 
+/// Numbers those that would be called the same.
 fn tell_apart(entities: &mut [Entity]) {
-    for index in 1..entities.len() {
-        let (before, rest) = entities.split_at_mut(index);
-        let taken = |name: &str| before.iter().any(|entity| entity.name == name);
-        if taken(&rest[0].name) {
-            let name = rest[0].name.clone();
-            let free = (2..).map(|number| format!("{name}_{number}")).find(|name| !taken(name));
-            rest[0].name = free.expect("there are more numbers than sections");
+    let mut taken = BTreeSet::new();
+    for entity in entities {
+        let mut name = entity.name.clone();
+        let mut number = 1;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{}_{number}", entity.name);
         }
+        entity.name = name;
     }
 }

@@ -46,19 +46,24 @@ fn an_approval_is_named_after_its_session() {
     let session: SessionId = "session_12".parse().unwrap();
     for (request, id) in [
         (request(ApprovalType::Proposal, 1), "proposal_session_12"),
-        (request(ApprovalType::Proposal, 2), "proposal_session_12_2"),
+        (request(ApprovalType::Proposal, 2), "proposal_session_12~2"),
         (request(ApprovalType::Checkpoint, 3), "checkpoint_iter3_session_12"),
     ] {
         assert_eq!(request.approval_id(&session), id);
         assert!(request.is_called(id, &session));
-        assert!(named(id).contains(&session), "{id}: {:?}", named(id));
+        assert_eq!(named(id).as_ref(), Some(&session), "{id}");
     }
     assert!(request(ApprovalType::Checkpoint, 3).is_called("checkpoint_iter3", &session));
     assert!(!request(ApprovalType::Checkpoint, 3).is_called("checkpoint_iter6", &session));
     assert!(!request(ApprovalType::Proposal, 2).is_called("proposal", &session), "that is the first one");
     for id in ["", "checkpoint_iter3", "checkpoint_iter_s", "checkpoint_iterX_s", "proposal_", "gate-1"] {
-        assert_eq!(named(id), Vec::<SessionId>::new(), "{id}");
+        assert_eq!(named(id), None, "{id}");
     }
+    let other: SessionId = "session_12_2".parse().unwrap();
+    assert_ne!(
+        request(ApprovalType::Proposal, 2).approval_id(&session),
+        request(ApprovalType::Proposal, 1).approval_id(&other)
+    );
 }
 
 #[test]
@@ -115,6 +120,18 @@ fn a_final_plan_is_saved_by_its_sections() {
     assert_eq!(names, ["executive_summary_report", "detailed_implementation_plan", "risks_limits", "risks_limits_2"]);
     assert_eq!(found[0].title, "1. Executive summary");
     assert_eq!(found[1].text, "```sh\n## no heading\n```\n\n### Week 1\n\nBuy flour.");
+}
+
+/// A model that writes tens of thousands of sections holds nobody up.
+#[test]
+fn a_final_plan_has_so_many_sections_and_no_more() {
+    let begun = std::time::Instant::now();
+    let plan = |sections: usize| {
+        format!("## Executive summary\nBake.\n## Implementation plan\nBuy.\n{}", "## a\nb\n".repeat(sections))
+    };
+    assert_eq!(entities(&plan(98)).unwrap().last().unwrap().name, "a_98");
+    assert_eq!(entities(&plan(50_000)).unwrap_err(), "there are 50002 sections; write at most 100");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -99,6 +99,7 @@ pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "plan/synthesis.md" [
         data("goal"),
         data("proposal"),
+        list("sources", &[data("text")]),
         list("strategy", &[data("text")]),
         list("iterations", &[number("number"), data("text")])
     ],

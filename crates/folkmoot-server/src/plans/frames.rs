@@ -7,7 +7,8 @@ use axum::response::sse;
 use folkmoot_core::{
     Event, RunId, SessionId,
     gate::{DecisionWord, GateEvent},
-    plan::{ApprovalType, PlanStatus, Told, code},
+    plan::{ApprovalType, PlanStatus, Told},
+    run::State,
 };
 use folkmoot_engine::Error;
 use futures_util::{Stream, stream};
@@ -83,7 +84,7 @@ impl Follower {
             return Ok(());
         }
         let plan = planned(&engine, &principal, &self.id).await?;
-        if plan.run.ending().is_some() {
+        if plan.run.ending().is_some() || matches!(plan.run.state, State::Stopped { .. }) {
             // Whoever comes back after the end is told it again.
             self.end(plan);
             return Ok(());
@@ -132,7 +133,8 @@ impl Follower {
         };
         let Ok(id) = event.fact.stream.parse() else { return Ok(()) };
         let gate = self.app.engine.gate(&self.who.principal, &id).await?.gate;
-        let Some(asked) = asked(&self.app.engine, gate).await? else { return Ok(()) };
+        let run = self.app.engine.run(&self.who.principal, &self.id).await?;
+        let Some(asked) = asked(&self.app.engine, &run, gate).await? else { return Ok(()) };
         match told {
             GateEvent::Decided { decision, .. } => {
                 if let Some(frame) = decided_frame(&asked, decision.decision, &self.session) {
@@ -146,6 +148,7 @@ impl Follower {
 
     fn end(&mut self, plan: Planned) {
         self.ended = true;
+        let approval_id = plan.asked.as_ref().map(|asked| asked.request.approval_id(&self.session));
         let position = Some(self.position);
         match seed::answer(plan) {
             Ok(folkmoot_api::wire::PlanAnswer::Complete(complete)) => {
@@ -164,7 +167,10 @@ impl Follower {
                 self.ready.push_back(frame);
             }
             Err((code, message)) => {
-                let told = json!({ "status": "error", "error": code, "code": code, "message": message });
+                let mut told = json!({ "status": "error", "error": code, "code": code, "message": message });
+                if let Some(id) = approval_id {
+                    told["approval_id"] = json!(id);
+                }
                 let frame = self.frame("error", position, told);
                 self.ready.push_back(frame);
             }
@@ -233,8 +239,8 @@ fn decided_frame(asked: &Asked, word: DecisionWord, session: &SessionId) -> Opti
             told["proceed_to_synthesis"] = json!(true);
             Some(("paused", told))
         }
-        (ApprovalType::Checkpoint, DecisionWord::Rejected) => {
-            Some(("checkpoint_rejected", approval(code::REJECTED_CHECKPOINT)))
+        (ApprovalType::Checkpoint, DecisionWord::Rejected | DecisionWord::Cancelled | DecisionWord::TimedOut) => {
+            Some(("checkpoint_rejected", approval(word.word())))
         }
         // What follows says it: another proposal, or the end.
         (ApprovalType::Proposal | ApprovalType::Checkpoint, _) => None,

@@ -50,7 +50,16 @@ pub(crate) async fn plan(
         entities: body.entities,
         ..StartPlan::default()
     };
-    let in_session = |error: Error| SeedError { session_id: named.clone(), ..error.into() };
+    let in_session = |error: Error| {
+        let error = match (error.refusal(), &named) {
+            (Some(refusal @ Refusal::RunExists { .. }), Some(session)) => {
+                let message = format!("session {session} has a plan already; use another session_id");
+                SeedError::new(StatusCode::CONFLICT, refusal.code(), message)
+            }
+            _ => error.into(),
+        };
+        SeedError { session_id: named.clone(), ..error }
+    };
     let run = plans::start(&app, caller, wanted).await.map_err(in_session)?;
     let planned = plans::settled(&app, &principal, &run.start.id, None, PATIENCE).await?;
     answer(planned)
@@ -155,6 +164,8 @@ fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, SeedError>
         ApprovalType::Proposal => body.adjusted_proposal.clone(),
         ApprovalType::Checkpoint => body.adjusted_strategy.clone(),
     };
+    // Forms send what was left empty.
+    let edited = edited.filter(|text| !text.trim().is_empty());
     // The seed asks for no reason, and a rejection has one.
     let said = body.feedback.clone().filter(|feedback| !feedback.trim().is_empty());
     let reason = said.clone().unwrap_or_else(|| format!("{} at /api/approve", body.approval_status));
@@ -196,16 +207,16 @@ struct Found {
 async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<Found, SeedError> {
     let sessions = match &body.session_id {
         Some(session) => vec![session.clone()],
-        None => plan::named(&body.approval_id),
+        None => plan::named(&body.approval_id).into_iter().collect(),
     };
     for session in &sessions {
         let Ok(id) = session.as_str().parse::<RunId>() else { continue };
-        match plans::planned(&app.engine, principal, &id).await {
+        let run = match plans::planned(&app.engine, principal, &id).await {
             Err(Error::Refused(Refusal::UnknownRun { .. })) => continue,
-            planned => drop(planned?),
-        }
+            planned => planned?.run,
+        };
         for gate in plans::gates(&app.engine, principal, &id, None).await? {
-            let Some(asked) = plans::asked(&app.engine, gate).await? else { continue };
+            let Some(asked) = plans::asked(&app.engine, &run, gate).await? else { continue };
             if asked.request.is_called(&body.approval_id, session) || asked.gate.id.as_str() == body.approval_id {
                 return Ok(Found { id, session: session.clone(), asked });
             }
@@ -264,8 +275,8 @@ impl From<ApiError> for SeedError {
     fn from(error: ApiError) -> Self {
         let (status, code, detail) = error.told();
         // The seed knows one status for what is wrong with a request.
-        let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
-        Self::new(status, code, detail)
+        let is_bad = status == StatusCode::UNPROCESSABLE_ENTITY && code != Refusal::IdempotencyMismatch.code();
+        Self::new(if is_bad { StatusCode::BAD_REQUEST } else { status }, code, detail)
     }
 }
 

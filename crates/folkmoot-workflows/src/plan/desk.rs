@@ -20,6 +20,9 @@ use crate::{Call, Spending, Voice};
 const ITEMS_MAX: usize = 12;
 const ITEM_CHARS_MAX: usize = 600;
 
+/// How many of the proposals that were sent back are shown with the next: the last ones.
+const DRAFTS_MAX: usize = 5;
+
 /// A run's own.
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
@@ -75,6 +78,7 @@ impl Desk {
     }
 
     async fn propose(&self, ctx: &Ctx, number: u32, drafts: &[(String, String)]) -> Result<String, Failure> {
+        let drafts = &drafts[drafts.len().saturating_sub(DRAFTS_MAX)..];
         let context = Context::new()
             .data("goal", &self.planning.goal)
             .number("iterations", self.planning.max_iterations.into())
@@ -158,6 +162,7 @@ impl Desk {
         let context = Context::new()
             .data("goal", &self.planning.goal)
             .data("proposal", if proposal.is_empty() { &self.planning.goal } else { &proposal })
+            .list("sources", self.sources())
             .list("strategy", changes(&work))
             .list("iterations", texts(&work));
         let iterations: Vec<Value> = work.produced().map(|(number, iteration)| json!([number, iteration])).collect();
@@ -186,7 +191,7 @@ impl Desk {
             strategy: work.strategy,
             iterations_completed: completed,
             total_iterations: self.planning.max_iterations,
-            paused: completed < self.planning.max_iterations,
+            paused: completed < self.planning.max_iterations && !work.rejected,
             iterations: work.accepted,
             final_plan,
             entities,

@@ -66,6 +66,7 @@ fn planning(max_iterations: u32, checkpoint_interval: u32) -> Planning {
         budget: None,
         reviewers: None,
         notification_channels: Vec::new(),
+        gates_off: false,
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan,
         return Ok(true);
     }
     ctx.screen.say(view::asked(plan, &gate))?;
+    prompt::forget_typed_ahead();
     let Some((choice, verdict)) = answer(&gate).await? else { return Ok(false) };
     let verdict = Verdict { digest: Some(gate.digest), ..verdict };
     let key = idempotency::new_key();

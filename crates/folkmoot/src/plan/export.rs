@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use folkmoot_api::{Client, wire::ExportPlan};
 
 use super::Which;
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, screen::printable};
 
 /// Take a finished plan with you, as Markdown or HTML
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,8 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
             ctx.screen.note(format!("Written to {}", path.display()));
         }
+        // What a model wrote could move a terminal's cursor.
+        None if ctx.screen.terminal => ctx.screen.raw(&printable(&text))?,
         None => ctx.screen.raw(&text)?,
     }
     Ok(Exit::Done)

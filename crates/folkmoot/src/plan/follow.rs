@@ -1,6 +1,10 @@
 //! Following a plan to its end: how far it is, what it asks, and what came of it.
 
-use std::{io::Write, time::Duration};
+use std::{
+    io::Write,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -37,55 +41,66 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) 
 /// The plan once it is over; nothing if whoever sits there leaves it.
 async fn to_the_end(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Option<Plan>> {
     let mut asked: Option<GateId> = None;
-    let mut drawn = String::new();
+    let drawn = Mutex::new(String::new());
     loop {
         let after = asked.clone();
-        let wait = async |client: &Client, round: Duration| client.wait_plan(id, after.as_ref(), round).await;
-        let moved =
-            |plan: &Plan| plan.status != PlanStatus::InProgress && (after.is_none() || plan.waiting_at != after);
-        let plan = wait::until(ctx, connection, As::You, Some(LOOK_EVERY), wait, moved).await?;
-        match (plan.status, &plan.waiting_at) {
-            (PlanStatus::Complete | PlanStatus::Cancelled | PlanStatus::Error, _) => {
-                clear(ctx, &mut drawn)?;
-                return Ok(Some(plan));
+        let moved = |plan: &Plan| match plan.status {
+            PlanStatus::Complete | PlanStatus::Cancelled | PlanStatus::Error => true,
+            PlanStatus::InProgress | PlanStatus::AwaitingApproval => {
+                plan.waiting_at.is_some() && plan.waiting_at != after
             }
-            (_, Some(gate)) if Some(gate) != asked.as_ref() => {
-                clear(ctx, &mut drawn)?;
+        };
+        // Looked at often within each round, so that it can be seen how far it is.
+        let wait = async |client: &Client, round: Duration| {
+            let begun = Instant::now();
+            loop {
+                let left = round.saturating_sub(begun.elapsed());
+                let plan = client.wait_plan(id, after.as_ref(), left.min(LOOK_EVERY)).await?;
+                if moved(&plan) || left <= LOOK_EVERY {
+                    return Ok(plan);
+                }
+                draw(ctx, &plan, &drawn);
+            }
+        };
+        let plan = wait::until(ctx, connection, As::You, None, wait, moved).await?;
+        clear(ctx, &drawn);
+        match &plan.waiting_at {
+            Some(gate) if matches!(plan.status, PlanStatus::InProgress | PlanStatus::AwaitingApproval) => {
                 if !decide::run(ctx, connection, &plan, gate).await? {
                     return Ok(None);
                 }
                 asked = Some(gate.clone());
             }
-            // Somebody else is to decide, and has not yet.
-            (PlanStatus::AwaitingApproval, _) => {}
-            _ => draw(ctx, &plan, &mut drawn)?,
+            _ => return Ok(Some(plan)),
         }
     }
 }
 
 /// A line that is drawn over on a terminal; one after another for a pipe.
-fn draw(ctx: &Context, plan: &Plan, drawn: &mut String) -> Result<()> {
+fn draw(ctx: &Context, plan: &Plan, drawn: &Mutex<String>) {
+    let mut drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
     let line = view::progress(plan);
-    if line == *drawn || ctx.screen.json {
-        return Ok(());
+    if line == *drawn || ctx.screen.json || plan.status != PlanStatus::InProgress {
+        return;
     }
     if ctx.screen.terminal {
-        let mut out = anstream::stdout().lock();
-        write!(out, "\r\x1b[2K{line}")?;
-        out.flush()?;
+        over(&line);
     } else {
         ctx.screen.note(&line);
     }
     *drawn = line;
-    Ok(())
 }
 
-fn clear(ctx: &Context, drawn: &mut String) -> Result<()> {
+fn clear(ctx: &Context, drawn: &Mutex<String>) {
+    let mut drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
     if ctx.screen.terminal && !drawn.is_empty() {
-        let mut out = anstream::stdout().lock();
-        write!(out, "\r\x1b[2K")?;
-        out.flush()?;
+        over("");
     }
     drawn.clear();
-    Ok(())
+}
+
+/// Nobody is left to tell that this failed.
+fn over(line: &str) {
+    let mut out = anstream::stdout().lock();
+    let _ = write!(out, "\r\x1b[2K{line}").and_then(|()| out.flush());
 }

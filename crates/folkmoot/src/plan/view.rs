@@ -31,7 +31,9 @@ fn bar(done: u32, of: u32) -> String {
 
 /// What is asked, with everything that is needed to decide.
 pub(crate) fn asked(plan: &Plan, gate: &Gate) -> String {
-    let text = gate.summary.as_deref().unwrap_or("(erased)");
+    // The summary may be only the beginning of it.
+    let whole = gate.artifacts.iter().find(|artifact| artifact.media_type == "text/markdown");
+    let text = whole.and_then(|artifact| artifact.content.as_deref()).or(gate.summary.as_deref()).unwrap_or("(erased)");
     let mut parts = vec![paint(style::STRONG, one_line(&gate.title)), behind_bar(printable(text).trim_end().lines())];
     parts.extend(chart(plan, gate));
     parts.join("\n\n") + "\n"

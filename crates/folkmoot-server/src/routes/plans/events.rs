@@ -42,6 +42,12 @@ pub(crate) async fn stream(app: App, who: Authenticated, headers: &HeaderMap, id
             ApiError::bad_request("bad_position", detail)
         })?,
     };
+    let end = app.engine.position().await?;
+    if position > end {
+        let detail =
+            format!("the log ends at {end}, before {position}; this is not the log that you know, so begin anew");
+        return Err(ApiError::bad_request("bad_position", detail));
+    }
     let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
     let session = planned.run.start.session_id.clone();
     Ok(Sse::new(plans::frames::follow(app, who, id, session, position)).keep_alive(heartbeat).into_response())
