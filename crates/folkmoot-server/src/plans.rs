@@ -73,6 +73,9 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         gates_off: !app.asks_about_plans,
     };
     planning.check()?;
+    if let Some(provider) = &planning.provider {
+        app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
+    }
     // A plan is called as its session is, so that a session has one plan, whoever starts them at the same moment.
     let id = match &wanted.session_id {
         Some(session) => {

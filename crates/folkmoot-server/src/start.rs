@@ -6,7 +6,7 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
-use folkmoot_workflows::{Equipment, plan::Planner, tools::jail::Helper};
+use folkmoot_workflows::{Equipment, Voices, plan::Planner, tools::jail::Helper};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -124,9 +124,11 @@ impl Server {
         if !config.plans.asks {
             tracing::warn!("APPROVAL_GATES is off: plans that are started now approve their own gates");
         }
+        let prompts = Arc::new(equipment.prompts.clone().map_err(StartError::Equipment)?);
+        let voices: Arc<dyn Voices> = Arc::new(equipment);
         let planner = Planner {
-            prompts: Arc::new(equipment.prompts.clone().map_err(StartError::Equipment)?),
-            voices: Arc::new(equipment),
+            prompts,
+            voices: Arc::clone(&voices),
             expires_after: config.plans.expires_after,
             asks: config.plans.asks,
         };
@@ -149,7 +151,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, &config);
+        let app = App::new(engine, key, notifier, voices, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     desk::Desk,
-    gates::{AtCheckpoint, AtProposal},
+    gates::{AtCheckpoint, AtProposal, expired},
 };
 use crate::{OnExceeded, Spending, Voices};
 
@@ -186,11 +186,11 @@ impl Planner {
                         break;
                     }
                     AtCheckpoint::Reject(why) => {
-                        work.shown.clear();
-                        work.rejected = true;
-                        if work.produced().next().is_none() {
-                            return Err(Failure::new(code::REJECTED_CHECKPOINT, why));
-                        }
+                        work.leave_out(|| Failure::new(code::REJECTED_CHECKPOINT, why))?;
+                        break;
+                    }
+                    AtCheckpoint::Lapse => {
+                        work.leave_out(expired)?;
                         break;
                     }
                 }
@@ -238,6 +238,13 @@ struct Work {
 impl Work {
     fn accept(&mut self) {
         self.accepted.append(&mut self.shown);
+    }
+
+    /// Leaves out what was shown last; where nothing else was accepted, that is the end.
+    fn leave_out(&mut self, end: impl FnOnce() -> Failure) -> Result<(), Failure> {
+        self.shown.clear();
+        self.rejected = true;
+        if self.produced().next().is_none() { Err(end()) } else { Ok(()) }
     }
 
     /// Whatever was given until now, accepted or not yet asked about.

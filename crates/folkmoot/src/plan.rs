@@ -85,12 +85,23 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let mut entities = Vec::new();
+    for named in args.entities {
+        // As it is shown: any end of the plan's id will do.
+        entities.push(match named.rsplit_once('/') {
+            Some((plan, entity)) => {
+                let id = Which { id: Some(plan.to_owned()) }.find(ctx, connection).await?;
+                format!("{id}/{entity}")
+            }
+            None => named,
+        });
+    }
     let request = StartPlan {
         goal: args.goal.unwrap_or_default(),
         max_iterations: Some(args.iterations),
         checkpoint_interval: Some(args.checkpoint),
         session_id: args.session,
-        entities: args.entities,
+        entities,
         provider: args.provider,
         ..StartPlan::default()
     };

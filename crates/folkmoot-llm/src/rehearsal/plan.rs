@@ -111,10 +111,11 @@ fn synthesis(cue: &Cue) -> String {
     let steps: String =
         given.iter().enumerate().map(|(at, given)| format!("{}. {}\n", at + 1, said(given, "title"))).collect();
     let mut plan = format!(
-        "\n\n## Executive summary\n\nThe goal is: {}. {} questions were taken up, and this was found:\n\n{}\n## Implementation plan\n\n\
+        "\n\n## Executive summary\n\nThe goal is: {}. This was found in {} iteration{}:\n\n{}\n## Implementation plan\n\n\
          {steps}\n",
         goal(cue),
         given.len(),
+        if given.len() == 1 { "" } else { "s" },
         bullets(all("insights"))
     );
     let strategy = texts(&cue.given["strategy"]);

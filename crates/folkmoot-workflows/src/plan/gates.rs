@@ -27,6 +27,8 @@ pub(super) enum AtCheckpoint {
     Pause,
     /// Why what was shown is left out.
     Reject(String),
+    /// Nobody looked at it in time, and it is left out.
+    Lapse,
 }
 
 /// Why a gate that decides itself does.
@@ -78,9 +80,7 @@ impl Desk {
                 Ok(AtCheckpoint::Adjust(change.join("\n\n")))
             }
             DecisionWord::TimedOut if decision.outcome == Next::Proceed => Ok(AtCheckpoint::GoOn),
-            DecisionWord::TimedOut if self.planning.on_expiry == Some(OnExpiry::Reject) => {
-                Ok(AtCheckpoint::Reject(told(&decision)))
-            }
+            DecisionWord::TimedOut if self.planning.on_expiry == Some(OnExpiry::Reject) => Ok(AtCheckpoint::Lapse),
             DecisionWord::TimedOut => Err(expired()),
             DecisionWord::Rejected | DecisionWord::Cancelled | DecisionWord::AdjustRequested => {
                 Ok(AtCheckpoint::Reject(told(&decision)))
@@ -164,6 +164,6 @@ fn told(decision: &Decision) -> String {
     format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason)
 }
 
-fn expired() -> Failure {
+pub(super) fn expired() -> Failure {
     Failure::new(code::EXPIRED, "Your session has expired. Please start planning again.")
 }

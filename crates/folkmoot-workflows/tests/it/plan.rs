@@ -197,9 +197,16 @@ fn what_nobody_looked_at_in_time_is_left_out_where_that_was_asked_for() {
 
 #[test]
 fn where_the_configuration_asks_nobody_it_goes_on_at_once() {
-    let scenario = Scenario::new(workflows(Arc::new(Rehearsal), false), WORKFLOW, planning(4, 2)).decide(people(&[]));
-    let report = sim::simulate(&scenario, Crash::Never);
-    assert_eq!(numbers(&plan(&report)), [1, 2, 3, 4]);
+    let run = |asks, gates_off| {
+        let scenario =
+            Scenario::new(workflows(Arc::new(Rehearsal), asks), WORKFLOW, Planning { gates_off, ..planning(4, 2) });
+        sim::simulate(&scenario.decide(people(&[])), Crash::Never)
+    };
+    assert_eq!(numbers(&plan(&run(false, true))), [1, 2, 3, 4]);
+    // Either alone switches nothing off.
+    for (asks, gates_off) in [(true, true), (false, false), (true, false)] {
+        assert_eq!(run(asks, gates_off).outcome.unwrap_err().code, "session_expired");
+    }
 }
 
 /// Says what it is told to, one thing after another, and remembers what it was asked.
@@ -317,4 +324,11 @@ fn an_exported_plan_holds_no_code_of_its_writer() {
     assert!(body.contains("href=\"https://example.org\""), "{body}");
     assert!(body.contains("<h2>Executive summary</h2>"), "{body}");
     assert!(markdown(&plan).starts_with("# Open a second bakery\n\n## Executive summary"), "{}", markdown(&plan));
+}
+
+#[test]
+fn a_first_checkpoint_that_nobody_looks_at_is_an_expired_session() {
+    let planning = Planning { on_expiry: Some(OnExpiry::Reject), ..planning(6, 2) };
+    let report = sim::simulate(&scenario(planning, &[approve()]), Crash::Never);
+    assert_eq!(report.outcome.unwrap_err().code, "session_expired");
 }

@@ -27,7 +27,8 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan,
         return Ok(true);
     }
     if ctx.screen.json || !ctx.screen.answers {
-        ctx.screen.note(view::waits(&ctx.command(), plan, &gate));
+        // Also beside JSON: whoever waits must know for whom.
+        anstream::eprintln!("{}", view::waits(&ctx.command(), plan, &gate));
         return Ok(true);
     }
     ctx.screen.say(view::asked(plan, &gate))?;
@@ -64,7 +65,10 @@ async fn answer(gate: &Gate) -> Result<Option<(Choice, Verdict)>> {
         let said = said.to_lowercase();
         let plain = |word: &str| word.replace(['[', ']'], "");
         let meant = offered.iter().find(|(letter, word, _)| said == letter.to_string() || said == plain(word));
-        let Some((_, _, choice)) = meant else { continue };
+        let Some((_, _, choice)) = meant else {
+            anstream::println!("Type one of the letters in brackets; Ctrl-D leaves it for later.");
+            continue;
+        };
         let verdict = match choice {
             Choice::Approve | Choice::Pause => Verdict::default(),
             Choice::Reject => Verdict { reason: Some(text("Why?").await?), ..Verdict::default() },
@@ -74,6 +78,7 @@ async fn answer(gate: &Gate) -> Result<Option<(Choice, Verdict)>> {
         if says(&verdict.reason) && says(&verdict.feedback) {
             return Ok(Some((*choice, verdict)));
         }
+        anstream::println!("Say it in a line: nothing was decided.");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
+    find,
     screen::{facts, one_line},
     span,
     style::{self, paint},
@@ -45,7 +46,7 @@ fn whole(ctx: &Context, plan: &Plan) -> String {
     match plan.ended_at {
         Some(_) => format!("{goal}\n{rows}\n\n{}", view::ended(ctx, plan)),
         None => {
-            let follow = paint(style::COMMAND, format!("{} plan follow", ctx.command()));
+            let follow = paint(style::COMMAND, format!("{} plan follow {}", ctx.command(), find::short_run(&plan.id)));
             format!("{goal}\n{rows}\n\n{follow} goes on with it")
         }
     }

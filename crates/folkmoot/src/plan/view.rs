@@ -74,7 +74,7 @@ fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
 
 /// That somebody must decide, and how, for whoever is not asked here.
 pub(crate) fn waits(folkmoot: &str, plan: &Plan, gate: &Gate) -> String {
-    format!("{}\n{}", one_line(&plan.message), decide::ways(folkmoot, gate))
+    format!("{} ({})\n{}", one_line(&plan.message), plan.id, decide::ways(folkmoot, gate))
 }
 
 /// What came of it.

@@ -156,3 +156,90 @@ fn only_a_clear_no_switches_gates_off() {
         assert!(error.contains("APPROVAL_GATES") && error.contains("say `true` or `false`"), "{neither:?}: {error}");
     }
 }
+
+/// Whoever started a plan can open gates in its run. They are not the plan's, whatever they look like.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_cannot_put_another_text_before_the_reviewer() {
+    let node = Node::start().await;
+    let asked = plan(&node, 2, 2).await;
+    let request =
+        json!({ "approval_type": "proposal", "goal": "g", "max_iterations": 2, "checkpoint_interval": 2, "number": 1 });
+    let forged = json!({
+        "run_id": session(&asked), "kind": "proposal", "risk": "low", "summary": "Harmless",
+        "artifacts": [
+            { "name": "proposal.md", "media_type": "text/markdown", "content": "Harmless" },
+            { "name": "request.json", "media_type": "application/json", "content": request.to_string() },
+        ],
+    });
+    let forged = node.opened(forged).await;
+    let path = format!("/api/plan/{}", session(&asked));
+    assert_eq!(ok(node.get(ALICE, &path).await), asked, "what is shown is the plan's own");
+    assert_eq!(approve(&node, &asked).await["iteration"], 2);
+    let gate = ok(node.get(ALICE, &format!("/v1/gates/{}", forged["id"].as_str().unwrap())).await);
+    assert_eq!(gate["status"], "pending", "what was approved was the plan's own");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_session_is_called_as_another_ones_proposal() {
+    let node = Node::start().await;
+    let start = |session: &str| json!({ "goal": session, "max_iterations": 2, "session_id": session });
+    let first = ok(node.post(AGENT, "/api/plan", start("s")).await);
+    let second = ok(say(&node, &first, "adjust_requested", json!({ "feedback": "shorter" })).await);
+    let other = ok(node.post("agent-b", "/api/plan", start("s_2")).await);
+    assert_ne!(second["approval_id"], other["approval_id"]);
+    assert_eq!(session(&approve(&node, &second).await), "s");
+    assert_eq!(ok(node.get(ALICE, "/api/plan/s_2").await), other, "the other one still waits");
+    let tilde = json!({ "goal": "g", "session_id": "s~2" });
+    assert_eq!(refused(&node.post(AGENT, "/api/plan", tilde).await).0, 400);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_in_somebody_elses_session_is_none() {
+    let node = Node::start().await;
+    let asked = plan(&node, 2, 2).await;
+    let input = json!({ "goal": "mine", "max_iterations": 2, "checkpoint_interval": 2 });
+    let body = json!({ "workflow": "plan@1", "id": "x2", "session_id": session(&asked), "input": input });
+    let run = node.post("agent-b", "/v1/runs", body).await;
+    assert_eq!(run.status, 201, "{run:?}");
+    let ended = ok(node.get("agent-b", "/v1/runs/x2/wait?timeout_ms=10000").await);
+    assert_eq!((&ended["status"], &ended["ending"]["code"]), (&json!("failed"), &json!("invalid_input")), "{ended:#}");
+    assert_eq!(node.get("agent-b", "/v1/plans/x2").await.code(), "unknown_run");
+}
+
+/// Started while people were asked, and first executed where they are not: they are asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gates_that_are_switched_off_before_it_begins_are_gates() {
+    let node = Node::start().await;
+    let halt = node.post("root-of-all", "/v1/halts", json!({ "scope": "all", "reason": "wait" })).await.json();
+    let body = json!({ "goal": "g", "max_iterations": 2, "session_id": "s" });
+    assert_eq!(node.post(AGENT, "/v1/plans", body).await.status, 202);
+    let data = node.stop().await;
+    let plans = Plans { asks: false, ..Plans::default() };
+    let node = Node::on(data, Setting { plans, ..Setting::default() }).await;
+    let path = format!("/v1/halts/{}", halt["id"].as_str().unwrap());
+    assert_eq!(node.send("root-of-all", "DELETE", &path, json!({})).await.status, 200);
+    let asked = ok(node.get(AGENT, "/v1/plans/s/wait?timeout_ms=20000").await);
+    assert_eq!(asked["status"], "awaiting_approval", "{asked:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_wrong_is_said_in_the_words_of_this_door() {
+    let node = Node::start().await;
+    let asked = plan(&node, 2, 2).await;
+    // A position that the log does not have.
+    let path = format!("/api/execute-plan?session_id={}", session(&asked));
+    let headers = [("last-event-id", "99999999")];
+    let answer = crate::http::send(&node.url, "GET", &path, &crate::node::token(AGENT), &headers, "").await;
+    assert_eq!(refused(&answer), (400, "bad_position".to_owned()));
+    // Too many to build on, and the same twice.
+    for entities in [vec!["a/b"; 33], vec!["a/b"; 2]] {
+        let answer = node.post(AGENT, "/api/plan", json!({ "goal": "g", "entities": entities })).await;
+        assert!([400, 404].contains(&refused(&answer).0), "{answer:?}");
+    }
+    let body = json!({ "goal": "g", "provider": "nosuch" });
+    let answer = node.post(AGENT, "/v1/plans", body).await;
+    assert_eq!((answer.status, answer.body.contains("there is no provider")), (422, true), "{answer:?}");
+    // What a form left empty says nothing.
+    let next = ok(say(&node, &asked, "approved", json!({ "adjusted_proposal": "", "feedback": "" })).await);
+    assert_eq!(next["iteration"], 2);
+}

@@ -250,7 +250,8 @@ async fn scenario_11_what_it_builds_on_is_in_every_prompt() {
     let body = json!({ "goal": "A third bakery", "max_iterations": 2, "entities": [entity] });
     let asked = ok(node.post(AGENT, "/api/plan", body).await);
     let again = ok(say(&node, &asked, "adjust_requested", json!({ "feedback": "shorter" })).await);
-    approve(&node, &again).await;
+    let last = approve(&node, &again).await;
+    assert_eq!(approve(&node, &last).await["status"], "complete");
     let path = format!("/v1/runs/{}/journal?limit=200", session(&asked));
     let journal = ok(node.get(AGENT, &path).await);
     let prompt = |key: &str| {
@@ -259,8 +260,8 @@ async fn scenario_11_what_it_builds_on_is_in_every_prompt() {
             entries.iter().find(|entry| entry["key"] == key).unwrap_or_else(|| panic!("no {key} in {journal:#}"));
         entry["result"].to_string()
     };
-    for key in ["proposal/1/written", "proposal/2/written", "iteration/1", "iteration/2"] {
-        assert!(prompt(key).contains("questions were taken up"), "{key} does not have what it builds on");
+    for key in ["proposal/1/written", "proposal/2/written", "iteration/1", "iteration/2", "synthesis"] {
+        assert!(prompt(key).contains("This was found in 1 iteration:"), "{key} does not have what it builds on");
     }
 }
 
@@ -295,7 +296,7 @@ async fn scenario_13_texts_are_shown_whole_and_as_they_are() {
     let long = format!("# Mine\n\n{}\n\nThe end.", "Look at the ovens. ".repeat(2_000));
     let next = ok(say(&node, &asked, "adjust_requested", json!({ "adjusted_proposal": long })).await);
     assert_eq!((&next["proposal"], &next["approval_request"]["proposal"]), (&json!(long), &json!(long)));
-    assert_eq!(next["approval_id"], format!("proposal_{}_2", session(&asked)));
+    assert_eq!(next["approval_id"], format!("proposal_{}~2", session(&asked)));
     let next = approve(&node, &next).await;
     let summary = next["checkpoint_summary"].as_str().unwrap();
     assert!(
