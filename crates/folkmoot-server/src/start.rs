@@ -124,14 +124,9 @@ impl Server {
         if !config.plans.asks {
             tracing::warn!("APPROVAL_GATES is off: plans that are started now approve their own gates");
         }
-        let prompts = Arc::new(equipment.prompts.clone().map_err(StartError::Equipment)?);
         let voices: Arc<dyn Voices> = Arc::new(equipment);
-        let planner = Planner {
-            prompts,
-            voices: Arc::clone(&voices),
-            expires_after: config.plans.expires_after,
-            asks: config.plans.asks,
-        };
+        let planner =
+            Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),

@@ -12,10 +12,7 @@ use folkmoot_core::{
     text,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
-use folkmoot_llm::{
-    Prompts,
-    budget::{Budget, Purse, Spent},
-};
+use folkmoot_llm::budget::{Budget, Purse, Spent};
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -131,8 +128,6 @@ pub struct Plan {
 pub struct Planner {
     /// Who can be asked.
     pub voices: Arc<dyn Voices>,
-    /// What they are told.
-    pub prompts: Arc<Prompts>,
     /// How long a gate waits, unless the plan says.
     pub expires_after: Timeout,
     /// Whether people are asked. Where the configuration says no, gates approve themselves, and stand in the log.
@@ -218,7 +213,15 @@ impl Planner {
         let budget = planning.budget.unwrap_or_else(|| self.voices.budget());
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
         let spending = Spending::new(Purse::new(budget), on_exceeded);
-        Ok(Desk { planning, asks, provider, voice, spending, prompts: self.prompts, expires_after: self.expires_after })
+        Ok(Desk {
+            planning,
+            asks,
+            provider,
+            voice,
+            spending,
+            prompts: self.voices.prompts()?,
+            expires_after: self.expires_after,
+        })
     }
 }
 

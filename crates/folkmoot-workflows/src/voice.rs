@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use folkmoot_engine::Failure;
-use folkmoot_llm::{Model, budget::Budget, price::Price};
+use folkmoot_llm::{Model, Prompts, budget::Budget, price::Price};
 use futures_util::future::BoxFuture;
 
 use crate::Equipment;
@@ -25,6 +25,9 @@ pub trait Voices: fmt::Debug + Send + Sync {
     /// The one of this name.
     fn voice(&self, name: &str) -> Result<Voice, Failure>;
 
+    /// What they are told.
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure>;
+
     /// What a run may spend that does not say.
     fn budget(&self) -> Budget;
 }
@@ -36,6 +39,10 @@ impl Voices for Equipment {
 
     fn voice(&self, name: &str) -> Result<Voice, Failure> {
         Ok(Voice { model: self.models.model(name, None)?, price: self.models.price(name, None) })
+    }
+
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        self.prompts().map_err(|why| Failure::new("prompts", why))
     }
 
     fn budget(&self) -> Budget {

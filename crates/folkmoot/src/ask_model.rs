@@ -97,8 +97,8 @@ async fn ask(model: &dyn Model, equipment: &Equipment, request: &Request, out: &
     if request.schema.is_none() {
         return Ok(Asked::Plain(model.ask(request, out).await?));
     }
-    let prompts = equipment.prompts.as_ref().map_err(|why| anyhow!("{why}"))?;
-    Ok(Asked::Structured(structured::ask(model, prompts, request, out).await?))
+    let prompts = equipment.prompts().map_err(|why| anyhow!(why))?;
+    Ok(Asked::Structured(structured::ask(model, &prompts, request, out).await?))
 }
 
 fn told(ctx: &Context, asked: Asked, is_replayed: bool) -> Result<Exit> {

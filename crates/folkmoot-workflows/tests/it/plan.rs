@@ -36,6 +36,10 @@ impl Voices for One {
         Ok(Voice { model: Arc::clone(&self.0), price: None })
     }
 
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        Ok(Arc::clone(&PROMPTS))
+    }
+
     fn budget(&self) -> Budget {
         Budget::default()
     }
@@ -45,12 +49,8 @@ impl Voices for One {
 static PROMPTS: LazyLock<Arc<Prompts>> = LazyLock::new(|| Arc::new(Prompts::embedded()));
 
 fn workflows(model: Arc<dyn Model>, asks: bool) -> Workflows {
-    let planner = Planner {
-        voices: Arc::new(One(model)),
-        prompts: Arc::clone(&PROMPTS),
-        expires_after: Timeout::After(Duration::from_secs(3600)),
-        asks,
-    };
+    let planner =
+        Planner { voices: Arc::new(One(model)), expires_after: Timeout::After(Duration::from_secs(3600)), asks };
     planner.join(Workflows::new())
 }
 

@@ -46,7 +46,7 @@ struct Talk {
 impl Talk {
     fn begin(desk: &Desk, arguments: &str) -> Option<Self> {
         let mut child = in_a_terminal(desk, arguments)?;
-        let (keys, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (keys, mut output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         let (tell, heard) = channel();
         std::thread::spawn(move || {
             let mut byte = [0];
@@ -65,7 +65,7 @@ impl Talk {
         self.said.push_str(&String::from_utf8_lossy(&bytes));
         // A person takes longer; what is typed before it is read is forgotten.
         std::thread::sleep(Duration::from_millis(100));
-        self.keys.write_all(typed.as_bytes()).unwrap();
+        self.keys.write_all(typed.as_bytes()).expect("it reads");
     }
 
     /// Its exit code, and all that it said.
@@ -73,7 +73,7 @@ impl Talk {
         while let Ok(byte) = self.heard.recv_timeout(PATIENCE) {
             self.said.push(char::from(byte));
         }
-        (self.child.wait().unwrap().code().unwrap_or(-1), self.said)
+        (self.child.wait().expect("it is ours").code().unwrap_or(-1), self.said)
     }
 }
 
