@@ -3,7 +3,12 @@
 import base64, hashlib, json, subprocess, sys, tempfile
 
 FIELDS = "position stream stream_seq type version actor on_behalf_of session command_id at payload prev_hash".split()
-receipt, key, problems = json.load(open(sys.argv[1], "rb")), sys.argv[2], []
+
+def unambiguous(members):
+    twice = len(dict(members)) < len(members)
+    return sys.exit("this is no receipt: a member is there twice") if twice else dict(members)
+
+receipt, key, problems = json.load(open(sys.argv[1], "rb"), object_pairs_hook=unambiguous), sys.argv[2], []
 
 def canonical(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -26,7 +31,7 @@ check(signed(receipt) and receipt["type"] == "folkmoot.receipt.v1", "the receipt
 check(signed(receipt["checkpoint"]), "its checkpoint was not signed with this key")
 erased, opened, decided = set(), [], None
 for event in receipt["events"]:
-    hasher, payload = hashlib.sha256(), json.loads(event["payload"])
+    hasher, payload = hashlib.sha256(), json.loads(event["payload"], object_pairs_hook=unambiguous)
     for field in FIELDS:
         text = b"" if event[field] is None else str(event[field]).encode()
         hasher.update(len(text).to_bytes(8, "big") + text)

@@ -5,89 +5,52 @@
 Started by `cargo xtask fuzz`, which starts the server too, with a token of each role; this ends with 1 if something is wrong.
 """
 
+import http.client
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
+
+from world import CONFIGURED_CHANNEL, KINDS, TOKENS, Receiver, World, receive
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-TOKENS = {role: f"fuzz-token-of-the-{role}-0123456789" for role in ["viewer", "agent", "reviewer", "admin"]}
-
-# How many of each there are before the fuzzing begins.
+# How many of each kind there are before the fuzzing begins.
 WORLD_SIZE = 40
 
-class Server:
-    def __init__(self, url):
-        self.url = url
 
-    def ask(self, role, method, path, body=None):
-        """The status and the answer."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, method=method)
-        request.add_header("Authorization", f"Bearer {TOKENS[role]}")
-        try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
-                text = answer.read()
-                return answer.status, json.loads(text) if text[:1] in b"{[" else text.decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def make(self, role, path, body):
-        status, answer = self.ask(role, "POST", path, body)
-        if status not in (200, 201):
-            sys.exit(f"fuzz: {role} cannot POST {path}: {status} {answer}")
-        return answer["id"]
-
-    def log(self):
-        """Every event, as the admin reads it."""
-        after = 0
-        while after is not None:
-            _, page = self.ask("admin", "GET", f"/v1/audit?after={after}&limit=1000")
-            yield from page["entries"]
-            after = page["next"]
-
-
-def populate(server, role):
-    """Something of each kind to be tried on. What an agent cannot see is of no use to it, so it opens what there is."""
-    gate = {"summary": "A gate", "timeout_ms": 86_400_000}
-    artifacts = [{"name": "a", "media_type": "text/plain", "content": "a"}]
-    draft = {**gate, "kind": "checkpoint", "allowed": ["approve", "reject", "adjust", "pause"], "artifacts": artifacts}
-    makes = {
-        "gates": ("agent", gate),
-        "drafts": ("agent", draft),
-        "questions": ("agent", {"type": "CLARIFYING", "text": "A question"}),
-        # Only who started a run executes it.
-        "runs": (role, {"title": "A run"}),
-        "halts": ("admin", {"scope": "agent", "agent_id": "halted", "reason": "to be lifted"}),
-        "tokens": ("admin", {"name": "spare", "role": "viewer"}),
+def populate(world):
+    """Something of each kind to be tried on, by noun, as hooks.py wants it."""
+    known = {noun: [] for noun in KINDS}
+    for _ in range(WORLD_SIZE):
+        for noun, kinds in KINDS.items():
+            known[noun] += [world.make(kind) for kind in kinds]
+    tokens = world.done("admin", "GET", "/v1/tokens", None)["tokens"]
+    webhooks = world.done("admin", "GET", "/v1/webhooks", None)["webhooks"]
+    return {
+        "url": world.url,
+        "role": world.role,
+        "receiver": world.receiver,
+        "known": known,
+        "ours": [token["id"] for token in tokens if token["id"] not in known["tokens"]],
+        "channels": [webhook["name"] for webhook in webhooks] + [CONFIGURED_CHANNEL],
     }
-    world = {noun: [] for noun in makes if noun != "drafts"}
-    for n in range(WORLD_SIZE):
-        for noun, (who, body) in makes.items():
-            path = "gates" if noun == "drafts" else noun
-            if noun == "questions" and n % 3:
-                body = {**body, "type": ["BLOCKING", "APPROVAL"][n % 2], "agent_id": f"asker-{n}"}
-            world[path].append(server.make(who, f"/v1/{path}", body))
-    _, listed = server.ask("admin", "GET", "/v1/tokens")
-    world["ours"] = [token["id"] for token in listed["tokens"] if token["id"] not in world["tokens"]]
-    world["new"] = {noun: (TOKENS[who], body) for noun, (who, body) in makes.items()}
-    world["url"] = server.url
-    return world
 
 
 def main():
     url, role, examples, seconds, seed, folder = sys.argv[1:]
-    server = Server(url)
-    world = populate(server, role)
-    before = sum(1 for _ in server.log())
+    world = World(url, role, receive())
+    try:
+        populated = populate(world)
+    except RuntimeError as error:
+        sys.exit(f"fuzz: {error}")
+    before = sum(1 for _ in world.log())
     paths = {name: os.path.join(folder, f"{name}.json") for name in ["world", "counts", "report"]}
     with open(paths["world"], "w", encoding="utf-8") as file:
-        json.dump(world, file)
+        json.dump(populated, file)
 
     command = [
         os.path.join(os.path.dirname(sys.executable), "schemathesis"),
@@ -123,12 +86,14 @@ def main():
         problems.append(f"it was not through after {seconds} seconds; give it more --minutes or fewer --examples")
     elif ended != 0:
         problems.append("Schemathesis found something; see above")
-    found, crossed = after(server, role, before)
+    found, crossed = after(world, role, before)
     problems += found
     counts = {}
     if os.path.exists(paths["counts"]):
         with open(paths["counts"], encoding="utf-8") as file:
             counts = json.load(file)
+    found, counts["GET /docs"] = docs(url, int(examples), int(seed))
+    problems += found
     report(role, counts, took)
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as file:
         json.dump({"counts": counts, "crossed": crossed, "seconds": took}, file)
@@ -137,28 +102,69 @@ def main():
     sys.exit(1 if problems else 0)
 
 
-def after(server, role, before):
+def docs(url, examples, seed):
+    """The pages of the documentation are in no description. Their addresses, spoiled, and how often each status was answered."""
+    drawn = random.Random(seed)
+    good = ["/docs", "/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js"]
+    spoils = ["..%2f", "../", "%00", "%ff", "%", "%2", "//", "/./", "?", "#", "\\", "%0d%0a", "%c3%28", "é", ";", "x" * 3000]
+    problems, statuses = [], {}
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
+    for n in range(examples):
+        path = good[n % len(good)]
+        for _ in range(drawn.randrange(4)):
+            at = drawn.randrange(1, len(path) + 1)
+            path = path[:at] + drawn.choice(spoils) + path[at + drawn.randrange(3) :]
+        method = drawn.choice(["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"])
+        connection.putrequest(method, "/", skip_accept_encoding=True)
+        # As it is: the library would refuse what we want to see refused.
+        connection._buffer[0] = f"{method} {path} HTTP/1.1".encode()
+        connection.endheaders()
+        answer = connection.getresponse()
+        answer.read()
+        if answer.will_close:
+            connection.close()
+        statuses[str(answer.status)] = statuses.get(str(answer.status), 0) + 1
+        kind = answer.headers.get("Content-Type", "")
+        if answer.status >= 500:
+            problems.append(f"{method} {path[:200]}: {answer.status}")
+        elif answer.status >= 400 and kind != "application/problem+json" and answer.headers.get("Content-Length") != "0":
+            problems.append(f"{method} {path[:200]}: {answer.status} with {kind or 'no type'}")
+        elif answer.status == 200 and path.startswith("/docs") and "Content-Security-Policy" not in answer.headers:
+            problems.append(f"{method} {path[:200]}: 200 without a policy for its content")
+    return problems[:10], statuses
+
+
+def after(world, role, before):
     """What does not hold although it must whatever was sent, and how many did what they may not."""
-    if server.ask("admin", "GET", "/readyz")[0] != 200:
+    if world.ask("admin", "GET", "/readyz")[0] != 200:
         return ["the server is not ready any more"], 0
     problems = []
-    status, verified = server.ask("viewer", "GET", "/v1/audit/verify")
+    status, verified = world.ask("viewer", "GET", "/v1/audit/verify")
     if status != 200 or not verified["ok"]:
         problems.append(f"the log does not verify: {status} {verified}")
-    _, listed = server.ask("admin", "GET", "/v1/tokens")
-    roles = {token["name"]: token["role"] for token in listed["tokens"]}
+    roles = {token["name"]: token["role"] for token in world.done("admin", "GET", "/v1/tokens", None)["tokens"]}
     crossed, written = [], 0
-    for event in server.log():
+    for event in world.log():
         written += 1
         # `system`, `timeout` and their like are no principals.
         actor = roles.get(event["actor"])
         if actor and not might(event["type"], event["actor"], actor, json.loads(event["payload"])):
             crossed.append(f"{event['type']} by {event['actor']} ({actor}) at {event['position']}")
     print(f"  {role}: {written - before} events written, {len(crossed)} cross-role successes")
+    print(f"  {role}: {next(Receiver.taken)} messages were taken by the receiver of the webhooks")
     problems += [f"cross-role: {line}" for line in crossed[:10]]
     if written <= before:
         problems.append("nothing was written: the run proves nothing")
     return problems, len(crossed)
+
+
+# What only admins do, and what everybody does who may do anything.
+ADMINS = ["halt.raised", "halt.lifted", "token.", "webhook.", "delivery.", "artifact."]
+WORKERS = [
+    "gate.opened", "gate.amended", "gate.extended", "question.asked", "question.fetched", "run.", "step.",
+    # These follow from a question, an answer or a halt, in whose commit they are.
+    "agent.", "session.", "system.",
+]
 
 
 def might(event, name, role, payload):
@@ -172,9 +178,10 @@ def might(event, name, role, payload):
         return decides and payload["asked_by"] != name
     if event in ("question.skipped", "question.cancelled"):
         return decides or payload["asked_by"] == name
-    if event in ("halt.raised", "halt.lifted", "token.created", "token.revoked"):
+    if event.startswith(tuple(ADMINS)) and not event.endswith(".refused"):
         return role == "admin"
-    return role != "viewer" or event.endswith(".refused")
+    # A type that nobody has placed here is wrong until somebody does.
+    return event.endswith(".refused") or (role != "viewer" and event.startswith(tuple(WORKERS)))
 
 
 def report(role, counts, took):

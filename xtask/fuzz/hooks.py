@@ -3,30 +3,47 @@
 import atexit
 import json
 import os
+import sys
 import threading
 import zlib
 
-import requests
 import schemathesis
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from world import World, kind_of  # noqa: E402, because it is found only now
+
 with open(os.environ["FOLKMOOT_FUZZ_WORLD"], encoding="utf-8") as file:
-    WORLD = json.load(file)
+    GIVEN = json.load(file)
+KNOWN, WORLD = GIVEN["known"], World(GIVEN["url"], GIVEN["role"], GIVEN["receiver"])
 
 WAIT_MS = 5
+
+# Each webhook is told of whatever happens, so that a few hundred of them would leave time for nothing else.
+WEBHOOKS_MAX = 10
+WEBHOOKS = []
 
 # What answered what, for the summary.
 COUNTS = {}
 LOCK = threading.Lock()
 
 
+def draw(what):
+    """A number that is chosen by what was drawn, so that the same seed chooses the same."""
+    return zlib.crc32(repr(what).encode("utf-8", "surrogatepass"))
+
+
+def noun_of(path):
+    return path.removeprefix("/v1/").split("/")[0]
+
+
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
     """Half of the ids are of something that exists: the others are all unknown, and nothing else is tried with them."""
-    known = WORLD.get(context.operation.path.removeprefix("/v1/").split("/")[0], [])
-    # Chosen by what was drawn, so that the same seed chooses the same.
-    drawn = zlib.crc32(repr(path_parameters).encode("utf-8", "surrogatepass"))
-    if path_parameters and "id" in path_parameters and known and drawn % 2:
-        path_parameters["id"] = known[(drawn // 2) % len(known)]
+    known = KNOWN.get(noun_of(context.operation.path), [])
+    drawn = draw(path_parameters)
+    if path_parameters and known and drawn % 2:
+        for name in {"id", "digest"} & path_parameters.keys():
+            path_parameters[name] = known[(drawn // 2) % len(known)]
     return path_parameters
 
 
@@ -46,19 +63,25 @@ def before_call(context, case, kwargs):
         if isinstance(given, dict) and is_long(given.get("timeout_ms", 30_000)):
             given["timeout_ms"] = WAIT_MS
     # What was decided, closed or ended once refuses everything. Half of what is changed is new.
-    noun, given = path.removeprefix("/v1/").split("/")[0], (case.path_parameters or {}).get("id")
-    if case.operation.method.upper() != "GET" and given in WORLD.get(noun, []) and zlib.crc32(repr(case.body).encode()) % 2:
-        case.path_parameters["id"] = make(noun, "/adjust" in path or "/pause" in path)
+    parameters = case.path_parameters or {}
+    for name in {"id", "digest"} & parameters.keys():
+        if case.operation.method.upper() != "GET" and parameters[name] in KNOWN.get(noun_of(path), []) and draw(case.body) % 2:
+            parameters[name] = WORLD.make(kind_of(path))
     # Without the token that the rest of the run is made with, nothing more would be tried.
-    if path == "/v1/tokens/{id}" and (case.path_parameters or {}).get("id") in WORLD["ours"]:
-        case.path_parameters["id"] = "token-of-ours"
+    if path == "/v1/tokens/{id}" and parameters.get("id") in GIVEN["ours"]:
+        parameters["id"] = "token-of-ours"
+    if isinstance(case.body, dict):
+        aim(path, case.body)
 
 
-def make(noun, draft):
-    """Makes one more, and returns its id."""
-    who, body = WORLD["new"]["drafts" if draft else noun]
-    made = requests.post(f"{WORLD['url']}/v1/{noun}", json=body, headers={"Authorization": f"Bearer {who}"}, timeout=30)
-    return made.json()["id"]
+def aim(path, body):
+    """Of a hundred drawn addresses and names none is one; half of those that could be are made so."""
+    if noun_of(path) == "webhooks" and isinstance(body.get("url"), str):
+        # And no message leaves this machine.
+        if draw(body) % 2 or body["url"].lower().startswith("http"):
+            body["url"] = WORLD.receiver
+    if path == "/v1/notify/test" and isinstance(body.get("channel"), str) and draw(body) % 2:
+        body["channel"] = GIVEN["channels"][draw(body) // 2 % len(GIVEN["channels"])]
 
 
 @schemathesis.hook
@@ -66,6 +89,11 @@ def after_call(context, case, response):
     with LOCK:
         statuses = COUNTS.setdefault(case.operation.label, {})
         statuses[str(response.status_code)] = statuses.get(str(response.status_code), 0) + 1
+        if case.operation.label == "POST /v1/webhooks" and response.status_code == 201:
+            WEBHOOKS.append(response.json()["id"])
+        spare = [WEBHOOKS.pop(0) for _ in range(len(WEBHOOKS) - WEBHOOKS_MAX)]
+    for webhook in spare:
+        WORLD.ask("admin", "DELETE", f"/v1/webhooks/{webhook}")
 
 
 @schemathesis.check

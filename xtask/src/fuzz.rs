@@ -25,6 +25,18 @@ use crate::{
 const ROLES: [&str; 3] = ["agent", "reviewer", "admin"];
 const DATABASES: [&str; 2] = ["sqlite", "postgres"];
 
+/// Messages may go to this machine, where fuzz.py listens, and one channel of the configuration goes where nobody does.
+const CONFIGURATION: &str = r#"
+[notify]
+allow = ["127.0.0.0/8"]
+
+[channels.nobody-listens]
+kind = "webhook"
+url = "http://127.0.0.1:9/hook"
+secret_env = "FOLKMOOT_FUZZ_SECRET"
+"#;
+const SECRET: &str = "whsec_Zm9sa21vb3QgZm9sa21vb3QgZm9sa21vb3Q=";
+
 const START_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
@@ -131,6 +143,7 @@ struct Server {
 impl Server {
     fn start(data: &Path, database: Option<&str>) -> Result<Self> {
         fs::create_dir_all(data)?;
+        fs::write(data.join("folkmoot.toml"), CONFIGURATION)?;
         let token = |role: &str| format!("{role}:fuzz-{role}=fuzz-token-of-the-{role}-0123456789");
         let mut command = terminated_with_us(&folkmoot());
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
@@ -140,6 +153,7 @@ impl Server {
         let process = command
             .env("FOLKMOOT_BOOTSTRAP_TOKENS", ["viewer", "agent", "reviewer", "admin"].map(token).join(","))
             .env("FOLKMOOT_RATE_LIMIT", "1000000")
+            .env("FOLKMOOT_FUZZ_SECRET", SECRET)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(fs::File::create(data.join("log"))?)

@@ -15,6 +15,9 @@ use crate::cargo::{cargo, root, target_dir};
 
 const CYCLONEDX: &str = "0.5.9";
 
+/// Where our own sources are said to be.
+const OURS: &str = "/folkmoot";
+
 /// What was asked for.
 #[derive(Debug, Default)]
 struct Options {
@@ -112,6 +115,10 @@ fn contents() -> Result<String> {
     let written = fs::read_to_string(copy.join("crates/folkmoot/folkmoot.cdx.json")).context("no list was written")?;
     let listed = written.matches("\"purl\": \"pkg:cargo/").count();
     ensure!(written.contains("\"bomFormat\": \"CycloneDX\"") && listed > 100, "the list has only {listed} crates");
+    // What is ours it names by where it was. That is nobody's business, and would be another place next time.
+    let written = written.replace(&copy.display().to_string(), OURS);
+    let told = [root(), target_dir()].into_iter().find(|place| written.contains(&place.display().to_string()));
+    ensure!(told.is_none(), "the list tells where it was made: {}", told.unwrap_or_default().display());
     let place = target_dir().join("folkmoot.cdx.json");
     fs::write(&place, written)?;
     fs::remove_dir_all(&copy)?;
@@ -132,10 +139,19 @@ fn rebuilt(profile: &str) -> Result<String> {
         let built = build.env("CARGO_TARGET_DIR", &target).status()?.success();
         ensure!(built, "it does not build; see above");
         let folder = if profile == "dev" { "debug" } else { profile };
-        hashes.push(sha256(&target.join(folder).join("folkmoot"))?);
+        // Kept beside the tree: where two differ, somebody will want to see in what.
+        let kept = target_dir().join("supply").join(format!("folkmoot-{name}"));
+        fs::copy(target.join(folder).join("folkmoot"), &kept).context("nothing was built")?;
+        hashes.push(sha256(&kept)?);
         fs::remove_dir_all(&copy)?;
     }
-    ensure!(hashes[0] == hashes[1], "two builds of one tree differ: {} and {}", hashes[0], hashes[1]);
+    ensure!(
+        hashes[0] == hashes[1],
+        "two builds of one tree differ: {} and {}; both are in {}",
+        hashes[0],
+        hashes[1],
+        target_dir().join("supply").display()
+    );
     Ok(format!("twice the same: sha256 {} ({profile})", hashes[0]))
 }
 
@@ -144,7 +160,7 @@ fn settings(copy: &Path) -> Result<Vec<(&'static str, String)>> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"))).context("no home")?;
     // Whatever is named later wins, so the folder inside the other one comes last.
-    let places = [(home.as_path(), "/cargo"), (copy, "/folkmoot")];
+    let places = [(home.as_path(), "/cargo"), (copy, OURS)];
     let rust: Vec<String> =
         places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect();
     let c: Vec<String> = places.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display())).collect();

@@ -4,6 +4,7 @@ mod audit;
 mod feed;
 mod gates;
 mod halts;
+mod plans;
 mod questions;
 mod runs;
 mod tls;

@@ -7,6 +7,8 @@ mod event;
 mod gate;
 mod halt;
 mod object;
+mod plan;
+mod planner;
 mod problem;
 mod question;
 mod run;
@@ -23,6 +25,11 @@ pub use gate::{
     WaitFor, WaitMany, Waited,
 };
 pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
+pub use plan::{ExportPlan, Plan, PlanBudget, PlanEntity, PlanList, PlanQuery, PlanResult, StartPlan};
+pub use planner::{
+    ApprovalRequest, ApprovalResponse, AwaitingCheckpoint, AwaitingProposal, PlanAnswer, PlanCancelled, PlanComplete,
+    PlanError, PlanInProgress, PlanPaused, PlanRequest,
+};
 pub use problem::Problem;
 pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionQuery, WithReason};
 pub use run::{

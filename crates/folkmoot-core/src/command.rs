@@ -1,16 +1,16 @@
 //! Commands: what somebody wants done, and which rows must be read to judge it.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use crate::{
     CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId,
     Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
-    delivery::{Settling, Subscription},
+    delivery::{self, Abandonment, Settling, Subscription},
     erase::{Erasing, Kept},
     gate::{Amendment, Extension, Opening, Policy, Verdict},
     halt::Raising,
-    journal::{Entry, Fence, Key, Recording},
+    journal::{Entry, Fence, Key, Recording, Write},
     question::{self, Asking, Closing},
     run::{Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
@@ -217,13 +217,8 @@ pub enum Action {
     },
     /// An attempt to deliver has ended.
     SettleDelivery(Box<Settling>),
-    /// A channel cannot be told anything: what waits for it dies, some of it at a time.
-    AbandonDeliveries {
-        /// Which channel.
-        channel: String,
-        /// Why.
-        reason: String,
-    },
+    /// Channels cannot be told anything: what waits for them dies, some of it at a time.
+    AbandonDeliveries(Vec<Abandonment>),
     /// Sends something again.
     Redeliver {
         /// Which delivery.
@@ -231,8 +226,6 @@ pub enum Action {
     },
 }
 
-/// How many deliveries die in one commit.
-pub const ABANDONED_AT_ONCE: u32 = 256;
 impl Action {
     /// The word for it in logs and traces; what it is about is not among them.
     pub fn word(&self) -> &'static str {
@@ -269,14 +262,14 @@ impl Action {
             Action::RemoveWebhook { .. } => "remove_webhook",
             Action::TakeDeliveries { .. } => "take_deliveries",
             Action::SettleDelivery(_) => "settle_delivery",
-            Action::AbandonDeliveries { .. } => "abandon_deliveries",
+            Action::AbandonDeliveries(_) => "abandon_deliveries",
             Action::Redeliver { .. } => "redeliver",
         }
     }
 }
 
 /// The rows that a command needs to be judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs<'a> {
     /// This gate.
     pub gate: Option<&'a GateId>,
@@ -297,7 +290,7 @@ pub struct Needs<'a> {
     /// Whether something holds each of these agents in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
     /// What is known of these contents, without the bytes.
-    pub kept: &'a [Digest],
+    pub kept: Cow<'a, [Digest]>,
     /// The principal of this name.
     pub principal: Option<&'a Name>,
     /// This token.
@@ -308,8 +301,8 @@ pub struct Needs<'a> {
     pub webhook_named: Option<&'a Name>,
     /// This delivery.
     pub delivery: Option<&'a DeliveryId>,
-    /// So many of those that wait for this channel, or are under way to it, those first that are due first.
-    pub waiting: Option<(&'a str, u32)>,
+    /// So many of those that wait for each of these channels, or are under way to it, those first that are due first.
+    pub waiting: Vec<(&'a str, u32)>,
 }
 
 /// The rows that were there.
@@ -354,7 +347,7 @@ pub struct Loaded {
     pub webhook: Option<Webhook>,
     /// The delivery.
     pub delivery: Option<Delivery>,
-    /// Those that wait for a channel.
+    /// Those that wait for the channels.
     pub deliveries: Vec<Delivery>,
 }
 
@@ -368,17 +361,38 @@ impl Command {
                     (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
                     (Actor::Principal(_) | Actor::System, _) => None,
                 };
-                Needs { twin, run: opening.run_id.as_ref(), ..none }
+                Needs { twin, run: opening.run_id.as_ref(), kept: shown_by(opening), ..none }
             }
-            Action::Amend { amendment, .. } => Needs { gate: Some(&amendment.gate), summary: true, ..none },
-            Action::Decide(verdict) => Needs { gate: Some(&verdict.gate), ..none },
+            Action::Amend { amendment, .. } => {
+                let artifacts = amendment.artifacts.iter().flatten().map(|artifact| artifact.digest);
+                let kept = amendment.summary.iter().map(|text| Digest::of(text.as_bytes())).chain(artifacts).collect();
+                Needs { gate: Some(&amendment.gate), summary: true, kept, ..none }
+            }
+            Action::Decide(verdict) => {
+                let kept = verdict.edited.iter().map(|text| Digest::of(text.as_bytes())).collect();
+                Needs { gate: Some(&verdict.gate), kept, ..none }
+            }
             Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
             Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
-            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), ..none },
+            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), kept: shown_to_ask(asking), ..none },
             Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
             Action::StartRun(starting) => Needs { run: Some(&starting.id), ..none },
             Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), ..none },
-            Action::Record(recording) => Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), ..none },
+            Action::Record(recording) => {
+                let kept = match &recording.write {
+                    Write::Open { opening, .. } => shown_by(opening),
+                    Write::Ask { asking, .. } => shown_to_ask(asking),
+                    // What a run records is kept, whatever was erased elsewhere.
+                    Write::Begin
+                    | Write::Done(_)
+                    | Write::Failing(..)
+                    | Write::Failed(_)
+                    | Write::Sleep(_)
+                    | Write::Start(_)
+                    | Write::Emit { .. } => Cow::default(),
+                };
+                Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), kept, ..none }
+            }
             Action::Park(parking) => {
                 let held = (!parking.held.is_empty()).then_some((parking.held.as_slice(), &parking.session_id));
                 Needs { run: Some(&parking.run), held, ..none }
@@ -391,16 +405,31 @@ impl Command {
                 Needs { question: Some(question), ..none }
             }
             Action::Lift { halt } => Needs { halt: Some(halt), ..none },
-            Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => Needs { kept: digests, ..none },
+            Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => {
+                Needs { kept: digests.into(), ..none }
+            }
             Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
             Action::Revoke { token } => Needs { token: Some(token), ..none },
             Action::CreateWebhook(new) => Needs { webhook_named: Some(&new.name), ..none },
             Action::ChangeWebhook(change) => Needs { webhook: Some(&change.webhook), ..none },
             Action::RemoveWebhook { webhook } => Needs { webhook: Some(webhook), ..none },
-            Action::TakeDeliveries { channel, limit, .. } => Needs { waiting: Some((channel, *limit)), ..none },
-            Action::AbandonDeliveries { channel, .. } => Needs { waiting: Some((channel, ABANDONED_AT_ONCE)), ..none },
+            Action::TakeDeliveries { channel, limit, .. } => Needs { waiting: vec![(channel, *limit)], ..none },
+            Action::AbandonDeliveries(abandonments) => {
+                let most = delivery::abandoned_of_each(abandonments.len());
+                Needs { waiting: abandonments.iter().map(|lost| (lost.channel.as_str(), most)).collect(), ..none }
+            }
             Action::SettleDelivery(settling) => Needs { delivery: Some(&settling.delivery), ..none },
             Action::Redeliver { delivery } => Needs { delivery: Some(delivery), ..none },
         }
     }
+}
+
+/// What a gate is to show, by its digests.
+fn shown_by(opening: &Opening) -> Cow<'static, [Digest]> {
+    let artifacts = opening.artifacts.iter().map(|artifact| artifact.digest);
+    std::iter::once(Digest::of(opening.summary.as_bytes())).chain(artifacts).collect()
+}
+
+fn shown_to_ask(asking: &Asking) -> Cow<'static, [Digest]> {
+    vec![Digest::of(asking.text.as_bytes())].into()
 }

@@ -94,7 +94,7 @@ pub enum Row {
     Question(Box<Question>),
     /// A new or a changed halt.
     Halt(Box<Halt>),
-    /// Content, under its digest. Writing what is there changes nothing, and what was erased for good stays erased.
+    /// Content, under its digest. Writing what is there changes nothing.
     Artifact(Artifact),
     /// The content under this digest goes.
     Erased {
@@ -102,7 +102,7 @@ pub enum Row {
         digest: Digest,
         /// How often an admin has erased it by now.
         erasures: u64,
-        /// It is not kept again, whoever sends it.
+        /// No gate and no question shows it again.
         barred: bool,
     },
     /// A new or a changed run; its session with it if that is new.

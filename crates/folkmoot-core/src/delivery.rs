@@ -15,7 +15,7 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,10 @@ const PAUSES: [Duration; 9] = [
 const PAUSE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How often a delivery is attempted before it is dead.
 pub const ATTEMPTS_MAX: u32 = PAUSES.len() as u32 + 1;
+/// How many channels a gate can name, with those that the policy names for it.
+pub const CHANNELS_MAX: usize = 16;
+/// How many deliveries die in one commit, and to how many channels.
+pub const ABANDONED_AT_ONCE: usize = 256;
 /// The longest reason that is kept, in bytes.
 const REASON_BYTES_MAX: usize = 1000;
 
@@ -166,17 +170,42 @@ pub enum Again {
     Never,
 }
 
+/// That a channel cannot be told anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abandonment {
+    /// Which channel.
+    pub channel: String,
+    /// Why.
+    pub reason: String,
+    /// Only what has been due for so long: until then another node may know the channel, and send it.
+    pub overdue: Option<Duration>,
+}
+
+/// Checks the channels that a gate, or the policy of all gates, names: who opens one writes a message for each, in the commit
+/// that everybody else waits for.
+pub(crate) fn check_channels<'a>(
+    field: &'static str,
+    channels: impl IntoIterator<Item = &'a String, IntoIter: ExactSizeIterator>,
+) -> Result<(), Refusal> {
+    let mut channels = channels.into_iter();
+    if channels.len() > CHANNELS_MAX {
+        let problem = format!("names {} channels; at most {CHANNELS_MAX} are told of a gate", channels.len());
+        return Err(Refusal::invalid(field, problem));
+    }
+    channels.try_for_each(|channel| text::check_filled(field, channel, text::TITLE_BYTES_MAX))
+}
+
 /// Whom to tell of which events of a commit: the channels that the event's gate names, and those who want such events. Each
 /// is told once of an event.
 pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<Telling> {
     let mut tellings: Vec<Telling> = Vec::new();
     for (event, fact) in commit.events.iter().enumerate().filter(|(_, fact)| is_told(&fact.kind)) {
-        let first = tellings.len();
+        let mut told = HashSet::new();
         let named = named(commit, fact).map(String::as_str);
         let wanted = subscriptions.iter().filter(|subscription| subscription.wants(&fact.kind));
         for channel in named.chain(wanted.map(|subscription| subscription.channel.as_str())) {
-            let nth = tellings.len() - first;
-            if tellings[first..].iter().all(|known| known.channel != channel) {
+            let nth = told.len();
+            if told.insert(channel) {
                 tellings.push(Telling { channel: channel.to_owned(), event, nth });
             }
         }
@@ -314,13 +343,21 @@ pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -
     })
 }
 
-/// Judges an abandonment, for want of a channel; `None` where it is under way, or over.
-pub(crate) fn abandon(delivery: &Delivery, reason: &str, now: Timestamp) -> Option<Delivery> {
-    match delivery.state {
-        State::Waiting { .. } => Some(delivery.died(reason, now)),
-        State::Sending { until } if until <= now => Some(delivery.died(reason, now)),
-        State::Sending { .. } | State::Delivered { .. } | State::Dead { .. } => None,
-    }
+/// How many of what waits for each channel die in one commit, of so many channels.
+pub fn abandoned_of_each(channels: usize) -> u32 {
+    ABANDONED_AT_ONCE.checked_div(channels).unwrap_or_default().max(1) as u32
+}
+
+/// Judges an abandonment, for want of a channel; `None` where it is under way, or over, or has not been due for as long as
+/// another node is given to send it.
+pub(crate) fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<Delivery> {
+    let waits = match delivery.state {
+        State::Waiting { .. } => true,
+        State::Sending { until } => until <= now,
+        State::Delivered { .. } | State::Dead { .. } => false,
+    };
+    let is_late = |span: Duration| delivery.due().is_some_and(|due| due.plus(span) <= now);
+    (waits && lost.overdue.is_none_or(is_late)).then(|| delivery.died(&lost.reason, now))
 }
 
 /// Judges a resending: it is due now, as if it had never been tried.

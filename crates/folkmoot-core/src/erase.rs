@@ -1,9 +1,12 @@
 //! Erasing: what is kept under a digest goes, the digest and everything that names it stay, and the log says so.
 //!
 //! ```text
-//!   kept ──erase (an admin, with a reason)──▶ erased for good: the same bytes are not kept again, whoever sends them
+//!   kept ──erase (an admin, with a reason)──▶ erased for good: no gate and no question shows the same bytes again
 //!     └────retire (too old, by configuration)─▶ erased: the same bytes are kept again when somebody sends them anew
 //! ```
+//!
+//! Runs are another matter: what they record is kept whatever was erased, for it was acknowledged, and may be as common as `{}`. Gates
+//! and questions still do not show it then.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +35,7 @@ pub struct Kept {
     pub present: bool,
     /// How often an admin has erased them: the events of their stream.
     pub erasures: u64,
-    /// They are not kept again.
+    /// No gate and no question shows them again. They are there only where a run has recorded them since.
     pub barred: bool,
     /// When somebody last sent them, to a day.
     pub used_at: Timestamp,
@@ -90,7 +93,8 @@ pub(crate) fn erase(erasing: &Erasing, by: &Principal, kept: &[Kept]) -> Result<
     for digest in &erasing.digests {
         let known = kept.iter().find(|kept| kept.digest == *digest);
         let known = known.ok_or(Refusal::UnknownContent { digest: *digest })?;
-        if !known.barred && !wanted.contains(known) {
+        let is_gone = known.barred && !known.present;
+        if !is_gone && !wanted.contains(known) {
             wanted.push(*known);
         }
     }
@@ -122,7 +126,7 @@ impl Erasures {
         }
     }
 
-    /// Compares what is kept under a digest with it, and with what was erased.
+    /// Compares what is kept for gates and questions under a digest with it, and with what was erased.
     pub fn check(&self, digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
         let problem = match (content.map(Digest::of), self.0.get(&digest)) {
             (Some(other), _) if other != digest => {
@@ -133,5 +137,11 @@ impl Erasures {
             (Some(_), Some(false) | None) | (None, Some(_)) => return None,
         };
         Some(Problem::new(digest, problem))
+    }
+
+    /// The same for what a run has recorded: that is kept again, whatever was erased before.
+    pub fn check_recorded(&self, digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
+        let is_itself = content.is_some_and(|content| Digest::of(content) == digest);
+        if is_itself { None } else { self.check(digest, content) }
     }
 }

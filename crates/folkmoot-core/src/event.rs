@@ -1,6 +1,10 @@
 //! Facts, as the log keeps them.
 
+mod kind;
+
 use std::{borrow::Cow, sync::Arc};
+
+pub use kind::Kind;
 
 use crate::{CommandId, Digest, Name, SessionId, Timestamp};
 

@@ -13,6 +13,7 @@
 //! A closed gate never changes. From its deadline on a pending gate can only time out: nothing approves it, whether or
 //! not the timer has come round yet. Nobody decides on a gate that they opened, and no agent decides on any.
 
+mod alone;
 mod amend;
 mod cancel;
 mod check;
@@ -29,6 +30,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use alone::decide_alone;
 pub use amend::Amendment;
 pub(crate) use amend::amend;
 pub(crate) use cancel::{cancel, withdraw};
@@ -192,8 +194,10 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How a gate is decided. `auto`, `ai` and `skip` come with the workflows.
+    /// How a gate is decided. `ai` and `skip` come with the workflows.
     pub enum GateType {
+        /// By itself, where the configuration asks nobody.
+        Auto = "auto",
         /// By people.
         Human = "human",
     }

@@ -89,6 +89,7 @@ id!(/** A question: `question-{milliseconds}-{random}`. */ QuestionId, "question
 id!(/** An operator's halt: `halt-{milliseconds}-{random}`. */ HaltId, "halt id", 64);
 id!(/** A webhook: `webhook-{milliseconds}-{random}`. */ WebhookId, "webhook id", 64);
 id!(/** A delivery: `dlv-{position}-{hash of the event}-{number}`. */ DeliveryId, "delivery id", 64);
+id!(/** A server's key, by its public half: `key-{hash}`. */ KeyId, "key id", 64);
 id!(/** A named part of a run, at whose end a gate can stand. */ Phase, "phase", 64);
 
 impl GateId {

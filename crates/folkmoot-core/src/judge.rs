@@ -14,6 +14,7 @@ use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
     erase::{self, Erased, Kept, Retired},
+    event,
     gate::{self, GateEvent, Opening, State, Verdict},
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
@@ -21,7 +22,8 @@ use crate::{
 
 /// Judges `command` on the rows that it [needs](Command::needs). Reads no clock and no disk.
 pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
-    let case = Case { command, now };
+    let barred = loaded.kept.iter().filter(|kept| kept.barred).map(|kept| kept.digest).collect();
+    let case = Case { command, now, barred };
     match case.judge(loaded) {
         Ok(mut commit) => {
             commit.outbox = delivery::tellings(&commit, &command.subscriptions);
@@ -46,6 +48,8 @@ impl From<Refusal> for No {
 struct Case<'a> {
     command: &'a Command,
     now: Timestamp,
+    /// What was erased for good, of what the command needs to know.
+    barred: Vec<Digest>,
 }
 
 impl Case<'_> {
@@ -60,24 +64,23 @@ impl Case<'_> {
                 let by = self.principal("amend a gate")?;
                 let gate = self.visible(loaded.gate, &amendment.gate)?;
                 let event = gate::amend(&gate, amendment, loaded.summary.as_deref(), by, self.now)?;
+                let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
+                let shown = self.shown(texts.chain(contents.iter().cloned()))?;
                 let mut commit = match event {
                     Some(event) => self.happens(gate, &event),
                     None => Commit { outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() },
                 };
-                let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
-                commit
-                    .rows
-                    .extend(texts.chain(contents.iter().cloned()).map(|bytes| Row::Artifact(Artifact::new(bytes))));
+                commit.rows.extend(shown);
                 Ok(commit)
             }
             Action::Decide(verdict) => {
                 let by = self.principal("decide")?;
                 let gate = self.visible(loaded.gate, &verdict.gate)?;
-                match gate::decide(&gate, verdict, by, self.now) {
-                    Ok(event) => {
+                let edited = || self.shown(verdict.edited.iter().map(|text| text.as_bytes().to_vec()));
+                match gate::decide(&gate, verdict, by, self.now).and_then(|event| Ok((event, edited()?))) {
+                    Ok((event, edited)) => {
                         let mut commit = self.happens(gate, &event);
-                        let edited = verdict.edited.iter().map(|text| text.as_bytes().to_vec());
-                        commit.rows.extend(edited.map(|bytes| Row::Artifact(Artifact::new(bytes))));
+                        commit.rows.extend(edited);
                         Ok(commit)
                     }
                     Err(refusal) => Err(self.refused_on_gate(gate, verdict, refusal)),
@@ -154,7 +157,7 @@ impl Case<'_> {
             Action::RemoveWebhook { webhook } => self.remove_webhook(webhook, loaded),
             Action::TakeDeliveries { limit, lease, .. } => self.take_deliveries(*lease, *limit, loaded),
             Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
-            Action::AbandonDeliveries { reason, .. } => self.abandon_deliveries(reason, loaded),
+            Action::AbandonDeliveries(abandonments) => self.abandon_deliveries(abandonments, &loaded),
             Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
         }
     }
@@ -174,6 +177,8 @@ impl Case<'_> {
                 return self.ask_once(gate, *twin, commit);
             }
         }
+        let texts = std::iter::once(opening.summary.as_bytes().to_vec());
+        let shown = self.shown(texts.chain(contents.iter().cloned()))?;
         let mut gate = gate.as_ref().clone();
         if let (Some(run_id), None) = (&opening.run_id, &loaded.run) {
             let session_id = gate.session_id.clone().unwrap_or_else(|| run::own_session(run_id));
@@ -201,11 +206,19 @@ impl Case<'_> {
         let event = GateEvent::Opened(Box::new(gate.clone()));
         commit.events.push(self.fact(gate.id.as_str(), 1, event.kind(), event.payload(), gate.session_id.as_ref()));
         commit.timers.extend(timer(&gate));
-        let texts = std::iter::once(opening.summary.as_bytes().to_vec());
-        commit.rows.extend(texts.chain(contents.iter().cloned()).map(|bytes| Row::Artifact(Artifact::new(bytes))));
+        commit.rows.extend(shown);
         commit.rows.push(Row::Gate(Box::new(gate.clone())));
         commit.outcome = Outcome::Gate(Box::new(gate));
         Ok(commit)
+    }
+
+    /// What a gate or a question is to show, unless it was erased for good: nobody could see it.
+    fn shown(&self, contents: impl Iterator<Item = Vec<u8>>) -> Result<Vec<Row>, Refusal> {
+        let artifacts = contents.map(Artifact::new).map(|artifact| match self.barred.contains(&artifact.digest) {
+            true => Err(Refusal::ContentErased { digest: artifact.digest }),
+            false => Ok(Row::Artifact(artifact)),
+        });
+        artifacts.collect()
     }
 
     fn ask_once(&self, opened: &Gate, twin: Gate, commit: Commit) -> Result<Commit, No> {
@@ -313,10 +326,15 @@ impl Case<'_> {
         payload: String,
         session: Option<&SessionId>,
     ) -> Fact {
+        let kind = kind.into();
+        debug_assert!(
+            !event::Kind::is_ours(&kind) || kind.parse::<event::Kind>().is_ok(),
+            "{kind} is in no vocabulary"
+        );
         Fact {
             stream: stream.into(),
             stream_seq,
-            kind: kind.into(),
+            kind,
             version: gate::VERSION,
             actor: self.command.by.name(),
             on_behalf_of: on_behalf_of(&self.command.action),
@@ -397,7 +415,7 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::RemoveWebhook { .. }
         | Action::TakeDeliveries { .. }
         | Action::SettleDelivery(_)
-        | Action::AbandonDeliveries { .. }
+        | Action::AbandonDeliveries(_)
         | Action::Redeliver { .. } => None,
     }
 }

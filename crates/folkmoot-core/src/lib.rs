@@ -24,6 +24,7 @@ pub mod halt;
 pub mod id;
 pub mod journal;
 pub mod judge;
+pub mod plan;
 pub mod principal;
 pub mod question;
 pub mod receipt;
@@ -46,7 +47,7 @@ pub use event::{Broken, Event, Fact, Head};
 pub use gate::{Gate, Status};
 pub use halt::Halt;
 pub use id::{
-    BadId, CommandId, DeliveryId, GateId, HaltId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
+    BadId, CommandId, DeliveryId, GateId, HaltId, KeyId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
 };
 pub use judge::judge;
 pub use principal::{Capability, Principal, Role};

@@ -53,6 +53,10 @@ pub enum Refusal {
     DeadlineNotLater { deadline: Deadline },
     #[error("your pending gate {gate} has this dedupe_key and asks something else; amend it, or use another key")]
     DedupeConflict { gate: GateId },
+    #[error("there is no {entity:?}; name what a complete plan gave, as `plan/entity`")]
+    UnknownEntity { entity: String },
+    #[error("{field} is {given}; say {least} to {most}")]
+    OutOfRange { field: &'static str, given: u32, least: u32, most: u32 },
     #[error("this Idempotency-Key was used with another request; use a new key for a new request")]
     IdempotencyMismatch,
     #[error("run {run} was started by somebody else; name a run of your own")]
@@ -126,6 +130,8 @@ pub enum Refusal {
     UnknownContent { digest: Digest },
     #[error("{by} still needs {digest}; decide, answer, end or cancel that first")]
     ContentInUse { digest: Digest, by: String },
+    #[error("{digest} was erased for good and can be shown no more; send it without what was erased")]
+    ContentErased { digest: Digest },
     #[error("{field} {problem}")]
     Invalid { field: &'static str, problem: String },
 }
@@ -190,6 +196,9 @@ impl Refusal {
             Refusal::LimitExceeded { .. } => "limit_exceeded",
             Refusal::UnknownContent { .. } => "unknown_content",
             Refusal::ContentInUse { .. } => "content_in_use",
+            Refusal::ContentErased { .. } => "content_erased",
+            Refusal::UnknownEntity { .. } => "unknown_entity",
+            Refusal::OutOfRange { .. } => "out_of_range",
             Refusal::Invalid { .. } => "invalid",
         }
     }

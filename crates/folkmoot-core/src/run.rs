@@ -112,12 +112,14 @@ pub struct Parked {
 }
 
 vocabulary! {
-    /// What a run executes. Debates, plans and tasks come with their workflows.
+    /// What a run executes. Debates and tasks come with their workflows.
     pub enum RunKind {
         /// Somebody else's agent.
         External = "external",
         /// A workflow that a program registered.
         Custom = "custom",
+        /// A plan in iterations.
+        Plan = "plan",
     }
 }
 
@@ -144,7 +146,11 @@ vocabulary! {
 impl RunKind {
     /// What a run executes that was started with this workflow, or with none.
     pub fn of(workflow: Option<&WorkflowName>) -> Self {
-        if workflow.is_some() { RunKind::Custom } else { RunKind::External }
+        match workflow.map(WorkflowName::name) {
+            None => RunKind::External,
+            Some("plan") => RunKind::Plan,
+            Some(_) => RunKind::Custom,
+        }
     }
 
     /// Refuses a run that is called one thing and would be another.

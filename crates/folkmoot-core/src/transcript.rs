@@ -49,7 +49,7 @@ use serde_json::Value;
 use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
-    delivery::{self, Again, CameTo, Settling, Subscription},
+    delivery::{self, Abandonment, Again, CameTo, Settling, Subscription},
     gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
     halt::Raising,
     journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
@@ -301,14 +301,15 @@ impl Stage {
                 let name: Name = parse(&words.next());
                 let id = words.get("id").unwrap_or_else(|| parse(name.as_str()));
                 let url = words.text("url").unwrap_or_else(|| "https://example.com".to_owned());
-                Action::CreateWebhook(Box::new(NewWebhook { id, name, url, events: words.list("events") }))
+                let key = words.get("key").unwrap_or_else(|| parse("key-1"));
+                Action::CreateWebhook(Box::new(NewWebhook { id, name, url, events: words.list("events"), key }))
             }
             "rehooks" => Action::ChangeWebhook(Box::new(WebhookChange {
                 webhook: parse(&words.next()),
                 url: words.text("url"),
                 events: words.list("events"),
                 disabled: words.get("disabled"),
-                rotate: words.get("rotate").unwrap_or(false),
+                rotate: words.get("rotate"),
             })),
             "unhooks" => Action::RemoveWebhook { webhook: parse(&words.next()) },
             "takes" => Action::TakeDeliveries {
@@ -329,7 +330,10 @@ impl Stage {
                 Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, came_to }))
             }
             "abandons" => {
-                Action::AbandonDeliveries { channel: words.next(), reason: words.quoted.take().unwrap_or_default() }
+                let overdue = words.text("overdue").map(|overdue| span(&overdue));
+                let reason = words.quoted.take().unwrap_or_default();
+                let lost = |channel: &str| Abandonment { channel: channel.to_owned(), reason: reason.clone(), overdue };
+                Action::AbandonDeliveries(words.next().split(',').map(lost).collect())
             }
             "resends" => Action::Redeliver { delivery: self.delivery(words).id.clone() },
             _ => panic!("{verb} is no verb"),
@@ -424,7 +428,7 @@ impl Stage {
                 words.bare.push_front(verb.clone());
                 match self.action(by, words) {
                     Action::Open { opening, policy, contents } => {
-                        (EntryKind::Gate, Write::Open { opening, policy, contents })
+                        (EntryKind::Gate, Write::Open { opening, policy, contents, alone: None })
                     }
                     Action::Ask { asking, usual } => (EntryKind::Question, Write::Ask { asking, usual }),
                     Action::StartRun(starting) => (EntryKind::Run, Write::Start(starting)),
@@ -563,11 +567,16 @@ impl Stage {
                 format!("token of {name}, {role}{can}{revoked}")
             }
             Outcome::Webhook(webhook) => {
-                let Webhook { name, url, events, generation, .. } = webhook.as_ref();
+                let Webhook { name, url, events, .. } = webhook.as_ref();
                 let removed = webhook.removed_at.map_or("", |_| ", removed");
                 let disabled = if webhook.disabled { ", disabled" } else { "" };
                 let events = list(events.iter().map(|pattern| pattern.as_str()));
-                format!("{name} at {url} wants {events}, secret {generation}{disabled}{removed}")
+                let key = webhook.key.as_ref().filter(|key| key.as_str() != "key-1");
+                let key = key.map(|key| format!(" of {key}")).unwrap_or_default();
+                let now = self.world.log.last().expect("it was made").fact.at;
+                let both: Vec<String> = webhook.generations(now).map(|number| number.to_string()).collect();
+                let secret = both.join(" and ");
+                format!("{name} at {url} wants {events}, secret {secret}{key}{disabled}{removed}")
             }
             Outcome::Delivery(delivery) => delivery_state(delivery),
             Outcome::Deliveries(deliveries) => list(deliveries.iter().map(delivery_state)),

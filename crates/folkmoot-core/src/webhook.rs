@@ -1,14 +1,17 @@
 //! Webhooks: addresses that are told of events. What signs the messages is made from the server's key when it is needed,
-//! of the webhook's id and the number of its secret; it is stored nowhere. The address can be all that is needed to speak
+//! of the webhook's id and the number of its secret; it is stored nowhere, but which key that is, so that no server signs
+//! with a secret that the receiver does not know. The address can be all that is needed to speak
 //! to whoever listens there, so the log, which many read and which forgets nothing, has only its digest and its host.
 
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Digest, Name, Refusal, Timestamp, WebhookId,
+    Digest, KeyId, Name, Refusal, Timestamp, WebhookId,
     command::Actor,
     delivery::{Pattern, Subscription},
     principal,
@@ -26,6 +29,8 @@ pub const USUAL_EVENTS: [&str; 7] = [
 ];
 /// The longest address, in bytes.
 pub const URL_BYTES_MAX: usize = 2048;
+/// For how long after a rotation messages are signed with the secret before too.
+pub const PREVIOUS_FOR: Duration = Duration::from_secs(24 * 3600);
 /// The most patterns that one can have.
 const EVENTS_MAX: usize = 64;
 
@@ -52,6 +57,10 @@ pub struct Webhook {
     pub removed_at: Option<Timestamp>,
     /// How many events its stream has.
     pub seq: u64,
+    /// The server's key that its secret is derived from. `None` where nobody wrote it down: whoever signs takes it as theirs.
+    pub key: Option<KeyId>,
+    /// Until when its messages are signed with the secret before too.
+    pub previous_until: Option<Timestamp>,
 }
 
 /// A webhook as its last event holds it.
@@ -71,6 +80,10 @@ pub struct LoggedWebhook {
     pub disabled: bool,
     pub removed_at: Option<Timestamp>,
     pub seq: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_until: Option<Timestamp>,
 }
 
 /// A webhook to be made.
@@ -84,6 +97,8 @@ pub struct NewWebhook {
     pub url: String,
     /// What it is to be told of; [`USUAL_EVENTS`] unless it is said.
     pub events: Option<Vec<Pattern>>,
+    /// The key of the server that makes it.
+    pub key: KeyId,
 }
 
 /// What is to change; what is `None` stays.
@@ -97,14 +112,15 @@ pub struct WebhookChange {
     pub events: Option<Vec<Pattern>>,
     /// Whether it is told nothing for now.
     pub disabled: Option<bool>,
-    /// It gets another secret, and the one before is worth nothing.
-    pub rotate: bool,
+    /// It gets another secret, derived from this key: that of the server that changes it. The one before is signed with for
+    /// [`PREVIOUS_FOR`] too, so that its receiver can change in peace; where it was derived from another key, it cannot be.
+    pub rotate: Option<KeyId>,
 }
 
 impl WebhookChange {
     /// Nothing changes yet.
     pub fn of(webhook: WebhookId) -> Self {
-        Self { webhook, url: None, events: None, disabled: None, rotate: false }
+        Self { webhook, url: None, events: None, disabled: None, rotate: None }
     }
 }
 
@@ -112,6 +128,17 @@ impl Webhook {
     /// Whether it is told anything.
     pub fn is_told(&self) -> bool {
         !self.disabled && self.removed_at.is_none()
+    }
+
+    /// Whether its secret is derived from this key, as far as is known.
+    pub fn is_of(&self, key: &KeyId) -> bool {
+        self.key.as_ref().is_none_or(|own| own == key)
+    }
+
+    /// The numbers of the secrets that its messages are signed with at this moment, the newest first.
+    pub fn generations(&self, now: Timestamp) -> impl Iterator<Item = u64> + use<> {
+        let previous = self.previous_until.filter(|until| now < *until).and_then(|_| self.generation.checked_sub(1));
+        [self.generation].into_iter().chain(previous)
     }
 
     /// What it wants to be told.
@@ -133,6 +160,8 @@ impl Webhook {
             disabled: self.disabled,
             removed_at: self.removed_at,
             seq: self.seq,
+            key: self.key.clone(),
+            previous_until: self.previous_until,
         }
     }
 
@@ -170,23 +199,33 @@ pub(crate) fn create(
         disabled: false,
         removed_at: None,
         seq: 1,
+        key: Some(new.key.clone()),
+        previous_until: None,
     })
 }
 
 /// Judges a change; `None` where nothing changes.
-pub(crate) fn change(webhook: &Webhook, change: &WebhookChange) -> Result<Option<Webhook>, Refusal> {
+pub(crate) fn change(webhook: &Webhook, change: &WebhookChange, now: Timestamp) -> Result<Option<Webhook>, Refusal> {
     if let Some(url) = &change.url {
         check_url(url)?;
     }
     if let Some(events) = &change.events {
         check_events(events)?;
     }
+    let secret = match &change.rotate {
+        Some(key) => Webhook {
+            generation: webhook.generation + 1,
+            previous_until: webhook.is_of(key).then(|| now.plus(PREVIOUS_FOR)),
+            key: Some(key.clone()),
+            ..webhook.clone()
+        },
+        None => webhook.clone(),
+    };
     let changed = Webhook {
         url: change.url.clone().unwrap_or_else(|| webhook.url.clone()),
         events: change.events.clone().unwrap_or_else(|| webhook.events.clone()),
         disabled: change.disabled.unwrap_or(webhook.disabled),
-        generation: webhook.generation + u64::from(change.rotate),
-        ..webhook.clone()
+        ..secret
     };
     Ok((changed != *webhook).then_some(Webhook { seq: webhook.seq + 1, ..changed }))
 }
@@ -209,7 +248,7 @@ fn check_events(events: &[Pattern]) -> Result<(), Refusal> {
         let problem = format!("are {}; at most {EVENTS_MAX} are allowed, and `gate.*` means many", events.len());
         return Err(Refusal::invalid("events", problem));
     }
-    Ok(())
+    events.iter().try_for_each(Pattern::check)
 }
 
 /// Refuses what can be no address. Whether it may be spoken to is looked at when it is, because names change their meaning.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
     Digest, Event, Principal, Refusal, TokenId, WebhookId,
-    audit::{Problem, Walk, check_row, check_tokens, check_webhooks},
+    audit::{Problem, Record, Walk, check_row, check_tokens, check_webhooks},
     erase::Erasures,
     token::Token,
     webhook::LoggedWebhook,
@@ -122,7 +122,7 @@ impl Verifying<'_> {
             after.clone_from(&last.stream);
             // Where somebody only tried to raise a halt there is a stream and no row.
             report.rows += histories.iter().filter(|history| history.row.is_some()).count() as u64;
-            let mut digests = BTreeSet::new();
+            let (mut shown, mut recorded) = (BTreeSet::new(), BTreeSet::new());
             for History { stream, row, events } in &histories {
                 match row {
                     Some(Err(unreadable)) => {
@@ -130,17 +130,28 @@ impl Verifying<'_> {
                     }
                     Some(Ok(row)) => {
                         report.problems.extend(check_row(stream, Some(row), events));
-                        digests.extend(row.all_contents(events));
+                        let contents = match row {
+                            Record::Run(..) => &mut recorded,
+                            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => &mut shown,
+                        };
+                        contents.extend(row.all_contents(events));
                     }
                     None => report.problems.extend(check_row(stream, None, events)),
                 }
             }
-            let digests: Vec<Digest> = digests.into_iter().collect();
-            let contents = self.store.contents(digests.clone()).await?;
-            let problems = digests.iter().zip(&contents).filter_map(|(digest, content)| {
-                Some((*digest, content.is_none(), erasures.check(*digest, content.as_deref())?))
+            let (shown, recorded): (Vec<Digest>, Vec<Digest>) =
+                (shown.into_iter().collect(), recorded.into_iter().collect());
+            let contents = self.store.contents(shown.clone()).await?;
+            let of_shown = shown
+                .iter()
+                .zip(&contents)
+                .map(|(digest, content)| (*digest, content.is_none(), erasures.check(*digest, content.as_deref())));
+            let contents = self.store.recorded(recorded.clone()).await?;
+            let of_recorded = recorded.iter().zip(&contents).map(|(digest, content)| {
+                (*digest, content.is_none(), erasures.check_recorded(*digest, content.as_deref()))
             });
-            let problems: Vec<_> = problems.collect();
+            let found = |(digest, is_gone, problem): (Digest, bool, Option<Problem>)| Some((digest, is_gone, problem?));
+            let problems: Vec<_> = of_shown.chain(of_recorded).filter_map(found).collect();
             if problems.iter().any(|(_, is_gone, _)| *is_gone) {
                 // Others erase while we read: whatever was gone by now, the log says so by now.
                 learnt = self.learn_erasures(&mut erasures, learnt).await?;

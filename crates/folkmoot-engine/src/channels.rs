@@ -6,14 +6,16 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use folkmoot_core::{Webhook, delivery::Subscription};
+use folkmoot_core::{KeyId, Webhook, delivery::Subscription};
 use folkmoot_store::{Error, Store};
 
-use crate::{Engine, Undelivered};
+use crate::Engine;
 
 #[derive(Debug)]
 pub(crate) struct Channels {
     configured: Vec<Subscription>,
+    /// That webhooks are signed with here.
+    key: Option<KeyId>,
     known: RwLock<Known>,
 }
 
@@ -26,9 +28,24 @@ struct Known {
     subscriptions: Arc<[Subscription]>,
 }
 
+/// What a channel is to this node.
+#[derive(Debug)]
+pub(crate) enum Channel {
+    /// Configuration says what it is.
+    Configured,
+    /// It is this webhook.
+    Webhook(Box<Webhook>),
+    /// It is a webhook that this node cannot sign for, and why. Another node may.
+    OfAnotherKey(String),
+    /// It is a webhook that is to be told nothing, and why.
+    Mute(String),
+    /// This node does not know it, and what to do. Another may: each has a configuration of its own.
+    Unknown(String),
+}
+
 impl Channels {
-    pub(crate) fn new(configured: Vec<Subscription>) -> Self {
-        Self { configured, known: RwLock::default() }
+    pub(crate) fn new(configured: Vec<Subscription>, key: Option<KeyId>) -> Self {
+        Self { configured, key, known: RwLock::default() }
     }
 
     fn replace(&self, webhooks: Vec<Webhook>) {
@@ -53,24 +70,30 @@ impl Channels {
         self.known.read().unwrap_or_else(PoisonError::into_inner).subscriptions.iter().any(wants)
     }
 
-    /// The webhook that a channel is, or none where configuration says what it is; else why it can be told nothing.
-    pub(crate) fn find(&self, channel: &str) -> Result<Option<Webhook>, Undelivered> {
+    /// What a channel is to this node.
+    pub(crate) fn find(&self, channel: &str) -> Channel {
         if self.configured.iter().any(|known| known.channel == channel) {
-            return Ok(None);
+            return Channel::Configured;
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         match known.webhooks.get(channel) {
-            Some(webhook) if webhook.is_told() => Ok(Some(webhook.clone())),
-            Some(_) => {
-                Err(Undelivered::never(format!("the webhook {channel} is disabled; enable it, and send this again")))
+            Some(webhook) if !webhook.is_told() => {
+                Channel::Mute(format!("the webhook {channel} is disabled; enable it, and send this again"))
             }
-            None if known.removed.contains(channel) => Err(Undelivered::never(format!(
+            Some(webhook) => match (&self.key, &webhook.key) {
+                (Some(ours), Some(its)) if ours != its => Channel::OfAnotherKey(format!(
+                    "the secret of the webhook {channel} is derived from {its}, and this server's key is {ours}: a server that has \
+                     {its} tells it, or `folkmoot webhook rotate {channel}` gives it a secret of this one"
+                )),
+                _ => Channel::Webhook(Box::new(webhook.clone())),
+            },
+            None if known.removed.contains(channel) => Channel::Unknown(format!(
                 "the webhook {channel} was removed; make another of that name, and send this again"
-            ))),
-            None => Err(Undelivered::never(format!(
+            )),
+            None => Channel::Unknown(format!(
                 "there is no channel {channel:?}: make a webhook of that name, or configure it under [channels], and \
                  send this again"
-            ))),
+            )),
         }
     }
 }

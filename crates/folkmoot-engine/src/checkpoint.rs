@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// The hash that the event at `position` really has; none where there is no event.
-    async fn hash_at(&self, position: u64) -> Result<Option<Digest>, Error> {
+    pub async fn hash_at(&self, position: u64) -> Result<Option<Digest>, Error> {
         let Some(before) = position.checked_sub(1) else { return Ok(None) };
         let found = self.0.store.events(before, 1).await?.pop().filter(|event| event.position == position);
         Ok(found.map(|event| chain::hash(position, &event.fact, event.prev_hash)))

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use folkmoot_core::{Delivery, Event, Webhook, delivery::Again};
+use folkmoot_core::{Delivery, Event, Timestamp, Webhook, delivery::Again};
 use folkmoot_store::{GateView, QuestionView};
 use futures_util::future::BoxFuture;
 
@@ -18,6 +18,8 @@ pub trait Courier: fmt::Debug + Send + Sync {
 pub struct Letter {
     /// To whom, under which id, and how often it was tried.
     pub delivery: Delivery,
+    /// When it was taken, by the engine's clock.
+    pub at: Timestamp,
     /// The webhook that the channel is; otherwise configuration says what it is.
     pub webhook: Option<Webhook>,
     /// What happened.

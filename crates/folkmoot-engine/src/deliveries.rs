@@ -7,7 +7,7 @@
 mod tests;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -17,13 +17,13 @@ use std::{
 
 use folkmoot_core::{
     Action, Delivery, Outcome, Timestamp,
-    delivery::{CameTo, Settling, Status},
+    delivery::{ABANDONED_AT_ONCE, Abandonment, CameTo, Settling, Status},
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
-use crate::{Courier, Engine, Letter, Undelivered, lock::lock};
+use crate::{Courier, Engine, Letter, Undelivered, channels::Channel, lock::lock};
 
 /// Looked for at least this often: another node may have written something and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -35,6 +35,8 @@ const AT_ONCE_TO_ONE: usize = 4;
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// For how long a channel that this node does not know may be one that another knows, where there are others.
+const UNKNOWN_FOR: Duration = Duration::from_secs(60);
 /// How many channels are looked at together.
 const CHANNELS: u32 = 1000;
 /// How long the end of the engine waits for what is under way.
@@ -45,16 +47,29 @@ const COUNT_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     courier: Option<Arc<dyn Courier>>,
-    /// How many are being sent to each channel.
+    /// How many are being sent to each channel, or taken to be.
     under_way: Mutex<HashMap<String, usize>>,
+    /// Nothing is.
+    idle: Notify,
     nudged: Notify,
+    served: Mutex<Served>,
+    /// The channels that are left to other nodes, of which it was said why.
+    left: Mutex<HashSet<String>>,
     /// Something was sent, or died, since they were last counted.
     moved: AtomicBool,
 }
 
 impl Deliveries {
     pub(crate) fn new(courier: Option<Arc<dyn Courier>>) -> Self {
-        Self { courier, under_way: Mutex::default(), nudged: Notify::new(), moved: AtomicBool::new(true) }
+        Self {
+            courier,
+            under_way: Mutex::default(),
+            idle: Notify::new(),
+            nudged: Notify::new(),
+            served: Mutex::default(),
+            left: Mutex::default(),
+            moved: AtomicBool::new(true),
+        }
     }
 
     pub(crate) fn has_courier(&self) -> bool {
@@ -71,16 +86,37 @@ impl Deliveries {
     }
 }
 
-/// One place of a channel, for as long as something is being sent to it.
+/// When each channel was last given a place, by a count of the times that places were given.
+#[derive(Debug, Default)]
+struct Served {
+    times: u64,
+    last: HashMap<String, u64>,
+}
+
+impl Served {
+    fn note(&mut self, channel: &str) {
+        self.times += 1;
+        self.last.insert(channel.to_owned(), self.times);
+    }
+
+    fn last(&self, channel: &str) -> u64 {
+        self.last.get(channel).copied().unwrap_or_default()
+    }
+}
+
+/// One place of a channel, from before something is taken for it until that is sent.
 struct Place {
     engine: Engine,
     channel: String,
+    /// Something was sent from it.
+    used: bool,
 }
 
 impl Place {
     fn take(engine: &Engine, channel: &str) -> Self {
         *lock(&engine.0.deliveries.under_way).entry(channel.to_owned()).or_default() += 1;
-        Self { engine: engine.clone(), channel: channel.to_owned() }
+        lock(&engine.0.deliveries.served).note(channel);
+        Self { engine: engine.clone(), channel: channel.to_owned(), used: false }
     }
 }
 
@@ -94,9 +130,15 @@ impl Drop for Place {
                 under_way.remove(&self.channel);
             }
         }
+        if under_way.is_empty() {
+            deliveries.idle.notify_one();
+        }
         drop(under_way);
-        deliveries.moved.store(true, Ordering::Relaxed);
-        deliveries.nudge();
+        // Where nothing could be taken there is nothing to look for: whoever tried says when to try again.
+        if self.used {
+            deliveries.moved.store(true, Ordering::Relaxed);
+            deliveries.nudge();
+        }
     }
 }
 
@@ -129,59 +171,124 @@ impl Engine {
     /// Begins to send all that is due and has a place, and returns how long there is nothing more to do.
     async fn send_due(&self) -> Result<Duration, Error> {
         loop {
-            let waiting = self.0.store.waiting(CHANNELS).await?;
-            let waiting = self.without_lost(waiting).await?;
+            let (waiting, lost) = self.waiting().await?;
             let now = self.now();
             let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| waiting.due <= now);
             let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
             let due: Vec<String> = due.into_iter().map(|waiting| waiting.channel).collect();
             // Where there is no place, whoever gives one up nudges.
-            let places = share(&lock(&self.0.deliveries.under_way), &due);
+            let places = share(&lock(&self.0.deliveries.under_way), &lock(&self.0.deliveries.served), &due);
             let takes = due.into_iter().zip(places).filter(|(_, places)| *places > 0);
-            let takes: Vec<_> = takes.map(|(channel, places)| self.take(channel, places)).collect();
+            let takes: Vec<_> = takes.map(|(channel, places)| self.take_and_send(channel, places)).collect();
             let mut taken = 0;
-            for deliveries in join_all(takes).await {
-                for delivery in deliveries? {
-                    taken += 1;
-                    self.send(delivery);
-                }
+            for sent in join_all(takes).await {
+                // Without an answer the task is gone, and with it whatever runs tasks.
+                taken += sent.unwrap_or(Ok(0))?;
             }
+            self.abandon(lost).await?;
             if taken == 0 {
                 return Ok(next.since(now).min(LOOK_EVERY));
             }
         }
     }
 
-    /// What waits for channels that can be told something. What waits for others dies.
-    async fn without_lost(&self, waiting: Vec<WaitingFor>) -> Result<Vec<WaitingFor>, Error> {
-        let is_lost = |waiting: &WaitingFor| self.0.channels.find(&waiting.channel).is_err();
-        if waiting.iter().any(is_lost) {
-            // It may be a webhook that another node has just made, and that this one has not heard of.
-            self.reload_webhooks().await?;
-        }
-        let mut found = Vec::with_capacity(waiting.len());
-        for waiting in waiting {
-            match self.0.channels.find(&waiting.channel) {
-                Ok(_) => found.push(waiting),
-                Err(Undelivered { reason, .. }) => self.abandon(&waiting.channel, &reason).await?,
+    /// Of all that waits, what this node can tell, and the channels that nobody is ever to be told anything through, or, after
+    /// a while, that nobody knows.
+    async fn waiting(&self) -> Result<(Vec<WaitingFor>, Vec<String>), Error> {
+        let (mut found, mut lost) = (Vec::new(), Vec::new());
+        let mut after = String::new();
+        // As far as it goes: names that somebody made up wait for a while, and must not hide those behind them.
+        loop {
+            let page = self.0.store.waiting(&after, CHANNELS).await?;
+            let is_last = page.len() < CHANNELS as usize;
+            after = page.last().map(|waiting| waiting.channel.clone()).unwrap_or_default();
+            for waiting in page {
+                match self.0.channels.find(&waiting.channel) {
+                    Channel::Configured | Channel::Webhook(_) => found.push(waiting),
+                    Channel::OfAnotherKey(why) => self.leave_to_others(waiting.channel, &why),
+                    Channel::Mute(_) => lost.push(waiting.channel),
+                    Channel::Unknown(_) if self.is_given_up(&waiting) => lost.push(waiting.channel),
+                    Channel::Unknown(_) => {}
+                }
+            }
+            if is_last {
+                break;
             }
         }
-        Ok(found)
+        Ok((found, lost))
     }
 
-    async fn abandon(&self, channel: &str, reason: &str) -> Result<(), Error> {
+    /// For how long what is due may be for another node to send.
+    fn unknown_for(&self) -> Option<Duration> {
+        self.0.store.is_shared().then_some(UNKNOWN_FOR)
+    }
+
+    /// Whether something waits for an unknown channel for so long that no other node can know it either.
+    fn is_given_up(&self, waiting: &WaitingFor) -> bool {
+        self.unknown_for().is_none_or(|span| waiting.due.plus(span) <= self.now())
+    }
+
+    fn leave_to_others(&self, channel: String, why: &str) {
+        if lock(&self.0.deliveries.left).insert(channel) {
+            tracing::warn!("what is to be told waits for another server: {why}");
+        }
+    }
+
+    /// Lets what waits for these channels die, many of them in one commit: anybody who opens a gate can make up names, and
+    /// nobody else should wait for each of them.
+    async fn abandon(&self, lost: Vec<String>) -> Result<(), Error> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        // One may be a webhook that another node has just made, and that this one has not heard of.
+        self.reload_webhooks().await?;
+        let abandonment = |channel: String| match self.0.channels.find(&channel) {
+            // It is found the next time.
+            Channel::Configured | Channel::Webhook(_) | Channel::OfAnotherKey(_) => None,
+            Channel::Mute(reason) => Some(Abandonment { channel, reason, overdue: None }),
+            Channel::Unknown(reason) => Some(Abandonment { channel, reason, overdue: self.unknown_for() }),
+        };
+        let lost: Vec<Abandonment> = lost.into_iter().filter_map(abandonment).collect();
+        for together in lost.chunks(ABANDONED_AT_ONCE) {
+            self.abandon_together(together.to_vec()).await?;
+        }
+        Ok(())
+    }
+
+    async fn abandon_together(&self, mut lost: Vec<Abandonment>) -> Result<(), Error> {
         loop {
-            let action = Action::AbandonDeliveries { channel: channel.to_owned(), reason: reason.to_owned() };
-            let died = deliveries(self.execute_command(self.own(action)).await?)?;
-            if died.is_empty() {
-                return Ok(());
-            }
-            tracing::warn!(messages = died.len(), "what was to be told to {channel:?} is dead: {reason}");
+            let died = deliveries(self.execute_command(self.own(Action::AbandonDeliveries(lost.clone()))).await?)?;
+            let messages = died.len();
+            // Of a channel of which nothing died there is nothing more to die.
+            let died: HashSet<String> = died.into_iter().map(|delivery| delivery.channel).collect();
+            lost.retain(|lost| died.contains(&lost.channel));
+            let Some(Abandonment { channel, reason, .. }) = lost.first() else { return Ok(()) };
+            let others = if lost.len() == 1 { "" } else { " and others" };
+            let channels = lost.len();
+            tracing::warn!(messages, channels, "what was to be told to {channel:?}{others} is dead: {reason}");
             // Anybody who opens a gate can make up a name: none is a label.
             metrics::counter!("folkmoot_deliveries_total", "channel" => "", "result" => "dead")
-                .increment(died.len() as u64);
+                .increment(messages as u64);
             self.0.deliveries.moved.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Takes as many as it has places for, and sends them; says how many. This is one task, which counts as under way before
+    /// anything is taken, and none of the engine's own: what was taken is sent and settled though the engine ends meanwhile.
+    fn take_and_send(&self, channel: String, places: usize) -> oneshot::Receiver<Result<usize, Error>> {
+        let places: Vec<Place> = (0..places).map(|_| Place::take(self, &channel)).collect();
+        let (answer, answered) = oneshot::channel();
+        let engine = self.clone();
+        self.0.host.spawn(Box::pin(async move {
+            let taken = engine.take(channel, places.len()).await.map(|taken| {
+                let sent = taken.len();
+                taken.into_iter().zip(places).for_each(|(delivery, place)| engine.send(delivery, place));
+                sent
+            });
+            // Nobody listens where the engine has ended.
+            let _ = answer.send(taken);
+        }));
+        answered
     }
 
     async fn take(&self, channel: String, places: usize) -> Result<Vec<Delivery>, Error> {
@@ -189,11 +296,10 @@ impl Engine {
         deliveries(self.execute_command(self.own(action)).await?)
     }
 
-    fn send(&self, delivery: Delivery) {
+    fn send(&self, delivery: Delivery, mut place: Place) {
         let Some(courier) = self.0.deliveries.courier.clone() else { return };
-        let place = Place::take(self, &delivery.channel);
+        place.used = true;
         let engine = self.clone();
-        // Not one of the engine's own tasks: what is under way when it ends may still be settled.
         self.0.host.spawn(Box::pin(async move {
             let lease_ends = engine.now().plus(LEASE);
             let (id, epoch) = (delivery.id.clone(), delivery.epoch);
@@ -218,7 +324,13 @@ impl Engine {
     }
 
     async fn letter(&self, delivery: Delivery) -> Result<Letter, Undelivered> {
-        let webhook = self.0.channels.find(&delivery.channel)?;
+        let webhook = match self.0.channels.find(&delivery.channel) {
+            Channel::Configured => None,
+            Channel::Webhook(webhook) => Some(*webhook),
+            // It changed since this was taken.
+            Channel::OfAnotherKey(why) | Channel::Unknown(why) => return Err(Undelivered::later(why)),
+            Channel::Mute(why) => return Err(Undelivered::never(why)),
+        };
         let unreadable = |error: Error| Undelivered::later(format!("what happened cannot be read just now: {error}"));
         let events = self.0.store.events(delivery.position.saturating_sub(1), 1).await.map_err(unreadable)?;
         let Some(event) = events.into_iter().find(|event| event.position == delivery.position) else {
@@ -235,7 +347,7 @@ impl Engine {
         {
             question = self.0.store.question(&id).await.map_err(unreadable)?;
         }
-        Ok(Letter { delivery, webhook, event, gate, question })
+        Ok(Letter { delivery, at: self.now(), webhook, event, gate, question })
     }
 
     /// Says what came of it, for as long as nobody else may have begun to send it again.
@@ -270,7 +382,7 @@ impl Engine {
         while !self.0.deliveries.is_idle() {
             tokio::select! {
                 biased;
-                () = self.0.deliveries.nudged.notified() => {}
+                () = self.0.deliveries.idle.notified() => {}
                 () = &mut over => return,
             }
         }
@@ -278,19 +390,20 @@ impl Engine {
 }
 
 /// How many messages may now be sent to each of these channels. Each next place goes to a channel to which the fewest are
-/// under way: however many receivers do not answer, whoever has none gets the next.
-fn share(under_way: &HashMap<String, usize>, channels: &[String]) -> Vec<usize> {
+/// under way, and of those to the one that was served least recently: however many receivers do not answer, everybody's turn
+/// comes.
+fn share(under_way: &HashMap<String, usize>, served: &Served, channels: &[String]) -> Vec<usize> {
     let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
     let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();
-    let mut places: Vec<(usize, usize)> = channels.iter().map(|channel| (under_way(channel), 0)).collect();
+    let mut places: Vec<_> = channels.iter().map(|channel| (under_way(channel), served.last(channel), 0)).collect();
     while free > 0
-        && let Some((here, new)) = places.iter_mut().min_by_key(|(here, _)| *here)
+        && let Some((here, _, new)) = places.iter_mut().min_by_key(|(here, served, _)| (*here, *served))
         && *here < AT_ONCE_TO_ONE
     {
         (*here, *new) = (*here + 1, *new + 1);
         free -= 1;
     }
-    places.into_iter().map(|(_, new)| new).collect()
+    places.into_iter().map(|(_, _, new)| new).collect()
 }
 
 /// What became of one message, for whoever watches.

@@ -36,7 +36,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, Refusal, RunId, Timestamp,
+    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Refusal, RunId, Timestamp,
     audit::{Problem, Record, check_row},
     delivery::Subscription,
     gate::Policy,
@@ -78,6 +78,8 @@ pub struct Settings {
     pub channels: Vec<Subscription>,
     /// Who carries messages to channels. Without one they wait.
     pub courier: Option<Arc<dyn Courier>>,
+    /// The key that the courier signs webhooks with. Those whose secret is derived from another one are left to other nodes.
+    pub key: Option<KeyId>,
     /// How long it keeps what it need not keep.
     pub retention: Retention,
 }
@@ -133,7 +135,7 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work, channels, courier, retention } = settings;
+        let Settings { gates: policy, questions, workflows, work, channels, courier, key, retention } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let barred = store.barred().await?;
@@ -145,7 +147,7 @@ impl Engine {
             host: host.clone(),
             policy,
             questions,
-            channels: channels::Channels::new(channels),
+            channels: channels::Channels::new(channels, key),
             clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
@@ -167,10 +169,11 @@ impl Engine {
             engine.spawn(deliveries::watch(engine.clone()));
         }
         if engine.worker().has_workflows() {
-            // Where nobody else can write, whoever worked before is dead, and its runs need not wait for its lease.
-            engine.beat(!engine.0.store.is_shared()).await?;
-            engine.spawn(worker::live(engine.clone()));
-            engine.spawn(worker::work(engine.clone()));
+            if work.begins_after.is_zero() {
+                engine.begin_work().await?;
+            }
+            engine.spawn(worker::live(engine.clone(), work.begins_after));
+            engine.spawn(worker::work(engine.clone(), work.begins_after));
         }
         Ok(engine)
     }
@@ -280,12 +283,19 @@ impl Engine {
         Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// The bytes behind each digest; `None` where they are unknown or were erased.
+    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown or were erased.
     pub async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
         if digests.is_empty() {
             return Ok(Vec::new());
         }
         self.0.store.contents(digests).await
+    }
+
+    /// The text behind a digest that a run has recorded, unless it was erased.
+    pub(crate) async fn recorded(&self, digest: Option<Digest>) -> Result<Option<String>, Error> {
+        let Some(digest) = digest else { return Ok(None) };
+        let found = self.0.store.recorded(vec![digest]).await?.into_iter().next().flatten();
+        Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {

@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Digest, Outcome, Timestamp, audit::Record};
-use folkmoot_store::{Error, History, Store};
+use folkmoot_core::{Action, Digest, Outcome, RunId, Timestamp, audit::Record, run::RunKind};
+use folkmoot_store::{Error, History, RunQuery, Store};
 
 use crate::Engine;
 
@@ -45,10 +45,11 @@ impl Engine {
     pub async fn retire(&self) -> Result<u64, Error> {
         let Some(span) = self.0.retention.contents else { return Ok(0) };
         let before = ago(self.now(), span);
+        let over = Over { before, going_on: self.going_on().await? };
         let (mut after, mut erased) = (String::new(), 0);
         loop {
-            let (mut old, reached) = self.old_contents(after, before).await?;
-            self.keep_needed(&mut old, before).await?;
+            let (mut old, reached) = self.old_contents(after, &over).await?;
+            self.keep_needed(&mut old, &over).await?;
             let old: Vec<Digest> = old.into_iter().collect();
             for digests in old.chunks(AT_ONCE) {
                 let action = Action::Retire { digests: digests.to_vec(), decided_before: before };
@@ -67,12 +68,23 @@ impl Engine {
         Ok(erased)
     }
 
+    /// The runs that are executed here and have not ended.
+    async fn going_on(&self) -> Result<HashSet<RunId>, Error> {
+        let (mut going_on, mut after) = (HashSet::new(), None);
+        loop {
+            let page = self.0.store.runs(RunQuery { after, limit: PAGE, ..RunQuery::default() }).await?;
+            let live =
+                page.items.into_iter().filter(|run| run.ending().is_none() && run.start.kind != RunKind::External);
+            going_on.extend(live.map(|run| run.start.id));
+            after = page.next;
+            if after.is_none() {
+                return Ok(going_on);
+            }
+        }
+    }
+
     /// What is kept of all that was over before then, and where to go on: as much of it as memory should hold.
-    async fn old_contents(
-        &self,
-        mut after: String,
-        before: Timestamp,
-    ) -> Result<(HashSet<Digest>, Option<String>), Error> {
+    async fn old_contents(&self, mut after: String, over: &Over) -> Result<(HashSet<Digest>, Option<String>), Error> {
         let mut old = HashSet::new();
         while old.len() < DIGESTS {
             let histories = self.0.store.histories(&after, PAGE).await?;
@@ -81,26 +93,26 @@ impl Engine {
             let mut digests = BTreeSet::new();
             for history in &histories {
                 let row = readable(history)?;
-                if let Some(row) = row.filter(|row| is_over(row, before)) {
+                if let Some(row) = row.filter(|row| over.is(row)) {
                     digests.extend(row.all_contents(&history.events));
                 }
             }
             let kept = self.0.store.kept(digests.into_iter().collect()).await?;
-            let retiring = kept.iter().filter(|kept| kept.present && kept.is_unused_since(before));
+            let retiring = kept.iter().filter(|kept| kept.present && kept.is_unused_since(over.before));
             old.extend(retiring.map(|kept| kept.digest));
         }
         Ok((old, Some(after)))
     }
 
     /// Leaves out what something needs that is not over, or not for long enough.
-    async fn keep_needed(&self, old: &mut HashSet<Digest>, before: Timestamp) -> Result<(), Error> {
+    async fn keep_needed(&self, old: &mut HashSet<Digest>, over: &Over) -> Result<(), Error> {
         let mut after = String::new();
         while !old.is_empty() {
             let histories = self.0.store.histories(&after, PAGE).await?;
             let Some(last) = histories.last() else { return Ok(()) };
             after.clone_from(&last.stream);
             for history in &histories {
-                if let Some(row) = readable(history)?.filter(|row| !is_over(row, before)) {
+                if let Some(row) = readable(history)?.filter(|row| !over.is(row)) {
                     for digest in row.all_contents(&history.events) {
                         old.remove(&digest);
                     }
@@ -111,8 +123,25 @@ impl Engine {
     }
 }
 
-fn is_over(row: &Record, before: Timestamp) -> bool {
-    row.over_since().is_some_and(|since| since < before)
+/// What counts as over.
+struct Over {
+    /// Since before then.
+    before: Timestamp,
+    /// Runs that are executed here and have not ended. They are replayed from their top, with what their gates were decided to and
+    /// what the runs gave that they started.
+    going_on: HashSet<RunId>,
+}
+
+impl Over {
+    fn is(&self, row: &Record) -> bool {
+        let run = match row {
+            Record::Gate(gate) => gate.run_id.as_ref(),
+            Record::Run(run, _) => run.start.parent.as_ref(),
+            Record::Question(_) | Record::Halt(_) => None,
+        };
+        let is_replayed = run.is_some_and(|run| self.going_on.contains(run));
+        !is_replayed && row.over_since().is_some_and(|since| since < self.before)
+    }
 }
 
 /// The row. One that cannot be read may need anything, so then nothing is erased.

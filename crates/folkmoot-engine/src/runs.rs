@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Deadline, Digest, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp,
+    Deadline, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp,
     journal::{Entry, Waits},
     question,
     run::{self, State},
@@ -140,21 +140,16 @@ impl Engine {
 
     /// What a run gave, as JSON, once it is completed.
     pub async fn output(&self, run: &Run) -> Result<Option<String>, Error> {
-        self.recorded_text(run.ending().and_then(|ending| ending.output)).await
+        self.recorded(run.ending().and_then(|ending| ending.output)).await
     }
 
     /// What a run was given, as JSON.
     pub async fn input(&self, run: &Run) -> Result<Option<String>, Error> {
-        self.recorded_text(run.start.input).await
+        self.recorded(run.start.input).await
     }
 
     /// What a step gave, as JSON, once it is done.
     pub async fn result(&self, entry: &Entry) -> Result<Option<String>, Error> {
-        self.recorded_text(entry.result()).await
-    }
-
-    async fn recorded_text(&self, digest: Option<Digest>) -> Result<Option<String>, Error> {
-        let found = self.contents(digest.into_iter().collect()).await?.into_iter().next().flatten();
-        Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
+        self.recorded(entry.result()).await
     }
 }

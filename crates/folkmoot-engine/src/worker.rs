@@ -40,11 +40,13 @@ pub struct Work {
     pub steps_at_once: usize,
     /// How long after its last sign of life others may take its runs.
     pub lease: Duration,
+    /// How long after its start it takes the first. Whoever is there only for a moment begins nothing that it could not end.
+    pub begins_after: Duration,
 }
 
 impl Default for Work {
     fn default() -> Self {
-        Self { runs_at_once: 1024, steps_at_once: 256, lease: Duration::from_secs(9) }
+        Self { runs_at_once: 1024, steps_at_once: 256, lease: Duration::from_secs(9), begins_after: Duration::ZERO }
     }
 }
 
@@ -185,9 +187,16 @@ impl Engine {
         Ok(())
     }
 
+    /// Gives the first sign of life. Where nobody else can write, whoever worked before is dead, and its runs need not wait for its
+    /// lease.
+    pub(crate) async fn begin_work(&self) -> Result<(), Error> {
+        self.beat(!self.0.store.is_shared()).await
+    }
+
     /// Lets go of this node's runs, so that others need not wait until its lease is over.
     pub(crate) async fn leave(&self) {
-        if !self.worker().has_workflows() {
+        // Whoever has never worked has nothing to let go of.
+        if self.worker().alive_until_micros.load(Ordering::SeqCst) == i64::MIN {
             return;
         }
         lock(&self.worker().active).values().for_each(|active| active.gone.cancel());
@@ -271,7 +280,8 @@ fn frees(kind: &str) -> bool {
 }
 
 /// Gives signs of life, for ever.
-pub(crate) async fn live(engine: Engine) {
+pub(crate) async fn live(engine: Engine, begins_after: Duration) {
+    engine.0.host.sleep(begins_after).await;
     let beats = engine.worker().lease / 3;
     loop {
         engine.0.host.sleep(beats).await;
@@ -283,7 +293,14 @@ pub(crate) async fn live(engine: Engine) {
 }
 
 /// Takes runs that are ready, for ever.
-pub(crate) async fn work(engine: Engine) {
+pub(crate) async fn work(engine: Engine, begins_after: Duration) {
+    if !begins_after.is_zero() {
+        engine.0.host.sleep(begins_after).await;
+        while let Err(error) = engine.begin_work().await {
+            tracing::warn!("this node cannot begin to work just now: {error}");
+            engine.0.host.sleep(LOOK_EVERY).await;
+        }
+    }
     let mut looks_for_orphans = true;
     let mut look = engine.0.host.sleep(LOOK_EVERY);
     loop {

@@ -8,6 +8,7 @@
 mod exercise;
 mod fill;
 mod material;
+mod plan;
 #[cfg(test)]
 mod tests;
 mod tool;

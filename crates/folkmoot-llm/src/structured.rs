@@ -122,7 +122,8 @@ pub async fn ask(
     })
 }
 
-fn read(shape: &Shape, answer: &Answer) -> Result<Value, String> {
+/// Reads an answer, and says why it cannot be read.
+pub fn read(shape: &Shape, answer: &Answer) -> Result<Value, String> {
     shape.read(&answer.text).map_err(|why| match answer.finish {
         Finish::Stop => why,
         Finish::Length => format!("the answer was cut off at the longest that was asked for ({why})"),
@@ -136,7 +137,7 @@ fn unparsed(why: String, answers: Vec<Answer>) -> Structured {
 }
 
 /// The same conversation, with what was wrong. The idempotency key names another call.
-fn repair(prompts: &Prompts, request: &Request, answer: &Answer, why: &str) -> Result<Request, Failure> {
+pub fn repair(prompts: &Prompts, request: &Request, answer: &Answer, why: &str) -> Result<Request, Failure> {
     let schema = request.schema.as_ref().map_or_else(String::new, |schema| schema.schema.to_string());
     let text = prompts
         .render("parts/repair.md", &Context::new().data("problems", why).data("schema", schema))

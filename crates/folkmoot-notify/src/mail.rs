@@ -9,6 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use folkmoot_core::Timestamp;
 use folkmoot_llm::provider::{Secret, secret::Keys};
 use lettre::{
@@ -162,12 +163,13 @@ async fn plain_address(server: &Server, guard: &Guard) -> Result<IpAddr, Undeliv
 
 /// What the server said no to. A password can be mended, and so can most else; an address that does not exist cannot.
 fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
-    let hidden = server.login.as_ref().map_or_else(Keys::default, |(_, password)| password.keys());
+    let hidden = server.login.as_ref().map_or_else(Keys::default, |(name, password)| as_sent(name, password.reveal()));
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    let said = hidden.erase(&text::line(&cause.to_string(), SHOWN_CHARS_MAX));
+    // Erased before it is cut: of a password that the cut goes through, the first part would stay.
+    let said = text::line(&hidden.erase(&cause.to_string()), SHOWN_CHARS_MAX);
     let code = error.status().map(u16::from);
     let is_login = code.is_some_and(|code| matches!(code, 530 | 534 | 535 | 538));
     let reason = match code {
@@ -176,6 +178,12 @@ fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
         None => format!("{}:{} cannot be told: {said}", server.host, server.port),
     };
     if error.is_permanent() && !is_login { Undelivered::never(reason) } else { Undelivered::later(reason) }
+}
+
+/// The password, and how it is written on its way: alone, or behind the user's name.
+fn as_sent(name: &str, password: &str) -> Keys {
+    let plain = format!("\0{name}\0{password}");
+    Keys::new([password.to_owned(), STANDARD.encode(password), STANDARD.encode(plain)].map(|text| ("", text)))
 }
 
 fn write(server: &Server, to: &Mailbox, message: &Message, now: Timestamp) -> Result<Mail, Undelivered> {

@@ -45,7 +45,7 @@ pub struct Undelivered {
 }
 
 impl Undelivered {
-    pub(crate) fn later(reason: impl Into<String>) -> Self {
+    pub fn later(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), again: Again::Later }
     }
 

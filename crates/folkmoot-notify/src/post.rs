@@ -118,7 +118,7 @@ fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> Undelivered {
     Undelivered::later(format!(
         "{} cannot be reached: {}",
         origin(url),
-        hidden.erase(&text::line(&reason, SHOWN_CHARS_MAX))
+        text::line(&hidden.erase(&reason), SHOWN_CHARS_MAX)
     ))
 }
 
@@ -146,7 +146,8 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> Undelivered 
             break;
         }
     }
-    let said = hidden.erase(&text::line(&String::from_utf8_lossy(&said), SHOWN_CHARS_MAX));
+    // Erased before it is cut: of a secret that the cut goes through, the first part would stay.
+    let said = text::line(&hidden.erase(&String::from_utf8_lossy(&said)), SHOWN_CHARS_MAX);
     // A page is for a browser, and says nothing in one line.
     let reason = if said.is_empty() || said.starts_with('<') {
         format!("{origin} answered {status}")

@@ -151,6 +151,7 @@ impl Channel {
         if let Some((key, owner)) = self.keys().find(|(_, owner)| *owner != kind) {
             return Err(format!("`{key}` is for the kind \"{owner}\", and this channel is of the kind \"{kind}\""));
         }
+        self.events.iter().try_for_each(Pattern::check).map_err(|refused| refused.to_string())?;
         match kind {
             Kind::Webhook => {
                 let url = self.url.as_deref().ok_or("`url` is missing: where is it to be sent?")?;

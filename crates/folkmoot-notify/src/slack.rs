@@ -23,7 +23,9 @@ const FACTS_MAX: usize = 10;
 /// Tells the channel behind `url` once.
 pub async fn send(post: &Post, url: &Secret, message: &Message) -> Result<(), Undelivered> {
     let body = blocks(message).to_string().into_bytes();
-    let hidden = Keys::new(std::iter::once(url.reveal()).chain(path(url.reveal())).map(|text| ("", text)));
+    let path = path(url.reveal());
+    let segments = path.into_iter().flat_map(|path| path.split('/'));
+    let hidden = Keys::new(std::iter::once(url.reveal()).chain(path).chain(segments).map(|text| ("", text)));
     post.json(url.reveal(), HeaderMap::new(), body, &hidden).await
 }
 

@@ -97,11 +97,12 @@ fn headers(secrets: &[Secret], id: &str, now: Timestamp, body: &[u8]) -> Result<
     named.into_iter().map(header).collect()
 }
 
-/// What no reason may repeat: the secrets, and the part of the address where many services keep one, in its parts.
+/// What no reason may repeat: the secrets, and whatever follows the host, where many services keep one, in its parts.
 fn hidden(url: &str, secrets: &[Secret]) -> Keys {
     let secrets = secrets.iter().map(|secret| STANDARD.encode(&secret.0));
-    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
+    let (segments, query) = path.split_once('?').unwrap_or((path, ""));
     let parts = query.split('&').flat_map(|part| [Some(part), part.split_once('=').map(|(_, value)| value)]).flatten();
-    let address = [url, query].into_iter().chain(parts).map(str::to_owned);
+    let address = [url, path, segments, query].into_iter().chain(segments.split('/')).chain(parts).map(str::to_owned);
     Keys::new(secrets.chain(address).map(|text| ("", text)))
 }

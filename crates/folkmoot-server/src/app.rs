@@ -4,6 +4,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use folkmoot_core::Name;
 use folkmoot_engine::Engine;
+use folkmoot_workflows::Voices;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,10 @@ pub(crate) struct App {
     /// Whose pages may open sockets, beside this server's own.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) adopt: Option<Adopt>,
+    /// Who can be asked.
+    pub(crate) voices: Arc<dyn Voices>,
+    /// Whether people are asked about plans that are started here.
+    pub(crate) asks_about_plans: bool,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
@@ -28,7 +33,13 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(engine: Engine, key: Arc<ServerKey>, notifier: Notifier, config: &Config) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        key: Arc<ServerKey>,
+        notifier: Notifier,
+        voices: Arc<dyn Voices>,
+        config: &Config,
+    ) -> Self {
         let per_second = NonZeroU32::new(config.limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
         Self {
             engine,
@@ -37,6 +48,8 @@ impl App {
             limits: Arc::new(config.limits.clone()),
             origins: config.origins.clone().into(),
             adopt: config.adopt,
+            voices,
+            asks_about_plans: config.plans.asks,
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
             figures: Arc::default(),

@@ -7,16 +7,23 @@ use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use folkmoot_core::audit::Problem;
 use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
+use rustix::{
+    fs::{CWD, OFlags, RenameFlags, renameat_with},
+    io::Errno,
+};
 use serde::Serialize;
 
 use crate::{DataFolder, StartError};
+
+#[cfg(test)]
+mod tests;
 
 /// What a backup holds, or what was made of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -221,7 +228,7 @@ async fn migrated(file: &Path) -> Result<tempfile::TempDir, BackupError> {
     Ok(folder)
 }
 
-/// A file that does not have its name yet. Removed when dropped, and taken over by the next attempt if it was left behind.
+/// A file that does not have its name yet. Removed when dropped, and by the next attempt if it was left behind.
 struct Half {
     path: PathBuf,
     file: File,
@@ -231,15 +238,27 @@ impl Half {
     fn begin(target: &Path) -> Result<Self, BackupError> {
         let path = PathBuf::from(format!("{}.half", target.display()));
         let unusable = |error| BackupError::File { path: path.clone(), error };
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = file.map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(BackupError::Busy(target.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+        // What an attempt that was killed left here goes, and is not used again: somebody may have it open, and a link may lead
+        // anywhere. It stays locked until there is a new one, so that of two who find it one goes on.
+        let _left = match open_itself(&path) {
+            Ok(left) if !locks(&left, &path).map_err(unusable)? => return Err(BackupError::Busy(target.to_owned())),
+            Ok(left) => Some(left),
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_link(&error) => None,
+            Err(error) => return Err(unusable(error)),
+        };
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(error)),
+            Ok(()) | Err(_) => {}
         }
-        // What an attempt that was killed left here, perhaps with other permissions.
-        file.set_len(0).and_then(|()| file.set_permissions(owner_only())).map_err(unusable)?;
+        let file = match OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(BackupError::Busy(target.to_owned()));
+            }
+            file => file.map_err(unusable)?,
+        };
+        if !locks(&file, &path).map_err(unusable)? {
+            return Err(BackupError::Busy(target.to_owned()));
+        }
         let half = Self { path, file };
         half.remove_companions();
         Ok(half)
@@ -250,19 +269,29 @@ impl Half {
         let verified = match verified(&self.path).await {
             Err(BackupError::Unsound { problems, .. }) => {
                 let kept = PathBuf::from(format!("{}.unverified", target.display()));
-                self.rename(&kept)?;
+                self.rename(&kept, |from, to| fs::rename(from, to))?;
                 return Err(BackupError::Unsound { file: kept, problems });
             }
             other => other?,
         };
-        self.rename(target)?;
+        self.rename_to_new(target)?;
         Ok(verified)
     }
 
+    /// Under a name that nothing has yet, also if something has come there since it was begun.
+    fn rename_to_new(&self, to: &Path) -> Result<(), BackupError> {
+        self.rename(to, without_replacing).map_err(|error| match error {
+            BackupError::File { path, error } if error.kind() == io::ErrorKind::AlreadyExists => {
+                BackupError::Exists(path)
+            }
+            error => error,
+        })
+    }
+
     /// Durable when it returns, under this name.
-    fn rename(&self, to: &Path) -> Result<(), BackupError> {
+    fn rename(&self, to: &Path, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), BackupError> {
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let renamed = self.file.sync_all().and_then(|()| fs::rename(&self.path, to));
+        let renamed = self.file.sync_all().and_then(|()| rename(&self.path, to));
         renamed
             .and_then(|()| File::open(folder)?.sync_all())
             .map_err(|error| BackupError::File { path: to.to_owned(), error })
@@ -284,6 +313,47 @@ impl Drop for Half {
     }
 }
 
-fn owner_only() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o600)
+/// What is there, and not what it leads to.
+fn open_itself(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// Locks the file, unless somebody else has, or has put another in its place.
+fn locks(file: &File, path: &Path) -> io::Result<bool> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
+    }
+    let ours = file.metadata()?;
+    let is_ours = |there: fs::Metadata| (there.dev(), there.ino()) == (ours.dev(), ours.ino());
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        there => there.map(is_ours),
+    }
+}
+
+/// Renames, unless the new name is taken.
+fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system can.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => link_and_remove(from, to),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// The same in two steps: a second name is given only where there is none.
+fn link_and_remove(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) => fs::remove_file(from),
+        // There are file systems without second names, too. Then it is looked, and done.
+        Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(from, to),
+    }
 }

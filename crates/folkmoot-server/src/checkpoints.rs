@@ -9,11 +9,15 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::checkpoint::Checkpoint;
+use folkmoot_core::checkpoint::{Checkpoint, Seen};
 use serde_json::Value;
 
 use crate::{app::App, signed};
 
+/// How many lines are compared by whoever serves for a moment.
+const RECENT: usize = 100;
+/// Of how many that do not hold it is told why.
+const TOLD_MAX: usize = 5;
 /// No line is longer.
 const LINE_BYTES_MAX: u64 = 4096;
 
@@ -27,15 +31,58 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Compares the log with the last line of the file, and writes the next.
-    pub(crate) async fn begin(&self, app: &App) -> io::Result<u64> {
-        if let Some(last) = self.last(app).await? {
-            let seen = app.engine.seen(last.position).await.map_err(io::Error::other)?;
-            if let Err(broken) = last.check(&seen) {
-                tracing::error!("the log is not the one of the last checkpoint in {}: {broken}", self.file.display());
+    /// Compares the log with every line of the file, and writes the next. `None` if one of them does not hold: then none is written,
+    /// or the log that is not the right one would soon be the one of the last checkpoint.
+    /// Whoever serves for a moment compares the last of them only: of a wrong log, those do not hold either.
+    pub(crate) async fn begin(&self, app: &App, temporary: bool) -> io::Result<Option<u64>> {
+        if !self.hold(app, if temporary { RECENT } else { usize::MAX }).await? {
+            metrics::counter!("folkmoot_checkpoint_failures_total").increment(1);
+            return Ok(None);
+        }
+        self.write(app).await.map(Some)
+    }
+
+    /// Whether the log is the one of the last so many checkpoints in the file, whichever key signed them.
+    async fn hold(&self, app: &App, count: usize) -> io::Result<bool> {
+        let (file, shown) = (self.file.clone(), self.file.display());
+        let lines = blocking(move || lines(&file)).await?;
+        let seen = app.engine.seen(0).await.map_err(io::Error::other)?;
+        let ours = app.key.public().to_pem();
+        let (mut others, mut broken) = (0_usize, 0_usize);
+        let before = lines.len().saturating_sub(count);
+        for (n, line) in lines.iter().enumerate().skip(before).filter(|(_, line)| !line.is_empty()) {
+            let statement: Option<Value> = serde_json::from_str(line).ok();
+            let Some((statement, checkpoint)) = statement.and_then(|it| Some((it.clone(), unsigned(it)?))) else {
+                tracing::warn!("{shown}, line {} is no checkpoint; a crash may have cut it off", n + 1);
+                continue;
+            };
+            let is_ours = statement["public_key"] == *ours;
+            let there = app.engine.hash_at(checkpoint.position).await.map_err(io::Error::other)?;
+            let seen = Seen { there, ..seen };
+            // Only of those that do not hold is it asked who signed them: that takes longer than to compare.
+            match checkpoint.check(&seen).map_err(|broken| (broken, signed::check(&statement, None))) {
+                Ok(()) => others += usize::from(!is_ours),
+                Err((_, Err(unsigned))) => tracing::warn!("{shown}, line {} counts for nothing: {unsigned}", n + 1),
+                Err((why, Ok(key))) => {
+                    broken += 1;
+                    if broken <= TOLD_MAX {
+                        let key = key.id();
+                        tracing::error!("the log is not the one of {shown}, line {}, which {key} signed: {why}", n + 1);
+                    }
+                }
             }
         }
-        self.write(app).await
+        if others > 0 {
+            tracing::warn!(
+                "{others} checkpoints in {shown} were signed with another key than this server's; the log holds them"
+            );
+        }
+        if broken > 0 {
+            tracing::error!(
+                "{broken} checkpoints in {shown} do not hold: no more are written there until they do, or are moved away"
+            );
+        }
+        Ok(broken == 0)
     }
 
     /// The last that this server's key signed, if it is the last line.
@@ -101,6 +148,15 @@ fn unsigned(mut statement: Value) -> Option<Checkpoint> {
     members.remove("signature");
     members.remove("public_key");
     serde_json::from_value(statement).ok()
+}
+
+/// All lines; none if there is no file.
+fn lines(path: &Path) -> io::Result<Vec<String>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// What comes before the last end of a line. A line that a crash cut off is none.

@@ -5,6 +5,7 @@ use std::{
     net::SocketAddr,
     num::{NonZeroU32, NonZeroU64},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,12 +19,14 @@ use folkmoot_notify::{
     Guard,
     settings::{Channel, Notify},
 };
+use folkmoot_store::Clock;
 use folkmoot_workflows::{
     equipment,
     llm::{
         price::Price,
         settings::{self, Spending},
     },
+    plan,
 };
 use serde::Deserialize;
 
@@ -46,6 +49,8 @@ pub struct Config {
     pub workflows: Workflows,
     /// How much it executes at the same time.
     pub work: Work,
+    /// What holds for plans.
+    pub plans: Plans,
     /// What agents of ours have to work with.
     pub equipment: equipment::Settings,
     /// Where people may be told something.
@@ -58,6 +63,8 @@ pub struct Config {
     pub origins: Vec<Origin>,
     /// Takes over the trace of whoever calls. Nothing else depends on it.
     pub adopt: Option<Adopt>,
+    /// The file that was read, where it is not `folkmoot.toml` in the data folder.
+    pub file: Option<PathBuf>,
     /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
     /// on one PostgreSQL share one.
     pub key: Option<PathBuf>,
@@ -65,6 +72,8 @@ pub struct Config {
     pub checkpoints: Option<Checkpoints>,
     /// How long it keeps what it need not keep.
     pub retention: Retention,
+    /// What judging goes by instead of the machine's or the database's clock, as tests need it.
+    pub clock: Option<Arc<dyn Clock>>,
     /// It serves only as long as a verb of the command line lasts.
     pub temporary: bool,
     /// Tokens that must exist.
@@ -162,6 +171,40 @@ struct File {
     channels: BTreeMap<String, Channel>,
     audit: Audit,
     retention: Kept,
+    plans: PlansFile,
+}
+
+/// What holds for plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plans {
+    /// How long a gate of one waits before its session has expired.
+    pub expires_after: Timeout,
+    /// Whether people are asked. `APPROVAL_GATES` alone says no.
+    pub asks: bool,
+}
+
+impl Default for Plans {
+    fn default() -> Self {
+        Self { expires_after: Timeout::After(plan::EXPIRES_AFTER), asks: true }
+    }
+}
+
+/// `[plans]`
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PlansFile {
+    expires_after_ms: Option<Timeout>,
+}
+
+/// Whether gates are on. Only a clear no turns them off, and only a clear yes is one: whoever mistypes it is told.
+fn approval_gates(said: &str) -> Result<bool, ConfigError> {
+    match said.trim().to_ascii_lowercase().as_str() {
+        "false" | "0" | "no" | "off" => Ok(false),
+        "true" | "1" | "yes" | "on" => Ok(true),
+        _ => Err(ConfigError(format!(
+            "APPROVAL_GATES is {said:?}, which is neither yes nor no; say `true` or `false`, or leave it out to have gates"
+        ))),
+    }
 }
 
 /// `[audit]`
@@ -228,15 +271,18 @@ impl Config {
             questions: question::Policy::default(),
             workflows: Workflows::new(),
             work: Work::default(),
+            plans: Plans::default(),
             equipment: equipment::Settings::default(),
             notify: Notify::default(),
             channels: BTreeMap::new(),
             limits: Limits::default(),
             origins: Vec::new(),
             adopt: None,
+            file: None,
             key: None,
             checkpoints: None,
             retention: Retention::default(),
+            clock: None,
             temporary: false,
             bootstrap_tokens: Vec::new(),
         }
@@ -245,6 +291,7 @@ impl Config {
     /// Takes over what a file says. Without a path, `folkmoot.toml` in the data folder is read if it is there.
     pub fn read_file(&mut self, path: Option<PathBuf>) -> Result<(), ConfigError> {
         let given = path.is_some();
+        self.file.clone_from(&path);
         let path = path.unwrap_or_else(|| self.data.path().join("folkmoot.toml"));
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -261,6 +308,9 @@ impl Config {
             self.questions.set(question_type, usual).map_err(|refusal| {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;
+        }
+        if let Some(expires_after) = file.plans.expires_after_ms {
+            self.plans.expires_after = expires_after;
         }
         self.checkpoints = file.audit.checkpoints(path.parent().unwrap_or(Path::new("")));
         self.retention = file.retention.into();
@@ -301,12 +351,16 @@ impl Config {
         Ok(())
     }
 
-    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`) and `FOLKMOOT_RATE_LIMIT` (requests a second).
+    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT` (requests a second) and
+    /// `APPROVAL_GATES` (whether people are asked about plans).
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
         if let Some(tokens) = variable("FOLKMOOT_BOOTSTRAP_TOKENS") {
             for entry in tokens.split(',').filter(|entry| !entry.trim().is_empty()) {
                 self.bootstrap_tokens.push(parse_bootstrap(entry.trim())?);
             }
+        }
+        if let Some(said) = variable("APPROVAL_GATES") {
+            self.plans.asks = approval_gates(&said)?;
         }
         if let Some(rate) = variable("FOLKMOOT_RATE_LIMIT") {
             self.limits.requests_per_second =

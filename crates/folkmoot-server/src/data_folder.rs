@@ -1,4 +1,5 @@
-//! The data folder: the database, the lock, the tokens of its owner, the server's key, and where the server is.
+//! The data folder: the database, the lock, the tokens of its owner, the server's key, where the server is, and with what it was
+//! started.
 //!
 //! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by `server.json`.
 
@@ -12,7 +13,7 @@ use std::{
 
 use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Role};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{ServerKey, StartError};
 
@@ -20,6 +21,8 @@ use crate::{ServerKey, StartError};
 const WANTED: &str = "wanted";
 /// How long that counts.
 const WANTED_FOR: Duration = Duration::from_secs(2);
+/// What the folder was last served with.
+const SERVED: &str = "served.json";
 
 /// A folder with Folkmoot's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +52,16 @@ pub struct LocalToken {
     pub role: Role,
     /// The secret.
     pub token: String,
+}
+
+/// What the folder was last served with. Verbs that serve it for a moment do as that server did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Served {
+    /// The configuration, where it is not `folkmoot.toml` in the folder.
+    pub config: Option<PathBuf>,
+    /// The key, where it is not `server.key` in the folder.
+    pub key: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for LocalTokens {
@@ -86,13 +99,29 @@ impl DataFolder {
 
     /// The owner's tokens, if there are any yet.
     pub fn tokens(&self) -> io::Result<Option<LocalTokens>> {
-        let path = self.0.join("tokens.json");
+        self.read("tokens.json")
+    }
+
+    /// What it was last served with; the usual where nobody has served it yet.
+    pub fn served(&self) -> io::Result<Served> {
+        Ok(self.read(SERVED)?.unwrap_or_default())
+    }
+
+    /// Keeps what it is served with, by paths that mean the same everywhere.
+    pub(crate) fn write_served(&self, served: &Served) -> io::Result<()> {
+        let absolute = |path: &Option<PathBuf>| path.as_deref().map(std::path::absolute).transpose();
+        let served = Served { config: absolute(&served.config)?, key: absolute(&served.key)? };
+        self.write(SERVED, &serde_json::to_vec_pretty(&served)?)
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
+        let path = self.0.join(name);
         match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
                 io::Error::other(format!("{} is not what was written there: {error}", path.display()))
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => Err(io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))),
         }
     }
 

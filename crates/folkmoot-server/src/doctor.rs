@@ -8,6 +8,7 @@ use std::{
 };
 
 use folkmoot_api::Client;
+use folkmoot_core::KeyId;
 use folkmoot_store::{
     Clock, SystemClock,
     health::{self, Health, Of},
@@ -44,7 +45,7 @@ pub async fn examine(place: Place<'_>) -> Vec<Finding> {
     let data = |name: &str, found| Finding::new(Area::Data, name, found);
     let mut findings = vec![
         server("running", running(place.data).await),
-        server("server.key", key(place)),
+        server("server.key", key(place).and_then(|key| describe(place, key))),
         data("folder", folder(place.data)),
         data("disk", disk(place.data)),
     ];
@@ -58,7 +59,10 @@ pub async fn examine(place: Place<'_>) -> Vec<Finding> {
     };
     findings.push(server("clock", clock(health.as_ref().and_then(|health| health.as_ref().ok()))));
     match health {
-        Some(Ok(health)) => findings.extend(database(&health).into_iter().map(|(name, found)| data(name, found))),
+        Some(Ok(health)) => {
+            findings.extend(webhooks(place, &health.webhooks).map(|found| server("webhooks", found)));
+            findings.extend(database(&health).into_iter().map(|(name, found)| data(name, found)));
+        }
         Some(Err(error)) => findings.push(data("database", Err(error))),
         None => findings.push(data("database", no_database(place.data))),
     }
@@ -79,18 +83,43 @@ async fn running(data: &DataFolder) -> Result<String, String> {
     }
 }
 
-fn key(place: Place<'_>) -> Result<String, String> {
-    let path = place.key.map_or_else(|| place.data.path().join("server.key"), Path::to_owned);
+/// The key's file.
+fn key_file(place: Place<'_>) -> PathBuf {
+    place.key.map_or_else(|| place.data.path().join("server.key"), Path::to_owned)
+}
+
+/// The key's name, or none where the first start makes it.
+fn key(place: Place<'_>) -> Result<Option<KeyId>, String> {
+    let path = key_file(place);
     match ServerKey::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && place.key.is_none() => {
-            Ok("not there yet; the first start makes it".to_owned())
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && place.key.is_none() => Ok(None),
         Err(error) => Err(format!("{}: {error}", path.display())),
-        Ok(key) => {
-            closed_to_others(&path)?;
-            Ok(format!("{}; it is in no backup, so keep a copy of {}", key.public().id(), path.display()))
-        }
+        Ok(key) => Ok(Some(key.public().id())),
     }
+}
+
+fn describe(place: Place<'_>, key: Option<KeyId>) -> Result<String, String> {
+    let Some(key) = key else { return Ok("not there yet; the first start makes it".to_owned()) };
+    let path = key_file(place);
+    closed_to_others(&path)?;
+    Ok(format!("{key}; it is in no backup, so keep a copy of {}", path.display()))
+}
+
+/// Whether this server can sign for the webhooks; nothing where there are none.
+fn webhooks(place: Place<'_>, webhooks: &[(String, Option<KeyId>)]) -> Option<Result<String, String>> {
+    // What is wrong with the key is said elsewhere.
+    let ours = key(place).ok()?;
+    let other = webhooks
+        .iter()
+        .find_map(|(name, its)| Some((name, its.as_ref()?)).filter(|(_, its)| Some(*its) != ours.as_ref()));
+    if let Some((name, its)) = other {
+        return Some(Err(format!(
+            "the secret of {name} is derived from {its}, which is not this server's key: its messages wait for a server that has it; put \
+             that server.key here, or `folkmoot webhook rotate {name}`"
+        )));
+    }
+    let names: Vec<&str> = webhooks.iter().map(|(name, _)| name.as_str()).collect();
+    (!names.is_empty()).then(|| Ok(format!("{}: their secrets are of this server's key", names.join(", "))))
 }
 
 fn folder(data: &DataFolder) -> Result<String, String> {

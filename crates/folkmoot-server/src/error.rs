@@ -64,6 +64,13 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// Its status, its code and what happened, for a door that answers in another shape.
+    pub(crate) fn told(&self) -> (StatusCode, &str, &str) {
+        let problem = &self.0.problem;
+        let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, &problem.code, problem.detail.as_str())
+    }
+
     /// With one more header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
@@ -131,6 +138,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownWebhook { .. }
         | Refusal::UnknownDelivery { .. }
         | Refusal::UnknownContent { .. }
+        | Refusal::UnknownEntity { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,
         Refusal::Decided { .. }
         | Refusal::Overdue { .. }
@@ -157,6 +165,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::ChannelTaken { .. }
         | Refusal::DeliveryUnderWay { .. }
         | Refusal::ContentInUse { .. }
+        | Refusal::ContentErased { .. }
         | Refusal::RoleTaken { .. } => StatusCode::CONFLICT,
         Refusal::OwnGate { .. }
         | Refusal::OwnQuestion { .. }
@@ -168,6 +177,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::WeakensPolicy { .. }
         | Refusal::NotRequester { .. }
         | Refusal::NotYourRun { .. } => StatusCode::FORBIDDEN,
+        Refusal::OutOfRange { .. } => StatusCode::BAD_REQUEST,
         Refusal::DigestRequired { .. }
         | Refusal::NotAllowed { .. }
         | Refusal::OptionNotOffered { .. }

@@ -17,6 +17,7 @@ mod figures;
 mod notify;
 mod observe;
 mod openapi;
+mod plans;
 mod routes;
 mod server_key;
 pub mod signed;
@@ -25,8 +26,8 @@ mod start;
 mod view;
 
 pub use checkpoints::Checkpoints;
-pub use config::{BootstrapToken, Config, ConfigError, Limits};
-pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock};
+pub use config::{BootstrapToken, Config, ConfigError, Limits, Plans};
+pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock, Served};
 
 pub use folkmoot_notify::settings as notify_settings;
 pub use folkmoot_workflows as workflows;

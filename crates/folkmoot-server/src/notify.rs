@@ -5,7 +5,7 @@ mod message;
 
 use std::sync::Arc;
 
-use folkmoot_core::{Principal, Role, Webhook};
+use folkmoot_core::{Principal, Role, Timestamp, Webhook};
 use folkmoot_engine::{Courier, Engine, Error, Letter, Undelivered};
 use folkmoot_notify::{
     Channels, Guard, Message,
@@ -44,8 +44,22 @@ impl Notifier {
     }
 
     /// Tells a webhook that this is a test.
-    pub(crate) async fn test_webhook(&self, webhook: &Webhook) -> Result<(), folkmoot_notify::Undelivered> {
-        self.to_webhook(webhook, &message::test(webhook.name.as_str(), SystemClock.now())).await
+    pub(crate) async fn test_webhook(
+        &self,
+        webhook: &Webhook,
+        now: Timestamp,
+    ) -> Result<(), folkmoot_notify::Undelivered> {
+        self.to_webhook(webhook, &message::test(webhook.name.as_str(), SystemClock.now()), now).await
+    }
+
+    /// Why this server cannot sign for a webhook, if it cannot.
+    pub(crate) fn of_another_key(&self, webhook: &Webhook) -> Option<String> {
+        let (Webhook { name, key, .. }, ours) = (webhook, self.key.public().id());
+        let its = key.as_ref().filter(|its| **its != ours)?;
+        Some(format!(
+            "its secret is derived from {its}, and this server's key is {ours}: a server that has {its} tells it, or \
+             `folkmoot webhook rotate {name}` gives it a secret of this one"
+        ))
     }
 
     /// Tells a channel of the configuration that this is a test.
@@ -54,15 +68,29 @@ impl Notifier {
         self.channels.send(name, &message::test(name, now), now).await
     }
 
-    async fn to_webhook(&self, webhook: &Webhook, message: &Message) -> Result<(), folkmoot_notify::Undelivered> {
-        let secrets = [secret(&self.key, webhook)];
+    async fn to_webhook(
+        &self,
+        webhook: &Webhook,
+        message: &Message,
+        now: Timestamp,
+    ) -> Result<(), folkmoot_notify::Undelivered> {
+        if let Some(problem) = self.of_another_key(webhook) {
+            return Err(folkmoot_notify::Undelivered::later(problem));
+        }
+        let secrets: Vec<Secret> =
+            webhook.generations(now).map(|generation| secret_number(&self.key, webhook, generation)).collect();
+        // The time that is signed is for the receiver, which has no other clock than the world's.
         webhook::send(self.channels.post(), &webhook.url, &secrets, message, SystemClock.now()).await
     }
 }
 
 /// What a webhook's messages are signed with now. Nobody is shown it but whoever makes it or changes it.
 pub(crate) fn secret(key: &ServerKey, webhook: &Webhook) -> Secret {
-    Secret::new(key.webhook_secret(webhook.id.as_str(), webhook.generation))
+    secret_number(key, webhook, webhook.generation)
+}
+
+fn secret_number(key: &ServerKey, webhook: &Webhook, generation: u64) -> Secret {
+    Secret::new(key.webhook_secret(webhook.id.as_str(), generation))
 }
 
 impl Courier for Notifier {
@@ -72,7 +100,7 @@ impl Courier for Notifier {
             let now = SystemClock.now();
             let message = message::of(&letter, notifier.public_url.as_deref(), now);
             let told = match &letter.webhook {
-                Some(webhook) => notifier.to_webhook(webhook, &message).await,
+                Some(webhook) => notifier.to_webhook(webhook, &message, letter.at).await,
                 None => notifier.channels.send(&letter.delivery.channel, &message, now).await,
             };
             told.map_err(|undelivered| Undelivered { reason: undelivered.reason, again: undelivered.again })

@@ -36,8 +36,12 @@ pub(crate) fn preamble() -> OpenApi {
         ("clearance", "Whether an agent may work."),
         ("halts", "Stopping agents."),
         ("runs", "What is executed, step by step."),
+        ("plans", "Plans in iterations, with gates before the first and after every few."),
+        ("planner", "The same, in another wire format: one approval after another."),
         ("feed", "All that happens, as it happens."),
         ("audit", "The log, and whether it is whole."),
+        ("artifacts", "Erasing what was shown."),
+        ("webhooks", "Who is told of what, and what became of it."),
         ("tokens", "Who may do what."),
         ("operations", "Health and figures."),
     ];

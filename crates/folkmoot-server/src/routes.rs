@@ -12,6 +12,8 @@ pub(crate) mod halts;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod notify;
+pub(crate) mod planner;
+pub(crate) mod plans;
 pub(crate) mod questions;
 pub(crate) mod runs;
 pub(crate) mod tokens;
@@ -68,6 +70,16 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(runs::resume::resume))
         .routes(routes!(runs::end::end))
         .routes(routes!(runs::step::step))
+        .routes(routes!(plans::start::start, plans::list::list))
+        .routes(routes!(plans::show::show))
+        .routes(routes!(plans::wait::wait))
+        .routes(routes!(plans::events::events))
+        .routes(routes!(plans::export::export))
+        .routes(routes!(plans::export::entity))
+        .routes(routes!(planner::plan))
+        .routes(routes!(planner::state))
+        .routes(routes!(planner::approve))
+        .routes(routes!(planner::execute_plan))
         .routes(routes!(clearance::check))
         .routes(routes!(clearance::wait))
         .routes(routes!(halts::raise, halts::status))

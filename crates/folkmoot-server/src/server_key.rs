@@ -7,6 +7,7 @@
 use std::{fmt, io, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use folkmoot_core::KeyId;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
 const SIGNING: &str = "folkmoot 2026-11 ed25519 key of checkpoints and receipts";
@@ -73,9 +74,9 @@ pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
     /// A short name for it.
-    pub fn id(&self) -> String {
+    pub fn id(&self) -> KeyId {
         let hash = blake3::hash(&self.0);
-        format!("key-{}", &hash.to_hex()[..16])
+        format!("key-{}", &hash.to_hex()[..16]).parse().expect("letters, digits and a dash are an id")
     }
 
     /// Whether this key signed the message.

@@ -3,7 +3,7 @@
 //! Signed is the canonical form (RFC 8785) of everything but `signature`. A key that comes with what it signed says nothing
 //! about who signed: whoever checks should have the server's key from elsewhere.
 
-use folkmoot_core::canonical::canonical;
+use folkmoot_core::{KeyId, canonical::canonical};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,13 +19,13 @@ pub enum NotSigned {
     #[error("it was signed with another key: {theirs}, and {ours} was expected")]
     OtherKey {
         /// Which it names.
-        theirs: String,
+        theirs: KeyId,
         /// Which was expected.
-        ours: String,
+        ours: KeyId,
     },
     /// Somebody changed it, or made it up.
     #[error("the signature is bad: {0} did not sign this, or it was changed since")]
-    Bad(String),
+    Bad(KeyId),
 }
 
 /// The statement with the server's public key and signature.

@@ -6,12 +6,13 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use folkmoot_workflows::{Equipment, Voices, plan::Planner, tools::jail::Helper};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Checkpoints, Config, DataFolder, LocalTokens, Lock, ServerKey,
+    Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
     accept::{self, Acceptor},
     app::App,
     data_folder::LocalToken,
@@ -51,6 +52,9 @@ pub enum StartError {
         /// Why not.
         error: std::io::Error,
     },
+    /// What agents work with is not configured rightly.
+    #[error("in the configuration: {0}")]
+    Equipment(String),
     /// A channel is not configured rightly.
     #[error("in the configuration: {0}")]
     Channels(String),
@@ -96,7 +100,7 @@ pub struct Server {
 
 impl Server {
     /// Takes the folder's lock, opens the database, recovers, and listens.
-    pub async fn start(config: Config) -> Result<Self, StartError> {
+    pub async fn start(mut config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
@@ -104,8 +108,11 @@ impl Server {
         // The store keeps handles of its figures.
         figures::recorder();
         let store = match &config.database {
-            Some(url) => AnyStore::Postgres(Postgres::open(url, None).await?),
-            None => AnyStore::Sqlite(Sqlite::open(&config.data.database(), Arc::new(SystemClock))?),
+            Some(url) => AnyStore::Postgres(Postgres::open(url, config.clock.clone()).await?),
+            None => {
+                let clock = config.clock.clone().unwrap_or_else(|| Arc::new(SystemClock));
+                AnyStore::Sqlite(Sqlite::open(&config.data.database(), clock)?)
+            }
         };
         let key = match &config.key {
             Some(path) => ServerKey::read(path).map_err(|error| StartError::Key { path: path.clone(), error })?,
@@ -113,13 +120,21 @@ impl Server {
         };
         let key = Arc::new(key);
         let notifier = Notifier::new(&config, Arc::clone(&key)).map_err(StartError::Channels)?;
+        let equipment = equipment(&config).map_err(StartError::Equipment)?;
+        if !config.plans.asks {
+            tracing::warn!("APPROVAL_GATES is off: plans that are started now approve their own gates");
+        }
+        let voices: Arc<dyn Voices> = Arc::new(equipment);
+        let planner =
+            Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
-            workflows: config.workflows.clone(),
+            workflows: planner.join(config.workflows.clone()),
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),
             courier: Some(Arc::new(notifier.clone())),
+            key: Some(key.public().id()),
             retention: config.retention.clone(),
         };
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
@@ -131,11 +146,14 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, &config);
+        let app = App::new(engine, key, notifier, voices, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
-            let written = checkpoints.begin(&app).await.map_err(unwritable)?;
-            tokio::spawn(checkpoints.go_on(app.clone(), written));
+            match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {
+                Some(written) => drop(tokio::spawn(checkpoints.go_on(app.clone(), written))),
+                // Nor at the end: it would be a checkpoint of another log.
+                None => config.checkpoints = None,
+            }
         }
         let server = ServerFile {
             url: url.clone(),
@@ -143,6 +161,10 @@ impl Server {
             started_at: app.engine.now(),
             temporary: config.temporary,
         };
+        if !config.temporary {
+            let served = Served { config: config.file.clone(), key: config.key.clone() };
+            config.data.write_served(&served).map_err(unusable)?;
+        }
         config.data.write_server(&server).map_err(unusable)?;
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
         let checkpoints = config.checkpoints;
@@ -232,6 +254,11 @@ fn your_name() -> Name {
     let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let usable = |name: &Name| principal::check_name("name", name).is_ok() && name.as_str() != "agent";
     login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))
+}
+
+/// What agents of ours work with: as the configuration and the environment say.
+fn equipment(config: &Config) -> Result<Equipment, String> {
+    Equipment::new(config.equipment.clone(), |name| std::env::var(name).ok(), Helper::this_program())
 }
 
 fn word(word: &str) -> Name {

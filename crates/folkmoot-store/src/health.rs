@@ -5,10 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_core::{Head, Timestamp};
+use folkmoot_core::{Head, KeyId, Timestamp};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::{Clock, Error, SystemClock, backup::schema_of, migrate, sqlite};
+use crate::{
+    Clock, Error, SystemClock,
+    backup::schema_of,
+    migrate,
+    rows::{self, Columns},
+    sqlite,
+};
 
 pub use crate::postgres::health::{Setting, look_at_postgres};
 
@@ -16,6 +22,10 @@ pub use crate::postgres::health::{Setting, look_at_postgres};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many of its instructions SQLite executes before it asks whether to go on.
 const INSTRUCTIONS: i32 = 100_000;
+
+/// The step of the schema since which it is known of which key a webhook's secret is.
+pub(crate) const WITH_KEYS: i64 = 6;
+pub(crate) const WEBHOOKS: &str = "SELECT name, key_id FROM webhooks WHERE removed_at IS NULL ORDER BY name";
 
 /// How a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +38,8 @@ pub struct Health {
     pub head: Head,
     /// When the last event was written.
     pub last_event: Option<Timestamp>,
+    /// The webhooks that stand, and the keys that their secrets are derived from, where they are known.
+    pub webhooks: Vec<(String, Option<KeyId>)>,
     /// What this machine's clock says.
     pub now: Timestamp,
     /// What is to be known of one kind of database only.
@@ -80,6 +92,10 @@ fn look(mut connection: Connection, path: &Path) -> Result<Health, Error> {
     let head = sqlite::head(&connection)?;
     let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
     let last_event = sqlite::all(&connection, sql, &[], |row| row.int(0))?.pop().map(Timestamp::from_micros);
+    let webhooks = match schema >= WITH_KEYS {
+        true => sqlite::all(&connection, WEBHOOKS, &[], read_webhook)?,
+        false => Vec::new(),
+    };
     let until = Instant::now() + PATIENCE;
     connection.progress_handler(INSTRUCTIONS, Some(move || Instant::now() > until)).map_err(sqlite::failed)?;
     let whole = match sqlite::check_integrity(&connection, "quick_check") {
@@ -89,5 +105,9 @@ fn look(mut connection: Connection, path: &Path) -> Result<Health, Error> {
     };
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
     let of = Of::Sqlite { whole, bytes: size(path), log_bytes: size(&path.with_extension("db-wal")) };
-    Ok(Health { schema, newest: migrate::newest(), head, last_event, now: SystemClock.now(), of })
+    Ok(Health { schema, newest: migrate::newest(), head, last_event, webhooks, now: SystemClock.now(), of })
+}
+
+pub(crate) fn read_webhook(row: &dyn Columns) -> Result<(String, Option<KeyId>), Error> {
+    Ok((row.text(0)?, rows::parse_maybe(row.maybe_text(1)?)?))
 }

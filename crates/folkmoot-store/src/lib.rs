@@ -113,8 +113,11 @@ pub trait Store: Send + Sync {
     /// Everything that holds anybody, and the position of the log at which that is so.
     fn holds(&self) -> impl Future<Output = Result<(u64, Vec<Hold>), Error>> + Send;
 
-    /// The bytes behind each digest; `None` where they are unknown or were erased.
+    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown or were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
+
+    /// The same for what a run records, which is kept whatever was erased before.
+    fn recorded(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
     /// What is known of these contents, without the bytes; those that were never kept are left out.
     fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Kept>, Error>> + Send;
@@ -157,8 +160,8 @@ pub trait Store: Send + Sync {
     /// A page of deliveries, newest first.
     fn deliveries(&self, query: DeliveryQuery) -> impl Future<Output = Result<Page<Delivery>, Error>> + Send;
 
-    /// At most `limit` channels for which something waits, or is under way, by name.
-    fn waiting(&self, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
+    /// At most `limit` channels for which something waits, or is under way, by name, from the one after `after`.
+    fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
     /// How many deliveries are in this state.
     fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
@@ -272,6 +275,7 @@ any_store! {
     halt(id: &HaltId) -> Result<Option<Halt>, Error>;
     holds() -> Result<(u64, Vec<Hold>), Error>;
     contents(digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error>;
+    recorded(digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error>;
     histories(after: &str, limit: u32) -> Result<Vec<History>, Error>;
     due(until: Timestamp, limit: u32) -> Result<Vec<Timer>, Error>;
     next_due() -> Result<Option<Timestamp>, Error>;
@@ -279,7 +283,7 @@ any_store! {
     webhooks() -> Result<Vec<Webhook>, Error>;
     delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
-    waiting(limit: u32) -> Result<Vec<WaitingFor>, Error>;
+    waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
     count_deliveries(status: delivery::Status) -> Result<u64, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;

@@ -18,6 +18,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 3, name: "runs", sql: include_str!("../migrations/0003_runs.sql") },
     Migration { version: 4, name: "operations", sql: include_str!("../migrations/0004_operations.sql") },
     Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
+    Migration { version: 6, name: "webhook_keys", sql: include_str!("../migrations/0006_webhook_keys.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

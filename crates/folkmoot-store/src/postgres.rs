@@ -131,6 +131,15 @@ impl Postgres {
         Ok(Self { jobs, pool, recent, time, heard, tasks })
     }
 
+    async fn contents_by(&self, sql: &str, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let mut contents = Vec::with_capacity(digests.len());
+        for digest in digests {
+            let found = self.all(sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0)).await?;
+            contents.push(found.into_iter().next().flatten());
+        }
+        Ok(contents)
+    }
+
     async fn all<T>(
         &self,
         sql: &str,
@@ -280,13 +289,11 @@ impl Store for Postgres {
     }
 
     async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let mut contents = Vec::with_capacity(digests.len());
-        for digest in digests {
-            let sql = "SELECT content FROM artifacts WHERE digest = ?1";
-            let found = self.all(sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0)).await?;
-            contents.push(found.into_iter().next().flatten());
-        }
-        Ok(contents)
+        self.contents_by(query::SHOWN, digests).await
+    }
+
+    async fn recorded(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        self.contents_by(query::RECORDED, digests).await
     }
 
     async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
@@ -421,8 +428,9 @@ impl Store for Postgres {
         Ok(query.page(self.all(&sql, &arguments, rows::read_delivery).await?))
     }
 
-    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
-        self.all(query::WAITING, &[Value::Int(limit.into())], query::read_waiting).await
+    async fn waiting(&self, after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        let arguments = [Value::Int(limit.into()), Value::Text(after.into())];
+        self.all(query::WAITING, &arguments, query::read_waiting).await
     }
 
     async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {

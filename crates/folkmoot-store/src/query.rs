@@ -6,7 +6,8 @@ use folkmoot_core::{
     Delivery, Event, Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
     delivery,
     journal::{Entry, Key},
-    question, run,
+    question,
+    run::{self, RunKind},
 };
 
 use crate::{
@@ -81,6 +82,8 @@ pub struct RunQuery {
     pub parent: Option<RunId>,
     /// Only those that this principal started.
     pub initiator: Option<Name>,
+    /// Only those of this kind.
+    pub kind: Option<RunKind>,
     /// From here on.
     pub after: Option<Cursor>,
     /// At most so many.
@@ -238,6 +241,7 @@ impl RunQuery {
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
                 ("parent", self.parent.as_ref().map(RunId::as_str)),
                 ("initiator", self.initiator.as_ref().map(Name::as_str)),
+                ("kind", self.kind.map(RunKind::word)),
             ],
             either: None,
             plus: None,
@@ -386,10 +390,10 @@ impl DeliveryQuery {
     }
 }
 
-/// At most `?1` channels for which something waits, each with when the first of it is due. Goes through the index from one
+/// At most `?1` channels after `?2` for which something waits, each with when the first of it is due. Goes through the index from one
 /// channel to the next, however much waits for each.
 pub(crate) const WAITING: &str = "WITH RECURSIVE waiting (channel) AS (
-    SELECT min(channel) FROM outbox WHERE due IS NOT NULL
+    SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > ?2
     UNION ALL
     SELECT (SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > waiting.channel)
     FROM waiting WHERE waiting.channel IS NOT NULL)
@@ -499,9 +503,21 @@ pub(crate) const STREAMS: &str = "SELECT id FROM (
     ) AS with_log
   ) AS known ORDER BY id LIMIT ?2";
 
-/// Something that is not over and needs the content under `?1`.
+/// The bytes under `?1`, as gates and questions show them.
+pub(crate) const SHOWN: &str = "SELECT content FROM artifacts WHERE digest = ?1 AND barred = 0";
+/// The bytes under `?1`, as runs record them.
+pub(crate) const RECORDED: &str = "SELECT content FROM artifacts WHERE digest = ?1";
+
+/// Something that is not over and needs the content under `?1`. A run that is executed here is replayed from its top until it ends,
+/// with what its gates were decided to and what the runs gave that it started, however long ago that was.
 pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
     SELECT id FROM gates WHERE status = 'pending' AND (summary_digest = ?1 OR artifacts LIKE '%' || ?1 || '%')
+    UNION ALL SELECT runs.id FROM runs JOIN gates ON gates.run_id = runs.id
+      WHERE runs.status NOT IN ('completed', 'failed', 'cancelled') AND runs.kind <> 'external'
+      AND (summary_digest = ?1 OR artifacts LIKE '%' || ?1 || '%' OR decision LIKE '%' || ?1 || '%')
+    UNION ALL SELECT runs.id FROM runs JOIN runs AS child ON child.parent = runs.id
+      WHERE runs.status NOT IN ('completed', 'failed', 'cancelled') AND child.status = 'completed'
+      AND child.state LIKE '%' || ?1 || '%'
     UNION ALL SELECT id FROM questions WHERE status = 'pending' AND text_digest = ?1
     UNION ALL SELECT id FROM runs WHERE status NOT IN ('completed', 'failed', 'cancelled') AND (input = ?1
       OR EXISTS (SELECT 1 FROM journal WHERE run_id = runs.id AND result = ?1))
@@ -522,7 +538,7 @@ pub(crate) fn each_once(mut events: Vec<Event>) -> Vec<Event> {
     events
 }
 
-/// Contents that are not kept again.
+/// Contents that no gate and no question shows again.
 pub(crate) const BARRED: &str = "SELECT digest FROM artifacts WHERE barred = 1";
 
 /// Questions that hold somebody.

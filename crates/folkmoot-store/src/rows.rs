@@ -131,11 +131,11 @@ pub(crate) const ARTIFACTS: Table = Table {
     columns: &[("digest", Text), ("content", Bytes), ("used_at", Int)],
 };
 
-/// What was erased for its age is kept again, what was erased for good is not. Else nothing is written but, once a day, that
-/// it was sent: a row is written whole, however long its content is.
+/// What was erased is kept again: gates and questions that send what was erased for good are refused before this. Else nothing is
+/// written but, once a day, that it was sent: a row is written whole, however long its content is.
 const SENT_AGAIN: &str = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at,
-    content = CASE WHEN artifacts.barred = 1 THEN NULL ELSE coalesce(artifacts.content, excluded.content) END
-    WHERE (artifacts.content IS NULL AND artifacts.barred = 0) OR excluded.used_at >= artifacts.used_at + 86400000000";
+    content = coalesce(artifacts.content, excluded.content)
+    WHERE artifacts.content IS NULL OR excluded.used_at >= artifacts.used_at + 86400000000";
 const _: () = assert!(folkmoot_core::erase::USED_AT_STEP.as_micros() == 86_400_000_000);
 
 pub(crate) const SESSIONS: Table =
@@ -313,6 +313,8 @@ pub(crate) const WEBHOOKS: Table = Table {
         ("disabled", Int),
         ("removed_at", Int),
         ("seq", Int),
+        ("key_id", Text),
+        ("previous_until", Int),
     ],
 };
 
@@ -441,7 +443,7 @@ pub(crate) fn select_gates() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
         let names = GATES.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = summary_digest) FROM gates")
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = summary_digest AND barred = 0) FROM gates")
     })
 }
 
@@ -795,7 +797,7 @@ pub(crate) fn select_questions() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
         let names = QUESTIONS.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = text_digest) FROM questions")
+        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = text_digest AND barred = 0) FROM questions")
     })
 }
 
@@ -978,6 +980,8 @@ pub(crate) fn webhook(webhook: &Webhook) -> Vec<Value<'_>> {
         Value::Int(webhook.disabled.into()),
         Value::MaybeInt(webhook.removed_at.map(Timestamp::as_micros)),
         Value::Int(int(webhook.seq)),
+        Value::MaybeText(webhook.key.as_ref().map(|key| key.as_str().into())),
+        Value::MaybeInt(webhook.previous_until.map(Timestamp::as_micros)),
     ]
 }
 
@@ -993,6 +997,8 @@ pub(crate) fn read_webhook(row: &dyn Columns) -> Result<Webhook, Error> {
         disabled: row.int(7)? != 0,
         removed_at: row.maybe_int(8)?.map(Timestamp::from_micros),
         seq: position(row.int(9)?)?,
+        key: parse_maybe(row.maybe_text(10)?)?,
+        previous_until: row.maybe_int(11)?.map(Timestamp::from_micros),
     })
 }
 
@@ -1071,7 +1077,9 @@ pub(crate) fn int(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-fn parse_maybe<T: std::str::FromStr<Err: std::fmt::Display>>(text: Option<String>) -> Result<Option<T>, Error> {
+pub(crate) fn parse_maybe<T: std::str::FromStr<Err: std::fmt::Display>>(
+    text: Option<String>,
+) -> Result<Option<T>, Error> {
     text.map(|text| parse(&text)).transpose()
 }
 

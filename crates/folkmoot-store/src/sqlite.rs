@@ -387,17 +387,11 @@ impl Store for Sqlite {
     }
 
     async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        self.readers
-            .read(move |connection| {
-                let one = |digest: &Digest| {
-                    let sql = "SELECT content FROM artifacts WHERE digest = ?1";
-                    let found =
-                        all(connection, sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0));
-                    Ok(found?.pop().flatten())
-                };
-                digests.iter().map(one).collect()
-            })
-            .await
+        self.readers.read(move |connection| contents(connection, query::SHOWN, &digests)).await
+    }
+
+    async fn recorded(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        self.readers.read(move |connection| contents(connection, query::RECORDED, &digests)).await
     }
 
     async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
@@ -498,10 +492,9 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn waiting(&self, limit: u32) -> Result<Vec<WaitingFor>, Error> {
-        let read = move |connection: &Connection| {
-            all(connection, query::WAITING, &[Value::Int(limit.into())], query::read_waiting)
-        };
+    async fn waiting(&self, after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error> {
+        let arguments = [Value::Int(limit.into()), Value::Text(after.to_owned().into())];
+        let read = move |connection: &Connection| all(connection, query::WAITING, &arguments, query::read_waiting);
         self.readers.read(read).await
     }
 
@@ -612,6 +605,14 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Error> {
     let read =
         |row: &dyn Columns| Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? });
     all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
+}
+
+fn contents(connection: &Connection, sql: &str, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let one = |digest: &Digest| {
+        let found = all(connection, sql, &[Value::Text(digest.to_string().into())], |row| row.maybe_bytes(0));
+        Ok(found?.pop().flatten())
+    };
+    digests.iter().map(one).collect()
 }
 
 fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<Kept>, Error> {

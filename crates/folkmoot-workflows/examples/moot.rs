@@ -213,7 +213,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let moot = Moot {
         model: equipment.models.model(&choice.provider, None)?,
         price: equipment.models.price(&choice.provider, None),
-        prompts: Arc::new(equipment.prompts?),
+        prompts: equipment.prompts()?,
         agents: 5,
         max_tokens: 200,
         budget: Budget::default(),

@@ -11,7 +11,7 @@ use std::{
 use folkmoot_core::{Digest, Name, gate::Risk};
 use folkmoot_engine::{Ctx, Failure, GateRequest};
 use folkmoot_llm::{
-    FailureKind, Model, Recording, Request,
+    Answer, FailureKind, Model, Recording, Request,
     budget::{Budget, Budgeted, Purse, Spent, dollars},
     price::Price,
     record::Outcome,
@@ -108,6 +108,31 @@ impl Spending {
         unreachable!("the loop has no end")
     }
 
+    /// Asks, and reads the answer; asks once more, with what `again` makes of it, where it cannot be read. Each time is a step. `Err`
+    /// within is why there is nothing to be read, which is no error of the run.
+    pub async fn call_and_read<T>(
+        &self,
+        ctx: &Ctx,
+        call: Call,
+        read: impl Fn(&Answer) -> Result<T, String>,
+        again: impl Fn(&Request, &Answer, &str) -> Result<Request, Failure>,
+    ) -> Result<Result<T, String>, Failure> {
+        let first = match self.call(ctx, call.clone()).await?.outcome {
+            Outcome::Answered(answer) => answer,
+            Outcome::Failed(failure) => return Ok(Err(silent(&failure))),
+        };
+        let why = match read(&first) {
+            Ok(read) => return Ok(Ok(read)),
+            Err(why) => why,
+        };
+        let request = again(&call.request, &first, &why)?;
+        let second = Call { key: format!("{}/again", call.key), request, ..call };
+        Ok(match self.call(ctx, second).await?.outcome {
+            Outcome::Answered(answer) => read(&answer).map_err(|again| format!("{why}; asked again: {again}")),
+            Outcome::Failed(failure) => Err(format!("{why}; asked again: {}", silent(&failure))),
+        })
+    }
+
     async fn once(&self, ctx: &Ctx, key: &str, call: &Call, request: &Request) -> Result<Told, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
         let work = {
@@ -182,6 +207,10 @@ impl Spending {
         };
         asking.boxed().shared()
     }
+}
+
+fn silent(failure: &folkmoot_llm::Failure) -> String {
+    format!("the model gave no answer: {failure}")
 }
 
 /// What a recorded call took.

@@ -90,8 +90,8 @@ async fn models(equipment: &Equipment) -> Vec<Finding> {
 }
 
 fn prompts(equipment: &Equipment) -> Finding {
-    let found = match &equipment.prompts {
-        Ok(_) if equipment.prompts_overridden => Ok("with files of yours".to_owned()),
+    let found = match equipment.prompts() {
+        Ok(_) if equipment.prompts_folder.is_some() => Ok("with files of yours".to_owned()),
         Ok(_) => Ok("those that are built in".to_owned()),
         Err(why) => Err(why.clone()),
     };

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -116,10 +116,9 @@ impl McpServer {
 pub struct Equipment {
     /// Who can be asked.
     pub models: Models,
-    /// What they are told, or what is wrong with the files that were to say so.
-    pub prompts: Result<Prompts, String>,
-    /// Whether some of them are the user's own.
-    pub prompts_overridden: bool,
+    /// The user's own prompts, where there are some.
+    pub prompts_folder: Option<PathBuf>,
+    prompts: OnceLock<Result<Arc<Prompts>, String>>,
     /// MCP servers whose tools agents may call.
     pub mcp: Vec<mcp::Server>,
     helper: Helper,
@@ -132,24 +131,30 @@ impl Equipment {
     /// inside of the jail.
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
         settings.check()?;
-        let prompts = match &settings.prompts {
-            Some(folder) => {
-                Prompts::with_overrides(folder).map_err(|error| format!("prompts in {}: {error}", folder.display()))
-            }
-            None => Ok(Prompts::embedded()),
-        };
         let mcp = settings.mcp.iter().map(|(name, server)| {
             Ok(mcp::Server { name: name.clone(), reach: server.reach()?, limits: mcp::McpLimits::default() })
         });
         Ok(Self {
             models: Models::new(settings.models, variable, command)?,
-            prompts,
-            prompts_overridden: settings.prompts.is_some(),
+            prompts_folder: settings.prompts,
+            prompts: OnceLock::new(),
             mcp: mcp.collect::<Result<_, String>>()?,
             helper,
             network: settings.jail.network,
             jail: OnceCell::new(),
         })
+    }
+
+    /// What models are told, or what is wrong with the files that were to say so. They are read and tried the first time, as that takes
+    /// longer than most verbs.
+    pub fn prompts(&self) -> Result<Arc<Prompts>, String> {
+        let read = || match &self.prompts_folder {
+            Some(folder) => Prompts::with_overrides(folder)
+                .map(Arc::new)
+                .map_err(|error| format!("prompts in {}: {error}", folder.display())),
+            None => Ok(Arc::new(Prompts::embedded())),
+        };
+        self.prompts.get_or_init(read).clone()
     }
 
     /// The jail, which is tried out the first time.

@@ -4,10 +4,13 @@
 mod call;
 pub mod doctor;
 pub mod equipment;
+pub mod plan;
+mod voice;
 pub mod workbench;
 
 pub use call::{Call, OnExceeded, Spending};
 pub use equipment::Equipment;
 pub use folkmoot_llm as llm;
 pub use folkmoot_tools as tools;
+pub use voice::{Voice, Voices};
 pub use workbench::{Site, Workbench};

@@ -68,7 +68,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let request = request(&args)?;
-    let equipment = doctor::equipment(doctor::read(args.config.clone(), ctx)?)?;
+    let equipment = doctor::equipment(doctor::read(args.config.clone().or(ctx.data.served()?.config), ctx)?)?;
     let model = model(&args, ctx, &equipment).await?;
     let mut out = Out::new(ctx);
     // Ended here, the call is given up, and a program that was started for it ends with it.
@@ -97,8 +97,8 @@ async fn ask(model: &dyn Model, equipment: &Equipment, request: &Request, out: &
     if request.schema.is_none() {
         return Ok(Asked::Plain(model.ask(request, out).await?));
     }
-    let prompts = equipment.prompts.as_ref().map_err(|why| anyhow!("{why}"))?;
-    Ok(Asked::Structured(structured::ask(model, prompts, request, out).await?))
+    let prompts = equipment.prompts().map_err(|why| anyhow!(why))?;
+    Ok(Asked::Structured(structured::ask(model, &prompts, request, out).await?))
 }
 
 fn told(ctx: &Context, asked: Asked, is_replayed: bool) -> Result<Exit> {

@@ -19,7 +19,8 @@ use crate::{
 /// Copy the whole database into one file, while the server goes on
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The file is verified before this says that it is done, and never overwrites another.\n\
-                        It holds no secret: tokens are in it as hashes. server.key, tokens.json and folkmoot.toml are not in \
+                        Tokens are in it as hashes, but the addresses of webhooks as they are, with any secret that is part of \
+                        one: keep it to yourself. server.key, tokens.json and folkmoot.toml are not in \
                         it; keep server.key yourself, or webhook secrets and the signing key change after a restore.")]
 pub(crate) struct Args {
     /// Where to, a new file

@@ -10,8 +10,8 @@ use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
     adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
-    end, erase, events, gate, halt, journal, lift, man, notify, pause, question, questions, ready, reject, restore,
-    resume, runs, serve, show, start, status, step, style, token, watch, webhook,
+    end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, question, questions, ready, reject,
+    restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\
@@ -19,6 +19,7 @@ Start here:
   folkmoot demo                               see a gate open, hold, and be decided
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
+  folkmoot plan \"Open a second bakery\"        plan in iterations, and decide at every checkpoint
   folkmoot clear builder && make              work only while nothing halts you
   folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
   folkmoot ask-model \"…\"                      ask whichever model there is
@@ -81,6 +82,7 @@ pub(crate) enum Verb {
     Reject(reject::Args),
     Adjust(adjust::Args),
     Pause(pause::Args),
+    Plan(Box<plan::Args>),
     Ask(Box<ask::Args>),
     Answer(answer::Args),
     Deny(deny::Args),

@@ -151,7 +151,7 @@ impl Tokens {
 async fn in_folder(ctx: &Context) -> Result<Connection> {
     let begun = Instant::now();
     loop {
-        match Hosted::start(&ctx.data).await {
+        match Hosted::start(&ctx.data, ctx.works).await {
             Ok(hosted) => {
                 let client = Client::new(&hosted.url, "")?;
                 let tokens = Tokens::choose(ctx, Some(hosted.tokens.clone()));

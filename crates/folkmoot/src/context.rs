@@ -15,10 +15,13 @@ pub(crate) struct Context {
     pub(crate) screen: Screen,
     /// What must be repeated on the command line of another terminal, to mean the same data.
     pub(crate) data_named: Option<PathBuf>,
+    /// Whether a server that this process has to be executes workflows at once. Whoever is there only for a moment begins nothing that
+    /// it could not end.
+    pub(crate) works: bool,
 }
 
 impl Context {
-    pub(crate) fn new(global: Global) -> Result<Self> {
+    pub(crate) fn new(global: Global, works: bool) -> Result<Self> {
         let Global { data, url, token, json, no_color } = global;
         if no_color {
             anstream::ColorChoice::Never.write_global();
@@ -31,7 +34,7 @@ impl Context {
         let data_named = data.filter(|_| !from_environment).map(|_| path.clone());
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (url, token) = (given(url), given(token));
-        Ok(Self { data: DataFolder::at(path), url, token, screen: Screen::new(json), data_named })
+        Ok(Self { data: DataFolder::at(path), url, token, screen: Screen::new(json), data_named, works })
     }
 
     /// This program, and what another terminal must add to reach the same data.

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     logging::quiet(ctx)?;
     let interrupted = signal::shutdown()?;
     let folder = tempfile::Builder::new().prefix("folkmoot-demo-").tempdir()?;
-    let hosted = Hosted::start(&DataFolder::at(folder.path())).await.map_err(|error| match error {
+    let hosted = Hosted::start(&DataFolder::at(folder.path()), false).await.map_err(|error| match error {
         NotHosted::InUse(error) => error.into(),
         NotHosted::Failed(error) => error,
     })?;

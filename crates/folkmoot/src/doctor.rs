@@ -24,24 +24,26 @@ use crate::{
 /// Look at the server, its data, the models, the jail, the tools and the channels: what is wrong or missing, and what to do
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A configuration file; folkmoot.toml in the data folder unless it is given
+    /// A configuration file; the one that `serve` was last started with unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The PostgreSQL that holds the data, if it is not in the data folder
     #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// The server's key; server.key in the data folder unless it is given
+    /// The server's key; the one that `serve` was last started with unless it is given
     #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
     key: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
-    let config = read(args.config, ctx)?;
+    let served = ctx.data.served()?;
+    let config = read(args.config.or(served.config), ctx)?;
     let channels = folkmoot_server::examine_channels(&config);
     let equipment = equipment(config)?;
     let choice = equipment.models.choose(None).await;
     let database = args.database.filter(|url| !url.is_empty());
-    let place = Place { data: &ctx.data, database: database.as_deref(), key: args.key.as_deref() };
+    let key = args.key.or(served.key);
+    let place = Place { data: &ctx.data, database: database.as_deref(), key: key.as_deref() };
     let mut findings = server::examine(place).await;
     findings.extend(doctor::examine(&equipment).await);
     findings.extend(channels);

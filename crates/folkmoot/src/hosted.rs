@@ -1,9 +1,9 @@
 //! A server inside this process, for as long as one verb lasts. Other terminals find it through the data folder.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use anyhow::Result;
-use folkmoot_server::{Config, DataFolder, LocalTokens, Server, StartError};
+use anyhow::{Result, anyhow};
+use folkmoot_server::{Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +11,9 @@ use crate::exit::Stopped;
 
 /// How often to look whether somebody wants to serve the folder for longer.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Whoever has been there for so long is waiting for somebody, and has time.
+const STAYS: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Hosted {
@@ -28,14 +31,26 @@ pub(crate) enum NotHosted {
     Failed(anyhow::Error),
 }
 
-impl Hosted {
-    /// Starts on a free port of the loopback.
-    pub(crate) async fn start(data: &DataFolder) -> Result<Self, NotHosted> {
-        let config = config(data).map_err(NotHosted::Failed)?;
-        let server = Server::start(config).await.map_err(|error| match error {
+impl From<StartError> for NotHosted {
+    fn from(error: StartError) -> Self {
+        match error {
             StartError::InUse { .. } => NotHosted::InUse(error),
             error => NotHosted::Failed(error.into()),
-        })?;
+        }
+    }
+}
+
+impl Hosted {
+    /// Starts on a free port of the loopback. It executes workflows at once, or once it is clear that it stays for a while.
+    pub(crate) async fn start(data: &DataFolder, works: bool) -> Result<Self, NotHosted> {
+        let mut config = config(data).map_err(NotHosted::Failed)?;
+        if config.database.is_none() {
+            refuse_beside_postgresql(data)?;
+        }
+        if !works {
+            config.work.begins_after = STAYS;
+        }
+        let server = Server::start(config).await?;
         let (url, tokens) = (server.url().to_owned(), server.tokens().clone());
         let shutdown = CancellationToken::new();
         let serving = tokio::spawn(server.serve(shutdown.clone()));
@@ -67,19 +82,42 @@ async fn yield_to_a_lasting_server(data: DataFolder, shutdown: CancellationToken
 }
 
 fn config(data: &DataFolder) -> Result<Config> {
+    // As `folkmoot serve` was last told, or this would be another server: with other rules for gates, and another key.
+    let served = data.served()?;
+    let given = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut config = Config::new(data.clone());
-    config.read_file(None)?;
+    config.read_file(served.config.clone()).map_err(|error| match &served.config {
+        Some(_) => anyhow!("{error}; `folkmoot serve` was last started with this file: put it back, or start it anew"),
+        None => error.into(),
+    })?;
     config.read_environment(|name| std::env::var(name).ok())?;
+    config.key = given("FOLKMOOT_KEY_FILE").map(PathBuf::from);
+    if let (None, Some(key)) = (&config.key, served.key) {
+        ServerKey::read(&key).map_err(|error| {
+            anyhow!(
+                "the key {} cannot be read: {error}; `folkmoot serve` was last started with it: put it back, or start it anew",
+                key.display()
+            )
+        })?;
+        config.key = Some(key);
+    }
     config.temporary = true;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    config.database = std::env::var("FOLKMOOT_DATABASE").ok().filter(|url| !url.is_empty());
-    // Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
-    if config.database.is_none() && data.tokens()?.is_some() && !data.database().exists() {
-        anyhow::bail!(
-            "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, \
-             or set FOLKMOOT_DATABASE",
-            data.path().display()
-        );
-    }
+    config.database = given("FOLKMOOT_DATABASE");
     Ok(config)
+}
+
+/// Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
+fn refuse_beside_postgresql(data: &DataFolder) -> Result<(), NotHosted> {
+    let tokens = data.tokens().map_err(|error| NotHosted::Failed(error.into()))?;
+    if tokens.is_none() || data.database().exists() {
+        return Ok(());
+    }
+    // Whoever serves it now knows where its data is, and can be asked.
+    drop(data.lock()?);
+    Err(NotHosted::Failed(anyhow!(
+        "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, or set \
+         FOLKMOOT_DATABASE",
+        data.path().display()
+    )))
 }

@@ -41,6 +41,7 @@ mod logging;
 mod man;
 mod notify;
 mod pause;
+mod plan;
 mod prompt;
 mod question;
 mod question_view;
@@ -99,7 +100,7 @@ fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<Exit> {
-    let ctx = Context::new(cli.global)?;
+    let ctx = Context::new(cli.global, matches!(cli.verb, Verb::Plan(_)))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(run(cli.verb, &ctx));
     // A prompt may still wait for a line that never comes.
@@ -159,6 +160,7 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Reject(args) => reject::run(args, ctx, connection).await,
         Verb::Adjust(args) => adjust::run(args, ctx, connection).await,
         Verb::Pause(args) => pause::run(args, ctx, connection).await,
+        Verb::Plan(args) => plan::run(*args, ctx, connection).await,
         Verb::Ask(args) => ask::run(*args, ctx, connection).await,
         Verb::Answer(args) => answer::run(args, ctx, connection).await,
         Verb::Deny(args) => deny::run(args, ctx, connection).await,

@@ -4,6 +4,13 @@ use std::io::{self, BufRead, Write};
 
 use tokio::sync::oneshot;
 
+/// Forgets what was typed before anybody could have read what is asked now: a key that was pressed twice decides once. (A terminal
+/// hands on one line at a time, so nothing of it has been read yet.)
+pub(crate) fn forget_typed_ahead() {
+    // Where it is no terminal there is nothing to forget.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
 /// Asks for one line. `None` when there are no more.
 pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
     let mut out = anstream::stdout().lock();

@@ -53,7 +53,10 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
     // What agents would stumble over later is said now.
-    doctor::equipment(doctor::read(args.config, ctx)?)?.prompts.map_err(|why| anyhow!(why))?;
+    let equipment = doctor::equipment(doctor::read(args.config, ctx)?)?;
+    if equipment.prompts_folder.is_some() {
+        equipment.prompts().map_err(|why| anyhow!(why))?;
+    }
     config.listen = args.listen;
     config.key = args.key;
     config.adopt = telemetry.as_ref().map(|_| Telemetry::adopt());

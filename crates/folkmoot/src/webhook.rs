@@ -62,12 +62,15 @@ fn say(ctx: &Context, webhook: &Webhook) -> Result<()> {
         (None, true) => "disabled",
         (None, false) => "told",
     };
+    let key = webhook.key_id.as_ref().map(|key| format!(" of {key}")).unwrap_or_default();
+    let before = webhook.previous_until.map(|until| format!(", with the one before until {until}")).unwrap_or_default();
+    let secret = format!("number {}{key}{before}", webhook.generation);
     ctx.screen.say(format!("{} {}", webhook.name, webhook.id))?;
     ctx.screen.say(facts([
         ("address", Some(webhook.url.clone())),
         ("events", Some(events(&webhook.events))),
         ("state", Some(state.to_owned())),
-        ("secret", Some(format!("number {}", webhook.generation))),
+        ("secret", Some(secret)),
         ("made by", Some(webhook.created_by.to_string())),
     ]))?;
     Ok(())

@@ -6,6 +6,7 @@ use folkmoot_core::{
     delivery,
     gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
     journal::{self, EntryKind, Progress},
+    plan::{ApprovalStatus, ApprovalType, OnExpiry, PlanStatus},
     question::{self, Priority, QuestionType},
     run::{self, RunKind},
 };
@@ -46,6 +47,10 @@ words! {
     entry_kind: EntryKind;
     progress: Progress;
     delivery_status: delivery::Status;
+    plan_status: PlanStatus;
+    approval_status: ApprovalStatus;
+    approval_type: ApprovalType;
+    on_expiry: OnExpiry;
 }
 
 fn one_of(words: impl IntoIterator<Item = &'static str>) -> Object {
@@ -65,6 +70,11 @@ pub(super) fn step_state() -> Object {
 /// How a run can be said to have ended. Cancelling is another verb.
 pub(super) fn end_status() -> Object {
     one_of([run::Outcome::Completed, run::Outcome::Failed].map(run::Outcome::word))
+}
+
+/// As what a plan is exported.
+pub(super) fn export_format() -> Object {
+    one_of(["markdown", "html"])
 }
 
 /// What can be asked of a timeout. Only our own runs can be tried again.
@@ -160,6 +170,7 @@ maybe! {
     maybe_timeout: timeout;
     maybe_run_kind: run_kind;
     maybe_limits: limits;
+    maybe_on_expiry: on_expiry;
 }
 
 fn list(items: Object) -> RefOr<Schema> {

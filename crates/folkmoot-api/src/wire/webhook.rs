@@ -1,6 +1,6 @@
 //! Webhooks on the wire.
 
-use folkmoot_core::{Name, Timestamp, WebhookId, delivery::Pattern, webhook};
+use folkmoot_core::{KeyId, Name, Timestamp, WebhookId, delivery::Pattern, webhook};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -64,6 +64,14 @@ pub struct Webhook {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub removed_at: Option<Timestamp>,
+    /// The server's key that its secret is derived from: servers with another one leave its messages to those that have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub key_id: Option<KeyId>,
+    /// Until when its messages are signed with the secret before too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub previous_until: Option<Timestamp>,
     /// What its messages are signed with, shown once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
@@ -90,7 +98,22 @@ impl Webhook {
             disabled,
             removed_at,
             seq: _,
+            key: key_id,
+            previous_until,
         } = webhook;
-        Self { id, name, url, events, disabled, generation, created_at, created_by, removed_at, secret }
+        Self {
+            id,
+            name,
+            url,
+            events,
+            disabled,
+            generation,
+            created_at,
+            created_by,
+            removed_at,
+            key_id,
+            previous_until,
+            secret,
+        }
     }
 }

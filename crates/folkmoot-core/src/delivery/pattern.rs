@@ -4,7 +4,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Refusal;
+use super::is_told;
+use crate::{Refusal, event::Kind};
 
 /// The longest that can be, in bytes.
 const BYTES_MAX: usize = 64;
@@ -28,6 +29,32 @@ impl Pattern {
             None => *self.0 == *kind,
         }
     }
+
+    /// Refuses what no event will ever match: nobody would notice that they are told nothing. Not a part of reading one, so
+    /// that what an older version wrote stays readable. What workflows tell of their own can have any other noun.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut told = Kind::WORDS.iter().copied().filter(|kind| is_told(kind));
+        let noun = self.0.split('.').next().unwrap_or_default();
+        if told.clone().any(|kind| self.matches(kind)) || !Kind::nouns().any(|ours| is_nearly(noun, ours)) {
+            return Ok(());
+        }
+        let first = told.next().unwrap_or_default();
+        let told = told.fold(first.to_owned(), |all, kind| all + ", " + kind);
+        Err(Refusal::invalid(
+            "events",
+            format!("has {self}, and nobody is ever told such a thing; there are {told}; `gate.*` is all of gates"),
+        ))
+    }
+}
+
+/// Whether two words are the same but for one letter that is another, is missing, is too much or has changed its place.
+fn is_nearly(word: &str, other: &str) -> bool {
+    let (a, b) = (word.as_bytes(), other.as_bytes());
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[same..], &b[same..]);
+    let swapped = matches!((a, b), ([a0, a1, a @ ..], [b0, b1, b @ ..]) if a0 == b1 && a1 == b0 && a == b);
+    let after = |word: &'_ [u8]| word.get(1..).unwrap_or_default().to_vec();
+    swapped || after(a) == after(b) || after(a) == b || a == after(b)
 }
 
 impl FromStr for Pattern {

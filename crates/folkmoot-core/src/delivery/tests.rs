@@ -1,7 +1,11 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{ATTEMPTS_MAX, PAUSES, Pattern, pause_after};
-use crate::transcript::{check, play};
+use super::{ATTEMPTS_MAX, PAUSES, Pattern, Subscription, pause_after, tellings};
+use crate::{
+    Commit,
+    event::Kind,
+    transcript::{check, play},
+};
 
 #[test]
 fn each_channel_is_told_once_of_an_event_whoever_named_it() {
@@ -185,6 +189,51 @@ fn what_is_under_way_is_not_abandoned() {
 }
 
 #[test]
+fn what_waits_for_many_channels_that_are_none_dies_in_one_commit() {
+    check(
+        r#"
+        policy tell=a,b,c,d
+        09:00 bot opens x                     → pending
+        09:00 system takes c                  → unchanged: gate.opened to c sending until 09:01:00 (1)
+        09:00 system abandons a,b,c "gone"    → gate.opened to a dead after "gone" (0), gate.opened to b dead after "gone" (0)
+        09:00 system abandons a,b,c "gone"    → unchanged: none
+        delivery 4                            → gate.opened to d waiting until 09:00:00 (0)
+        "#,
+    );
+}
+
+/// Each more channel costs as much as the one before: where it cost more, many of them held up everybody who writes.
+#[test]
+fn tens_of_thousands_who_want_an_event_are_each_told_once_without_comparing_them_all() {
+    let wants = |n: usize| Subscription { channel: format!("channel-{n}"), events: vec!["*".parse().unwrap()] };
+    let subscriptions: Vec<Subscription> = (0..40_000).chain(0..40_000).map(wants).collect();
+    let events = vec![play("09:00 bot opens a").log[0].fact.clone()];
+    let begun = Instant::now();
+    let told = tellings(&Commit { events, ..Commit::default() }, &subscriptions);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(told.iter().map(|telling| telling.nth).eq(0..40_000));
+    assert!(told.iter().zip(&subscriptions).all(|(telling, wanted)| telling.channel == wanted.channel));
+}
+
+#[test]
+fn what_another_node_may_know_to_send_is_abandoned_when_it_has_been_due_for_long() {
+    check(
+        r#"
+        policy tell=ops
+        09:00 bot opens a                                   → pending
+        09:00:59 system abandons ops overdue=1m "gone"      → unchanged: none
+        09:00:59 bot opens b                                → pending
+        09:01 system abandons ops overdue=1m "gone"         → gate.opened to ops dead after "gone" (0)
+        09:01 ada resends 1                                 → gate.opened to ops waiting until 09:01:00 after "gone" (0)
+        09:01:30 system takes ops limit=1                   → unchanged: gate.opened to ops sending until 09:02:30 (1)
+        09:02 system abandons ops overdue=1m "gone"         → gate.opened to ops dead after "gone" (0)
+        09:03:29 system abandons ops overdue=1m "gone"      → unchanged: none
+        09:03:30 system abandons ops overdue=1m "gone"      → gate.opened to ops dead after "gone" (1)
+        "#,
+    );
+}
+
+#[test]
 fn pauses_grow_are_spread_and_end() {
     let id = |n: u32| format!("dlv-{n}-0123456789abcdef-0").parse().unwrap();
     for (attempts, usual) in (1..).zip(PAUSES) {
@@ -219,4 +268,33 @@ fn a_pattern_is_a_type_all_of_a_noun_or_everything() {
         assert!(refused.to_string().contains("gate.opened"), "{wrong:?}: {refused}");
     }
     "x".repeat(65).parse::<Pattern>().unwrap_err();
+}
+
+#[test]
+fn a_pattern_that_no_event_will_ever_match_is_refused_and_the_error_says_which_events_there_are() {
+    let check = |pattern: &str| pattern.parse::<Pattern>().unwrap().check();
+    for kind in Kind::WORDS.iter().filter(|kind| super::is_told(kind)) {
+        check(kind).unwrap();
+    }
+    // What workflows tell of their own has nouns of its own.
+    for good in ["*", "gate.*", "run.*", "artifact.erased", "debate.turn", "deploy.*"] {
+        check(good).unwrap_or_else(|refused| panic!("{good}: {refused}"));
+    }
+    let wrong = [
+        "gate.open",
+        "gate.refused",
+        "delivery.*",
+        "delivery.died",
+        "halt.reased",
+        "log.*",
+        "gates.*",
+        "gat.opened",
+        "qeustion.asked",
+    ];
+    for wrong in wrong {
+        let refused = check(wrong).unwrap_err().to_string();
+        let names = [wrong, "gate.opened", "question.asked", "halt.raised", "gate.*"];
+        assert!(names.iter().all(|name| refused.contains(name)), "{wrong}: {refused}");
+        assert!(!refused.replace(wrong, "").contains("delivery.died"), "nobody is told of that: {refused}");
+    }
 }

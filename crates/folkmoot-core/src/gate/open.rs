@@ -1,12 +1,14 @@
 //! Opening a gate.
 
+use std::collections::BTreeSet;
+
 use super::{
     ArtifactRef, Choice, Content, Gate, GateEvent, GateType, Kind, Mode, OnTimeout, Policy, Risk, SelfReview, State,
     policy::Resolved, remind::Reminders,
 };
 use crate::{
-    Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, principal, run::Run,
-    text,
+    Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, delivery, principal,
+    run::Run, text,
 };
 
 /// What a requester says when it opens a gate. What is `None` comes from the policy.
@@ -69,13 +71,9 @@ pub(crate) fn open(
     let resolved = policy.resolve(opening, by, run)?;
     let content = content(opening, &resolved)?;
     let digest = content.digest(&opening.summary);
-    let mut channels = policy.notification_channels.clone();
-    channels.extend(opening.notification_channels.iter().cloned());
-    channels.sort();
-    channels.dedup();
-    for channel in &channels {
-        text::check_filled("notification_channels", channel, text::TITLE_BYTES_MAX)?;
-    }
+    let channels: BTreeSet<&String> =
+        policy.notification_channels.iter().chain(&opening.notification_channels).collect();
+    delivery::check_channels("notification_channels", channels.iter().copied())?;
     let deadline = resolved.timeout.deadline(now);
     if let Some(name) = &opening.on_behalf_of {
         principal::check_name("on_behalf_of", name)?;
@@ -104,7 +102,7 @@ pub(crate) fn open(
         escalated: false,
         reject_quorum: resolved.reject_quorum,
         dedupe_key: opening.dedupe_key.clone(),
-        notification_channels: channels,
+        notification_channels: channels.into_iter().cloned().collect(),
         reminders: Reminders::resolve(policy, deadline, now),
         revision: 1,
         digest,

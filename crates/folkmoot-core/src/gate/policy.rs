@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::{OnTimeout, Opening, Risk, SelfReview};
-use crate::{Name, Principal, Refusal, Role, Timeout, run::Run};
+use crate::{Name, Principal, Refusal, Role, Timeout, delivery, run::Run};
 
 /// What configuration says about gates that outside agents open. Resolved when a gate opens and recorded with it: a
 /// later change of configuration does not reach a gate that stands.
@@ -71,6 +71,8 @@ impl Policy {
         }
         check_timeout(self.timeout)?;
         self.check_reminders()?;
+        delivery::check_channels("notification_channels", &self.notification_channels)?;
+        delivery::check_channels("escalate_to", &self.escalate_to)?;
         let people = (!self.reviewers.is_empty()).then_some(self.reviewers.len());
         check_reachable(people, self.quorum, self.reject_quorum)
     }

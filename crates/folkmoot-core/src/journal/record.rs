@@ -2,7 +2,7 @@
 
 use super::{Entry, EntryKind, EntryState, Key, StepError, Waits};
 use crate::{
-    Digest, Name, Principal, Refusal, RunId, Timestamp,
+    Digest, Name, Principal, Refusal, RunId, Timestamp, event,
     gate::{Opening, Policy},
     principal,
     question::{Asking, Usual},
@@ -14,9 +14,6 @@ use crate::{
 pub const RESULT_BYTES_MAX: usize = 16 << 20;
 /// The longest payload of an event that a workflow tells.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
-/// Nouns whose events only Folkmoot itself tells.
-const OUR_NOUNS: [&str; 12] =
-    ["gate", "question", "halt", "run", "step", "token", "agent", "session", "system", "log", "webhook", "delivery"];
 
 /// Something to be written to a journal.
 #[derive(Clone, Debug)]
@@ -76,6 +73,8 @@ pub enum Write {
         policy: Policy,
         /// The bytes behind the digests of the opening's artifacts, in order.
         contents: Vec<Vec<u8>>,
+        /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own configuration says it.
+        alone: Option<String>,
     },
     /// It asks.
     Ask {
@@ -275,7 +274,7 @@ fn check_event(kind: &str, payload: &str) -> Result<(), Refusal> {
     if !well_formed {
         return Err(Refusal::invalid("event", format!("{kind:?} is no `noun.verb`")));
     }
-    if OUR_NOUNS.iter().any(|noun| kind.split('.').next() == Some(noun)) {
+    if event::Kind::is_ours(kind) {
         return Err(Refusal::invalid("event", format!("{kind:?} is an event that only Folkmoot itself tells")));
     }
     text::check("payload", payload, PAYLOAD_BYTES_MAX)

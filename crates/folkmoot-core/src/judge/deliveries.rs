@@ -1,11 +1,11 @@
 //! What is written when a delivery is taken, settled, given up or sent again.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use super::{Case, No, json};
 use crate::{
     Commit, DeliveryId, Fact, Loaded, Outcome, Refusal, Row,
-    delivery::{self, Delivery, Settling, Status, Told},
+    delivery::{self, Abandonment, Delivery, Settling, Status, Told},
 };
 
 impl Case<'_> {
@@ -31,10 +31,12 @@ impl Case<'_> {
         Ok(Commit { outcome: Outcome::Delivery(Box::new(delivery.clone())), ..self.becomes(delivery) })
     }
 
-    pub(super) fn abandon_deliveries(&self, reason: &str, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn abandon_deliveries(&self, abandonments: &[Abandonment], loaded: &Loaded) -> Result<Commit, No> {
         self.must_be_system("deliver")?;
-        let abandoned = loaded.deliveries.iter().filter_map(|delivery| delivery::abandon(delivery, reason, self.now));
-        let abandoned: Vec<Delivery> = abandoned.collect();
+        let lost: HashMap<&str, &Abandonment> = abandonments.iter().map(|lost| (lost.channel.as_str(), lost)).collect();
+        let abandoned =
+            |delivery: &Delivery| delivery::abandon(delivery, lost.get(delivery.channel.as_str())?, self.now);
+        let abandoned: Vec<Delivery> = loaded.deliveries.iter().filter_map(abandoned).collect();
         let mut commit = Commit::default();
         abandoned.iter().for_each(|delivery| commit.merge(self.becomes(delivery.clone())));
         Ok(Commit { outcome: Outcome::Deliveries(abandoned), ..commit })

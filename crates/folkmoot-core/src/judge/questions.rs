@@ -2,8 +2,8 @@
 
 use super::{Case, No};
 use crate::{
-    Actor, Artifact, Commit, Deadline, Fact, Hold, Loaded, Outcome, Principal, Question, QuestionId, Refusal, Row, Run,
-    Subject, Timer, TimerChange, Wake,
+    Actor, Commit, Deadline, Fact, Hold, Loaded, Outcome, Principal, Question, QuestionId, Refusal, Row, Run, Subject,
+    Timer, TimerChange, Wake,
     clearance::{Others, Target},
     halt::notices,
     question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, Usual},
@@ -19,11 +19,12 @@ impl Case<'_> {
     ) -> Result<Commit, No> {
         let event = question::ask(asking, by, usual, run, self.now)?;
         let QuestionEvent::Asked(question) = &event else { unreachable!("an asking asks") };
+        let shown = self.shown(std::iter::once(asking.text.as_bytes().to_vec()))?;
         let mut question = question.as_ref().clone();
         let mut events = vec![self.about(&question, &event)];
         events.extend(self.noticed(&mut question, None, Others::default()));
         let mut rows: Vec<Row> = question.session_id.iter().map(|id| Row::Session(id.clone(), self.now)).collect();
-        rows.push(Row::Artifact(Artifact::new(asking.text.as_bytes().to_vec())));
+        rows.extend(shown);
         rows.push(Row::Question(Box::new(question.clone())));
         let timers = timer(&question).into_iter().collect();
         Ok(Commit { rows, events, timers, outcome: Outcome::Question(Box::new(question)), ..Commit::default() })

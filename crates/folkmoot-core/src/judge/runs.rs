@@ -96,13 +96,22 @@ impl Case<'_> {
         match write {
             Write::Begin | Write::Failing(..) | Write::Failed(_) | Write::Sleep(_) => Ok(Commit::default()),
             Write::Done(result) => rows(vec![artifact(result)]),
-            Write::Open { opening, policy, contents } => {
+            Write::Open { opening, policy, contents, alone } => {
                 if opening.dedupe_key.is_some() {
                     let problem = "is for what no journal remembers; leave it out: its step is opened once";
                     return Err(Refusal::invalid("dedupe_key", problem).into());
                 }
-                let event = gate::open(opening, by, policy, Some(run), self.now)?;
-                self.open(opening, event, contents, Loaded { run: Some(run.clone()), ..Loaded::default() })
+                let mut event = gate::open(opening, by, policy, Some(run), self.now)?;
+                let decided = match (&mut event, alone) {
+                    (GateEvent::Opened(gate), Some(reason)) => Some(gate::decide_alone(gate, reason, self.now)),
+                    _ => None,
+                };
+                let loaded = Loaded { run: Some(run.clone()), ..Loaded::default() };
+                let mut commit = self.open(opening, event, contents, loaded)?;
+                if let (Some(event), Outcome::Gate(gate)) = (decided, std::mem::take(&mut commit.outcome)) {
+                    commit.merge(self.happens(*gate, &event));
+                }
+                Ok(commit)
             }
             Write::Ask { asking, usual } => self.ask_as(by, asking, usual, Some(run)),
             Write::Start(starting) => {

@@ -17,7 +17,7 @@ impl Case<'_> {
         webhook::must_manage(&self.command.by)?;
         let standing = loaded.webhook.filter(|webhook| webhook.removed_at.is_none());
         let webhook = standing.ok_or_else(|| unknown(&change.webhook))?;
-        match webhook::change(&webhook, change)? {
+        match webhook::change(&webhook, change, self.now)? {
             Some(changed) => Ok(self.of_webhook(changed, "webhook.changed")),
             None => Ok(Commit { outcome: Outcome::Webhook(Box::new(webhook)), ..Commit::default() }),
         }

@@ -22,6 +22,11 @@ impl WorkflowName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Without it.
+    pub fn name(&self) -> &str {
+        self.0.split_once('@').map_or(&self.0, |(name, _)| name)
+    }
 }
 
 impl FromStr for WorkflowName {

@@ -142,12 +142,14 @@ impl World {
     }
 
     fn waiting(&self, needs: &Needs) -> Vec<Delivery> {
-        let Some((channel, limit)) = needs.waiting else { return Vec::new() };
-        let waits = |known: &&Delivery| known.channel == channel && known.due().is_some();
-        let mut waiting: Vec<_> = self.outbox.iter().filter(waits).cloned().collect();
-        waiting.sort_by_key(Delivery::due);
-        waiting.truncate(limit as usize);
-        waiting
+        let of_channel = |(channel, limit): &(&str, u32)| {
+            let waits = |known: &&Delivery| known.channel == *channel && known.due().is_some();
+            let mut waiting: Vec<_> = self.outbox.iter().filter(waits).cloned().collect();
+            waiting.sort_by_key(Delivery::due);
+            waiting.truncate(*limit as usize);
+            waiting
+        };
+        needs.waiting.iter().flat_map(of_channel).collect()
     }
 
     /// All that a command needs to know of its run.

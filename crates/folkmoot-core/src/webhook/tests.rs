@@ -1,5 +1,8 @@
-use super::{URL_BYTES_MAX, check_url};
-use crate::transcript::{check, play};
+use super::{PREVIOUS_FOR, URL_BYTES_MAX, check_url};
+use crate::{
+    Timestamp,
+    transcript::{check, play},
+};
 
 #[test]
 fn only_admins_make_change_and_remove_webhooks() {
@@ -12,13 +15,43 @@ fn only_admins_make_change_and_remove_webhooks() {
         09:01 vera unhooks ops                         → refused: role_may_not manage webhooks
         09:01 vera unhooks unknown                     → refused: role_may_not manage webhooks
         09:02 ada rehooks ops url=https://b.example    → ops at https://b.example wants gate.*, secret 1
-        09:03 ada rehooks ops rotate=true              → ops at https://b.example wants gate.*, secret 2
-        09:04 ada rehooks ops disabled=true events=*   → ops at https://b.example wants *, secret 2, disabled
-        09:05 ada rehooks ops disabled=true            → unchanged: ops at https://b.example wants *, secret 2, disabled
-        09:06 ada unhooks ops                          → ops at https://b.example wants *, secret 2, disabled, removed
-        09:07 ada unhooks ops                          → unchanged: ops at https://b.example wants *, secret 2, disabled, removed
+        09:04 ada rehooks ops disabled=true events=*   → ops at https://b.example wants *, secret 1, disabled
+        09:05 ada rehooks ops disabled=true            → unchanged: ops at https://b.example wants *, secret 1, disabled
+        09:06 ada unhooks ops                          → ops at https://b.example wants *, secret 1, disabled, removed
+        09:07 ada unhooks ops                          → unchanged: ops at https://b.example wants *, secret 1, disabled, removed
         09:08 ada rehooks ops disabled=false           → refused: unknown_webhook
         09:08 ada unhooks another                      → refused: unknown_webhook
+        ",
+    );
+}
+
+#[test]
+fn for_a_day_after_a_rotation_the_secret_before_counts_too() {
+    check(
+        "
+        00:00 ada hooks ops events=*                  → ops at https://example.com wants *, secret 1
+        00:00:01 ada rehooks ops rotate=key-1         → ops at https://example.com wants *, secret 2 and 1
+        12:00 ada rehooks ops events=gate.*           → ops at https://example.com wants gate.*, secret 2 and 1
+        13:00 ada rehooks ops rotate=key-1            → ops at https://example.com wants gate.*, secret 3 and 2
+        14:00 alice rehooks ops rotate=key-1          → refused: role_may_not manage webhooks
+        ",
+    );
+    let world = play("09:00 ada hooks ops events=*\n09:01 ada rehooks ops rotate=key-1");
+    let webhook = world.webhooks.values().next().unwrap();
+    let until = world.log[1].fact.at.plus(PREVIOUS_FOR);
+    let signed_at =
+        |micros: i64| webhook.generations(Timestamp::from_micros(until.as_micros() + micros)).collect::<Vec<_>>();
+    assert_eq!((signed_at(-1), signed_at(0)), (vec![2, 1], vec![2]));
+}
+
+#[test]
+fn a_secret_is_of_the_key_of_whoever_made_it_and_changes_it_with_a_rotation_alone() {
+    check(
+        "
+        09:00 ada hooks ops events=* key=key-2        → ops at https://example.com wants *, secret 1 of key-2
+        09:01 ada rehooks ops events=gate.*           → ops at https://example.com wants gate.*, secret 1 of key-2
+        09:02 ada rehooks ops rotate=key-3            → ops at https://example.com wants gate.*, secret 2 of key-3
+        09:03 ada rehooks ops rotate=key-3            → ops at https://example.com wants gate.*, secret 3 and 2 of key-3
         ",
     );
 }
@@ -39,11 +72,23 @@ fn of_the_channels_that_stand_one_has_a_name() {
 }
 
 #[test]
+fn nobody_waits_for_events_that_there_are_not() {
+    check(
+        "
+        09:00 ada hooks ops events=gate.opened,gate.open   → refused: invalid events
+        09:00 ada hooks ops events=gate.opened             → ops at https://example.com wants gate.opened, secret 1
+        09:01 ada rehooks ops events=halt.raise            → refused: invalid events
+        09:01 ada rehooks ops events=halt.raised           → ops at https://example.com wants halt.raised, secret 1
+        ",
+    );
+}
+
+#[test]
 fn each_change_is_in_the_log_as_the_webhook_then_is() {
     let world = play(
         "
         09:00 ada hooks ops events=*
-        09:01 ada rehooks ops rotate=true
+        09:01 ada rehooks ops rotate=key-1
         09:02 ada unhooks ops
         ",
     );

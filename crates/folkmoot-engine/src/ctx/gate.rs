@@ -31,6 +31,7 @@ pub struct GateRequest {
     self_review: Option<SelfReview>,
     notification_channels: Vec<String>,
     on_behalf_of: Option<Name>,
+    alone: Option<String>,
 }
 
 impl GateRequest {
@@ -52,7 +53,16 @@ impl GateRequest {
             self_review: None,
             notification_channels: Vec::new(),
             on_behalf_of: None,
+            alone: None,
         }
+    }
+
+    /// Asks nobody: the gate stands in the log, approved at once, with this reason. For what the configuration of the node has
+    /// switched off, never for what a run was given.
+    #[must_use]
+    pub fn approved_alone(mut self, reason: impl Into<String>) -> Self {
+        self.alone = Some(reason.into());
+        self
     }
 
     /// In one line; the first of the summary unless it is said.
@@ -236,6 +246,7 @@ impl Ctx {
                     opening: Box::new(request.opening(self, key)),
                     policy: self.pass.engine.0.policy.clone(),
                     contents: request.artifacts.iter().map(|artifact| artifact.content.clone()).collect(),
+                    alone: request.alone.clone(),
                 };
                 let opened = self.pass.record(&call, None, self.pass.engine.now(), write).await?;
                 self.pass.engine.0.deadlines.look();
@@ -259,7 +270,11 @@ impl Ctx {
         let gate = view.gate;
         let decision = gate.decision().expect("it was waited for until it had one").clone();
         let edited = match decision.edited {
-            Some(digest) => self.text_of(digest).await,
+            // Without it, an adjustment would look like one that changed nothing.
+            Some(digest) => {
+                let erased = || Failure::new("erased", format!("the text that was decided on gate {id} was erased"));
+                Some(self.text_of(digest).await.ok_or_else(erased)?)
+            }
             None => None,
         };
         Ok(Decided { decision, edited })
@@ -267,8 +282,7 @@ impl Ctx {
 
     /// The text behind a digest, unless it was erased.
     pub(super) async fn text_of(&self, digest: Digest) -> Option<String> {
-        let found = self.pass.read(move |engine| async move { engine.contents(vec![digest]).await }).await;
-        found.into_iter().flatten().next().and_then(|bytes| String::from_utf8(bytes).ok())
+        self.pass.read(move |engine| async move { engine.recorded(Some(digest)).await }).await
     }
 
     /// Waits until `look` finds what is looked for, which only events of this stream can bring about.

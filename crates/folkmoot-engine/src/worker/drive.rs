@@ -159,8 +159,7 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<St
             break;
         }
     }
-    let input = engine.contents(run.start.input.into_iter().collect()).await?.into_iter().flatten().next();
-    Ok(Some((journal, input.and_then(|bytes| String::from_utf8(bytes).ok()))))
+    Ok(Some((journal, engine.recorded(run.start.input).await?)))
 }
 
 /// Lets the workflow run until it ends, or until every branch waits for something.

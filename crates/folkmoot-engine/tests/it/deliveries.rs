@@ -17,7 +17,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Courier, DeliveryQuery, Engine, Letter, Request, Settings, TokioHost, Undelivered};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::moot::{Moot, agent, alice, empty_schema, principal};
 
@@ -83,8 +83,8 @@ fn root() -> folkmoot_core::Principal {
 }
 
 fn hook(engine: &Engine, name: &str) -> NewWebhook {
-    let (id, name) = (engine.new_webhook_id(), name.parse::<Name>().unwrap());
-    NewWebhook { id, name, url: "https://example.com/secret-path".to_owned(), events: None }
+    let (id, name, key) = (engine.new_webhook_id(), name.parse::<Name>().unwrap(), "key-1".parse().unwrap());
+    NewWebhook { id, name, url: "https://example.com/secret-path".to_owned(), events: None, key }
 }
 
 async fn deliveries(engine: &Engine) -> Vec<Delivery> {
@@ -140,7 +140,8 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
     open(&moot, &["hook"]).await;
     let died = until(engine, delivery::Status::Dead, 1).await;
     assert!(died[0].last_error.as_ref().unwrap().contains("disabled"), "{died:?}");
-    let change = WebhookChange { disabled: Some(false), rotate: true, ..WebhookChange::of(webhook.id.clone()) };
+    let rotate = Some("key-1".parse().unwrap());
+    let change = WebhookChange { disabled: Some(false), rotate, ..WebhookChange::of(webhook.id.clone()) };
     assert_eq!(engine.change_webhook(root().into(), change).await.unwrap().generation, 2);
     engine.redeliver(root().into(), died[0].id.clone()).await.unwrap();
     let letter = next(&mut letters).await;
@@ -259,6 +260,38 @@ async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
 }
 
 #[tokio::test]
+async fn sixteen_receivers_that_do_not_answer_do_not_starve_whoever_comes_later_in_the_list() {
+    let answers = Arc::new(Semaphore::new(0));
+    let given_up = answers.clone();
+    let (courier, mut letters) = carrier(move |letter| match letter.delivery.channel.as_str() {
+        "works" => async { Ok(()) }.boxed(),
+        _ => {
+            let given_up = given_up.clone();
+            async move {
+                given_up.acquire().await.unwrap().forget();
+                Err(Undelivered::later("there was no answer"))
+            }
+            .boxed()
+        }
+    });
+    let names: Vec<String> = ('a'..='p').map(|name| format!("hangs-{name}")).collect();
+    let hang: Vec<&str> = names.iter().map(String::as_str).collect();
+    let configured: Vec<(&str, &[&str])> = hang.iter().chain(&["works"]).map(|name| (*name, &[] as _)).collect();
+    let moot = Moot::with(settings(courier, &configured)).await;
+    // Each of them has more to be told whenever it gives up.
+    for _ in 0..4 {
+        open(&moot, &hang).await;
+    }
+    for _ in 0..16 {
+        assert!(next(&mut letters).await.delivery.channel.starts_with("hangs"));
+    }
+    open(&moot, &["works"]).await;
+    assert!(letters.try_recv().is_err(), "every place is taken");
+    answers.add_permits(1);
+    assert_eq!(next(&mut letters).await.delivery.channel, "works");
+}
+
+#[tokio::test]
 async fn without_a_courier_messages_wait_and_the_next_start_sends_them() {
     let moot = Moot::start().await;
     open(&moot, &["ops"]).await;
@@ -284,6 +317,84 @@ async fn the_end_of_the_engine_waits_for_what_is_under_way() {
     next(&mut letters).await;
     let moot = moot.restart_with(Settings::default()).await;
     until(&moot.engine, delivery::Status::Delivered, 1).await;
+}
+
+/// Ends the engine in the moment in which something is taken to be sent.
+#[derive(Debug, Default)]
+struct EndsAtTaking(Mutex<Option<(Engine, Arc<Notify>)>>);
+
+impl Witness for EndsAtTaking {
+    fn before(&self, command: &Command) -> bool {
+        if matches!(command.action, Action::TakeDeliveries { .. })
+            && let Some((engine, ended)) = self.0.lock().unwrap().take()
+        {
+            tokio::spawn(async move {
+                engine.close().await;
+                ended.notify_one();
+            });
+        }
+        true
+    }
+    fn after(&self, _: &Command) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn what_is_taken_while_the_engine_ends_is_still_sent() {
+    let moot = Moot::start().await;
+    let data = tempfile::tempdir().unwrap();
+    let file = || Sqlite::open(&data.path().join("folkmoot.db"), moot.clock.clone()).unwrap();
+    let (witness, ended) = (Arc::new(EndsAtTaking::default()), Arc::new(Notify::new()));
+    let (courier, mut letters) = reliable();
+    let settings = settings(courier, &[("ops", &[])]);
+    let store = AnyStore::Sqlite(file().witnessed(witness.clone()));
+    let engine = Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap();
+    *witness.0.lock().unwrap() = Some((engine.clone(), ended.clone()));
+    engine.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), ended.notified()).await.expect("something is taken");
+    assert_eq!(letters.try_recv().map(|letter| letter.delivery.attempts), Ok(1));
+    let engine = Engine::start(AnyStore::Sqlite(file()), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let [delivery] = <[Delivery; 1]>::try_from(deliveries(&engine).await).unwrap();
+    assert_eq!((delivery.status(), delivery.attempts), (delivery::Status::Delivered, 1));
+}
+
+/// Counts the commands that let messages die.
+#[derive(Debug, Default)]
+struct CountsAbandonments(AtomicUsize);
+
+impl Witness for CountsAbandonments {
+    fn before(&self, command: &Command) -> bool {
+        let abandons = matches!(command.action, Action::AbandonDeliveries(_));
+        self.0.fetch_add(usize::from(abandons), Ordering::SeqCst);
+        true
+    }
+    fn after(&self, _: &Command) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn names_that_somebody_made_up_die_many_in_one_command_and_hold_up_nobody() {
+    let moot = Moot::start().await;
+    let store = Sqlite::in_memory(moot.clock.clone()).unwrap();
+    let witness = Arc::new(CountsAbandonments::default());
+    let next_start = AnyStore::Sqlite(store.again().unwrap().witnessed(witness.clone()));
+    let before = Engine::start(AnyStore::Sqlite(store), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    for gate in 0..20 {
+        let names: Vec<String> = (0..16).map(|n| format!("made-up-{gate}-{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        before.open(agent().into(), telling(&moot, &names, None)).await.unwrap();
+    }
+    before.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
+    let (courier, mut letters) = reliable();
+    let engine = Engine::start(next_start, settings(courier, &[("ops", &[])]), Arc::new(TokioHost)).await.unwrap();
+    assert_eq!(next(&mut letters).await.delivery.channel, "ops");
+    let dead = until(&engine, delivery::Status::Dead, 320).await;
+    let its_own = |delivery: &Delivery| delivery.last_error.as_ref().unwrap().contains(&delivery.channel);
+    assert!(dead.iter().all(its_own), "each is told its own name");
+    let commands = witness.0.load(Ordering::SeqCst);
+    assert!((2..10).contains(&commands), "{commands} commands for 320 names");
 }
 
 /// Dies in the moment in which it would say what came of an attempt.
@@ -353,6 +464,92 @@ async fn a_webhook_that_one_node_made_is_told_once_of_what_happens_on_another() 
     let count = ids.len();
     ids.dedup();
     assert_eq!((count, ids.len()), (30, 30), "each once");
+}
+
+/// Nodes on one database, by one clock, each with settings of its own and what it was given to carry.
+async fn nodes(settings: Vec<(Settings, Given)>) -> Option<(Vec<(Engine, Given)>, Arc<ManualClock>)> {
+    let database = empty_schema().await?;
+    let clock = Moot::start().await.clock;
+    let mut nodes = Vec::new();
+    for (settings, given) in settings {
+        let store = AnyStore::Postgres(Postgres::open(&database, Some(clock.clone())).await.unwrap());
+        nodes.push((Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap(), given));
+    }
+    Some((nodes, clock))
+}
+
+/// A node that delivers everything to these channels, and signs with this key.
+fn node(key: &str, channels: &[(&str, &[&str])]) -> (Settings, Given) {
+    let (courier, given) = reliable();
+    (Settings { key: Some(key.parse().unwrap()), ..settings(courier, channels) }, given)
+}
+
+/// Longer than a node waits before it looks again.
+async fn every_node_has_looked() {
+    tokio::time::sleep(Duration::from_millis(1300)).await;
+}
+
+#[tokio::test]
+async fn each_node_tells_the_channels_that_it_knows_and_leaves_the_others_alone() {
+    let settings = vec![node("key-1", &[("mail", &[])]), node("key-1", &[("slack", &[])])];
+    let Some((mut nodes, clock)) = nodes(settings).await else { return };
+    let moot = Moot::start().await;
+    for (engine, _) in &nodes {
+        engine.open(agent().into(), telling(&moot, &["mail", "slack"], None)).await.unwrap();
+    }
+    for (node, channel) in nodes.iter_mut().zip(["mail", "slack"]) {
+        for _ in 0..2 {
+            assert_eq!(next(&mut node.1).await.delivery.channel, channel);
+        }
+        assert!(node.1.try_recv().is_err(), "it has what is its own");
+    }
+    until(&nodes[0].0, delivery::Status::Delivered, 4).await;
+    // What nobody knows waits for whoever may, and then says so.
+    nodes[0].0.open(agent().into(), telling(&moot, &["nobody"], None)).await.unwrap();
+    clock.advance(Duration::from_secs(59));
+    every_node_has_looked().await;
+    let waits = until(&nodes[0].0, delivery::Status::Waiting, 1).await;
+    assert_eq!((waits[0].channel.as_str(), waits[0].attempts), ("nobody", 0));
+    clock.advance(Duration::from_secs(1));
+    let dead = until(&nodes[0].0, delivery::Status::Dead, 1).await;
+    assert!(dead[0].last_error.as_ref().unwrap().contains("there is no channel \"nobody\""), "{dead:?}");
+    assert_eq!(deliveries(&nodes[0].0).await.len(), 5);
+}
+
+#[tokio::test]
+async fn a_webhook_is_told_by_the_nodes_that_have_the_key_of_its_secret() {
+    let settings = vec![node("key-2", &[]), node("key-1", &[])];
+    let Some((mut nodes, _)) = nodes(settings).await else { return };
+    let moot = Moot::start().await;
+    let webhook = nodes[1].0.create_webhook(root().into(), hook(&nodes[1].0, "hook")).await.unwrap();
+    for n in [0, 1, 0, 1] {
+        nodes[n].0.open(agent().into(), telling(&moot, &["hook"], None)).await.unwrap();
+        assert_eq!(next(&mut nodes[1].1).await.webhook.as_ref(), Some(&webhook));
+    }
+    let delivered = until(&nodes[0].0, delivery::Status::Delivered, 4).await;
+    assert!(delivered.iter().all(|delivery| delivery.attempts == 1), "{delivered:?}");
+    let (_, mut given) = nodes.pop().unwrap();
+    assert!(nodes[0].1.try_recv().is_err() && given.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn what_only_another_key_can_sign_waits_untried_until_there_is_one_or_the_secret_is_another() {
+    let (courier, mut letters) = reliable();
+    let settings = Settings { key: Some("key-2".parse().unwrap()), ..settings(courier, &[("ops", &[])]) };
+    let moot = Moot::with(settings).await;
+    let engine = &moot.engine;
+    let webhook = engine.create_webhook(root().into(), hook(engine, "hook")).await.unwrap();
+    open(&moot, &["hook", "ops"]).await;
+    assert_eq!(next(&mut letters).await.delivery.channel, "ops", "the rest goes on");
+    moot.clock.advance(Duration::from_secs(20 * 60));
+    every_node_has_looked().await;
+    let waits = until(engine, delivery::Status::Waiting, 1).await;
+    assert_eq!((waits[0].channel.as_str(), waits[0].attempts, waits[0].epoch), ("hook", 0, 0));
+    assert!(letters.try_recv().is_err());
+    let change = WebhookChange { rotate: Some("key-2".parse().unwrap()), ..WebhookChange::of(webhook.id) };
+    let rotated = engine.change_webhook(root().into(), change).await.unwrap();
+    let letter = next(&mut letters).await;
+    assert_eq!((letter.delivery.id, letter.webhook), (waits[0].id.clone(), Some(rotated)));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod changed;
 mod child;
 mod clearance;
 mod crash;
+mod erased;
 mod fair;
 mod killed;
 mod limits;

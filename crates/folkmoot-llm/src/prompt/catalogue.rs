@@ -79,6 +79,30 @@ pub(super) const CATALOGUE: &[Prompt] = catalogue![
         list("answers", &[data("text")]),
         list("results", &[data("text")])
     ],
+    "plan/again.md" [data("problem")],
+    "plan/iteration.md" [
+        data("goal"),
+        data("proposal"),
+        number("iteration"),
+        number("iterations"),
+        list("sources", &[data("text")]),
+        list("earlier", &[number("number"), data("text")]),
+        list("strategy", &[data("text")])
+    ],
+    "plan/proposal.md" [
+        data("goal"),
+        number("iterations"),
+        number("interval"),
+        list("sources", &[data("text")]),
+        list("drafts", &[data("text"), data("feedback")])
+    ],
+    "plan/synthesis.md" [
+        data("goal"),
+        data("proposal"),
+        list("sources", &[data("text")]),
+        list("strategy", &[data("text")]),
+        list("iterations", &[number("number"), data("text")])
+    ],
     "roles/architect.md",
     "roles/blue_team.md",
     "roles/compiler.md",

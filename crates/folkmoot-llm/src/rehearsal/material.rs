@@ -3,7 +3,7 @@
 use folkmoot_core::Digest;
 use serde_json::{Map, Value, json};
 
-use super::{Exercise, Solution, Test, exercises};
+use super::{Exercise, Solution, Test, exercises, plan};
 use crate::{Cue, Request};
 
 /// Everything it could say at this point. A schema takes what it has a field for.
@@ -11,6 +11,7 @@ pub(super) fn for_request(request: &Request) -> Map<String, Value> {
     let asked = request.messages.last().map_or("", |message| message.text.as_str());
     let cue = request.cue.clone().unwrap_or_else(|| Cue { topic: asked.to_owned(), ..Cue::default() });
     let mut material = match Exercise::about(&cue.topic) {
+        _ if cue.part.starts_with("plan_") => plan::material(&cue),
         Some(exercise) => of_exercise(exercise, &cue),
         None if request.cue.is_none() => of_nothing(),
         None => of_topic(&cue),
@@ -22,7 +23,7 @@ pub(super) fn for_request(request: &Request) -> Map<String, Value> {
     material
 }
 
-fn object(value: Value) -> Map<String, Value> {
+pub(super) fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => Map::new(),

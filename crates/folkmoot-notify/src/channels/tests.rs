@@ -55,6 +55,7 @@ fn a_mistake_is_said_with_the_channel_and_what_to_do() {
         ),
         ("kind = \"desktop\"\nevents = [\"Gate Opened\"]", "is no type of events"),
         ("kind = \"desktop\"\nevents = [\"gate\"]", "is no type of events"),
+        ("kind = \"desktop\"\nevents = [\"gate.open\"]", "there are gate.opened, "),
     ] {
         let said = read(&format!("[channels.ops]\n{text}")).expect_err(text);
         assert!(said.contains(why) && !said.contains("geheim"), "{text:?} gave {said:?}");

@@ -56,6 +56,21 @@ async fn a_reason_repeats_no_secret() {
         !reason.contains("geheim") && !reason.contains(&secret["whsec_".len()..]) && !reason.contains('\u{1b}'),
         "{reason}"
     );
+    // In the path, whole or a part of it; and where the reason is cut off in the midst of it.
+    let url = receiver.url().replace("/hook?", "/hooks/T0PATHPART/geheim-in-the-path?");
+    for said in [
+        "no route /hooks/T0PATHPART/geheim-in-the-path".to_owned(),
+        "unknown geheim-in-the-path".to_owned(),
+        "unknown T0PATHPART".to_owned(),
+        format!("{} geheim-in-the-path", "x".repeat(190)),
+    ] {
+        receiver.answers(404, &[], &said);
+        let reason = told(&post(), &url).await.expect_err("404").reason;
+        assert!(
+            reason.contains("404 Not Found: ") && !reason.contains("geheim") && !reason.contains("T0PATH"),
+            "{reason}"
+        );
+    }
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let reason = told(&post(), &format!("http://{nobody}/x?token=geheim")).await.expect_err("nobody is there").reason;
     assert!(reason.contains("cannot be reached") && !reason.contains("geheim"), "{reason}");

@@ -4,14 +4,13 @@ use std::sync::{Arc, LazyLock};
 
 use axum::{
     Router,
-    extract::Path,
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
 use utoipa_swagger_ui::Config;
 
-use crate::{app::App, error::ApiError};
+use crate::{app::App, error::ApiError, extract::PathText};
 
 /// Scripts and requests only of this server. Styles may also be inside the page, because Swagger UI puts some there.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -36,7 +35,7 @@ pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
         .route("/docs/", get(|| serve("index.html")))
-        .route("/docs/{*file}", get(|Path(file): Path<String>| async move { serve(&file).await }))
+        .route("/docs/{*file}", get(|PathText(file): PathText| async move { serve(&file).await }))
 }
 
 async fn serve(file: &str) -> Response {

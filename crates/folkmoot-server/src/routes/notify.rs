@@ -23,11 +23,15 @@ pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Resu
         last_failure: None,
     });
     let webhooks = webhooks.into_iter().map(|webhook| Channel {
+        problem: if webhook.disabled {
+            Some("it is disabled".to_owned())
+        } else {
+            app.notifier.of_another_key(&webhook)
+        },
+        last_failure: None,
         name: webhook.name.to_string(),
         kind: Kind::Webhook.to_string(),
         events: webhook.events,
-        problem: webhook.disabled.then(|| "it is disabled".to_owned()),
-        last_failure: None,
     });
     let mut channels: Vec<Channel> = configured.chain(webhooks).collect();
     for channel in &mut channels {
@@ -66,7 +70,7 @@ pub(crate) async fn test(
     let told = if app.notifier.channels().has(&channel) {
         app.notifier.test_channel(&channel).await
     } else if let Some(webhook) = webhooks.iter().find(|webhook| webhook.name.as_str() == channel) {
-        app.notifier.test_webhook(webhook).await
+        app.notifier.test_webhook(webhook, app.engine.now()).await
     } else {
         let detail = "there is no channel of this name; `folkmoot notify list` shows those there are";
         return Err(ApiError::new(StatusCode::NOT_FOUND, "unknown_channel", detail));

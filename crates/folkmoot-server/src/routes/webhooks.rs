@@ -35,7 +35,8 @@ pub(crate) async fn create(
         Some(name) => name,
         None => host.parse::<Name>().map_err(|_| Refusal::invalid("name", "cannot be the host's; say a name"))?,
     };
-    let new = webhook::NewWebhook { id: app.engine.new_webhook_id(), name, url: body.url, events: body.events };
+    let (id, key) = (app.engine.new_webhook_id(), app.key.public().id());
+    let new = webhook::NewWebhook { id, name, url: body.url, events: body.events, key };
     let id = new.id.clone();
     let made = app.engine.create_webhook(caller, new).await?;
     // A repetition is answered with what was made before, and its secret has been shown.
@@ -83,13 +84,13 @@ pub(crate) async fn change(
     if let Some(url) = &url {
         check_url(&app, url)?;
     }
-    let change = webhook::WebhookChange { webhook, url, events, disabled, rotate: false };
+    let change = webhook::WebhookChange { webhook, url, events, disabled, rotate: None };
     Ok(Json(Webhook::new(app.engine.change_webhook(caller, change).await?, None)))
 }
 
 /// Gives a webhook another secret
 ///
-/// What is sent from now on is signed with it. The secret is in this answer and nowhere else. Admins can.
+/// What is sent from now on is signed with it, and for a day with the one before too. The secret is in this answer and nowhere else. Admins can.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/rotate", operation_id = "rotate_webhook", tag = "webhooks",
     params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -99,7 +100,8 @@ pub(crate) async fn rotate(
     Call { caller, body: Empty {} }: Call<Empty>,
 ) -> Result<Json<Webhook>, ApiError> {
     let before = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
-    let change = webhook::WebhookChange { rotate: true, ..webhook::WebhookChange::of(before.id) };
+    let rotate = Some(app.key.public().id());
+    let change = webhook::WebhookChange { rotate, ..webhook::WebhookChange::of(before.id) };
     let rotated = app.engine.change_webhook(caller, change).await?;
     // A repetition is answered with what it was before, and its secret has been shown.
     let secret = (rotated.generation > before.generation).then(|| notify::secret(&app.key, &rotated).reveal());
@@ -133,7 +135,7 @@ pub(crate) async fn test(
     Call { caller, body: Empty {} }: Call<Empty>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
-    Ok(Json(tested(webhook.name.as_str(), app.notifier.test_webhook(&webhook).await)))
+    Ok(Json(tested(webhook.name.as_str(), app.notifier.test_webhook(&webhook, app.engine.now()).await)))
 }
 
 /// A body that says nothing.

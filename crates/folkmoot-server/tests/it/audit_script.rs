@@ -122,6 +122,18 @@ async fn a_script_with_openssl_checks_a_receipt_and_a_checkpoint() {
     assert!(!ok && said.contains("not signed with this key") && said.contains("not the one in the events"), "{said}");
     let (ok, said) = changed(&|receipt| receipt["shown"][1]["summary"]["text"] = json!("something else"));
     assert!(!ok && said.contains("revision 2 has the digest"), "{said}");
+    // Whoever shows the first of two members shows what was not signed.
+    let text = receipt.to_string();
+    let twice = |text: &str, member: &str, forged: &str| text.replacen(member, &format!("{forged},{member}"), 1);
+    for text in [
+        twice(&text, &format!("\"gate\":\"{id}\""), "\"gate\":\"another\""),
+        twice(&text, "\"revision\":2", "\"revision\":1"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = Command::new("python3").args(["-c", RECEIPT_SCRIPT]).arg(&file).arg(&key).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said == "this is no receipt: a member is there twice\n", "{said}");
+    }
     let other = folder.path().join("other.pem");
     std::fs::write(&other, folkmoot_server::ServerKey::new([9; 32]).public().to_pem()).unwrap();
     let (ok, said) = check(&receipt, &other);

@@ -82,6 +82,10 @@ async fn every_word_that_the_document_lists_for_a_request_is_taken() {
                 ("RaiseHalt", "agent") => ("root-of-all", "POST", json!({"reason": "x", "agent_id": "nobody-here"})),
                 ("RaiseHalt", "session") => ("root-of-all", "POST", json!({"reason": "x", "session_id": "s-2"})),
                 ("RaiseHalt", _) => ("root-of-all", "POST", json!({"reason": "x"})),
+                ("StartRun", "plan") => {
+                    let input = json!({"goal": "x", "max_iterations": 1, "checkpoint_interval": 1});
+                    ("agent-a", "POST", json!({"workflow": "plan@1", "input": input}))
+                }
                 ("StartRun", "custom") => ("agent-a", "POST", json!({"workflow": "works@1"})),
                 ("StartRun", _) => ("agent-a", "POST", json!({})),
                 ("RecordStep", "failed") => ("agent-a", "POST", json!({"key": "a", "error": {"message": "no"}})),

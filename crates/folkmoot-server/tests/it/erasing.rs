@@ -45,9 +45,31 @@ async fn an_admin_erases_what_a_gate_has_shown_once_it_is_decided() {
             assert_eq!((&shown["summary"], &shown["title"]), (&Value::Null, &json!("Use the key?")));
             node.verifies().await;
         }
-        let again = first.opened(json!({"summary": "Use the key?"})).await;
-        let shown = first.get("vera", &format!("/v1/gates/{}", again["id"].as_str().unwrap())).await.json();
-        assert_eq!(shown["summary"], Value::Null, "it is not kept again: {shown}");
+        for node in [first, last] {
+            let again = node.post("agent-a", "/v1/gates", json!({"summary": "Use the key?"})).await;
+            assert_eq!((again.status, again.code()), (409, "content_erased".into()), "{again:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_step_keeps_a_result_that_a_gate_had_shown_and_that_was_erased() {
+    for nodes in everywhere().await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let empty = json!({"name": "plan", "media_type": "application/json", "content": "{}"});
+        let gate = first.opened(json!({"summary": "The plan", "artifacts": [empty]})).await;
+        let path = format!("/v1/gates/{}", gate["id"].as_str().unwrap());
+        assert_eq!(first.post("alice", &format!("{path}/approve"), json!({})).await.status, 200);
+        let why = json!({"reason": "a key was in it"});
+        assert_eq!(first.erases("root-of-all", &format!("{path}/contents"), why).await.status, 200);
+
+        let run = first.starts_own().await;
+        let recorded = first.records(&run, json!({"key": "step", "state": "done", "result": {}})).await;
+        assert!(recorded.status < 300, "{recorded:?}");
+        let journal = last.journal_of(&run).await;
+        assert_eq!(journal[0]["result"], json!({}), "{journal:?}");
+        assert_eq!(last.get("vera", &path).await.json()["artifacts"][0]["content"], Value::Null);
+        last.verifies().await;
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use folkmoot_api::Client;
 use folkmoot_core::gate::Choice;
 use folkmoot_server::{Config, DataFolder, Server};
 use rusqlite::{Connection, types::Value as Cell};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::node::Node;
+use crate::node::{Node, postgres};
 
 /// What is compared with the log, or is it. Not: how often a run was woken, when content was last sent, hashes of tokens.
 const AUDITED: [&str; 8] = [
@@ -39,7 +40,7 @@ struct Tally {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_changed_byte_never_changes_what_was_decided() {
-    let flips = std::env::var("FOLKMOOT_FLIPS").ok().and_then(|flips| flips.parse().ok()).unwrap_or(6);
+    let flips = flips();
     let original = a_past().await;
     let bytes = std::fs::read(original.path().join("folkmoot.db")).unwrap();
     let truth = told(original.path()).await.expect("the original starts");
@@ -86,9 +87,83 @@ async fn a_changed_byte_never_changes_what_was_decided() {
     }
 }
 
-/// Gates with every sort of end, questions, a halt and a run.
+/// On PostgreSQL, whose files have checksums of their own, by whoever may write into the tables: one character of what was said
+/// and decided, of who did it, of a hash. Somebody may have asked before, so it is one server that is asked again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_character_in_postgresql_never_changes_what_was_decided() {
+    let Some(setting) = postgres().await else { return };
+    let database = setting.database.clone().unwrap();
+    let node = Node::with(setting).await;
+    happened(&node).await;
+    let (database, connection) = tokio_postgres::connect(&database, tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let sql = TEXTS.map(|(table, key, column)| {
+        let text = if column == "content" { "convert_from(content, 'UTF8')" } else { column };
+        format!("SELECT '{table}', '{key}', {key}::text, '{column}', {text} FROM {table} WHERE length({column}) > 0")
+    });
+    let texts = database.query(&sql.join(" UNION ALL "), &[]).await.unwrap();
+    let client = node.client("vera");
+    let ids = ids(&node).await;
+    let truth = decisions(&client, &ids).await;
+    assert!(truth.values().filter(|decision| decision.is_some()).count() >= 4);
+
+    let mut random = 0x5eed_u64;
+    let (mut flagged, mut decisions_refused) = (0, 0);
+    for _ in 0..flips() {
+        let row = &texts[next(&mut random) as usize % texts.len()];
+        let [table, key, id, column, text] = [0, 1, 2, 3, 4].map(|n| row.get::<_, &str>(n));
+        let place = next(&mut random) as usize % text.chars().count();
+        let other = |c: char| if c == 'x' { 'y' } else { 'x' };
+        let flipped: String = text.chars().enumerate().map(|(n, c)| if n == place { other(c) } else { c }).collect();
+        let value = if column == "content" { "convert_to($1, 'UTF8')" } else { "$1" };
+        let set = format!("UPDATE {table} SET {column} = {value} WHERE {key}::text = $2");
+        assert_eq!(database.execute(&set, &[&flipped, &id]).await.unwrap(), 1);
+        let told = decisions(&client, &ids).await;
+        for (gate, decision) in &truth {
+            match told.get(gate) {
+                Some(told) => assert_eq!(told, decision, "{table}.{column} of {id}: {flipped}"),
+                None => decisions_refused += 1,
+            }
+        }
+        // That it cannot be read is also said.
+        let sound = client.verify().await.is_ok_and(|found| found.ok);
+        assert!(!sound, "{table}.{column} of {id} is {flipped}, and nothing was found");
+        flagged += 1;
+        assert_eq!(database.execute(&set, &[&text, &id]).await.unwrap(), 1);
+    }
+    println!("{} characters in PostgreSQL: {flagged} flagged, {decisions_refused} decisions refused", flips());
+    node.verifies().await;
+    assert_eq!(decisions(&client, &ids).await, truth, "it was the flips, and nothing else");
+    connection.abort();
+}
+
+/// Tables, their keys, and what of them is changed.
+const TEXTS: [(&str, &str, &str); 8] = [
+    ("events", "position", "payload"),
+    ("events", "position", "actor"),
+    ("events", "position", "type"),
+    ("events", "position", "stream"),
+    ("events", "position", "hash"),
+    ("gates", "id", "decision"),
+    ("questions", "id", "closure"),
+    ("artifacts", "digest", "content"),
+];
+
+fn flips() -> usize {
+    std::env::var("FOLKMOOT_FLIPS").ok().and_then(|flips| flips.parse().ok()).unwrap_or(6)
+}
+
 async fn a_past() -> TempDir {
     let node = Node::start().await;
+    happened(&node).await;
+    let ids = ids(&node).await;
+    let data = node.stop().await;
+    std::fs::write(data.path().join("ids"), ids.join("\n")).unwrap();
+    data
+}
+
+/// Gates with every sort of end, questions, a halt and a run.
+async fn happened(node: &Node) {
     for n in 0..6 {
         let note = json!({"name": "note", "media_type": "text/plain", "content": "n".repeat(n * 700)});
         let gate = node.opened(json!({"summary": format!("gate {n}"), "artifacts": [note]})).await;
@@ -107,12 +182,22 @@ async fn a_past() -> TempDir {
     let step = json!({"key": "build", "kind": "once", "state": "done", "result": {"artifact": "a.tar"}});
     assert_eq!(node.records(&run, step).await.status, 201);
     node.verifies().await;
+}
+
+async fn ids(node: &Node) -> Vec<String> {
     let gates = node.get("vera", "/v1/gates").await.json()["gates"].clone();
-    let ids: Vec<String> =
-        gates.as_array().unwrap().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect();
-    let data = node.stop().await;
-    std::fs::write(data.path().join("ids"), ids.join("\n")).unwrap();
-    data
+    gates.as_array().unwrap().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What is told of these gates; those are left out of which nothing is.
+async fn decisions(client: &Client, ids: &[String]) -> BTreeMap<String, Option<Value>> {
+    let mut decisions = BTreeMap::new();
+    for id in ids {
+        if let Ok(gate) = client.gate(&id.parse().unwrap()).await {
+            decisions.insert(id.to_owned(), gate.decision.map(|decision| serde_json::to_value(decision).unwrap()));
+        }
+    }
+    decisions
 }
 
 /// What a server on this folder tells.
@@ -132,13 +217,10 @@ async fn told(data: &Path) -> Option<Told> {
     let shutdown = CancellationToken::new();
     let you = server.tokens().you.token.clone();
     let serving = tokio::spawn(server.serve(shutdown.clone()));
-    let client = folkmoot_api::Client::new(&url, &you).unwrap();
-    let mut decisions = BTreeMap::new();
-    for id in std::fs::read_to_string(data.join("ids")).unwrap_or_default().lines() {
-        if let Ok(gate) = client.gate(&id.parse().unwrap()).await {
-            decisions.insert(id.to_owned(), gate.decision.map(|decision| serde_json::to_value(decision).unwrap()));
-        }
-    }
+    let client = Client::new(&url, &you).unwrap();
+    let ids: Vec<_> =
+        std::fs::read_to_string(data.join("ids")).unwrap_or_default().lines().map(str::to_owned).collect();
+    let decisions = decisions(&client, &ids).await;
     let verified = client.verify().await.ok();
     let problems = verified.map(|found| found.problems.into_iter().map(|problem| problem.problem).collect());
     shutdown.cancel();

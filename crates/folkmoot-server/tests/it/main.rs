@@ -17,6 +17,7 @@ mod limits;
 mod node;
 mod observing;
 mod parsers;
+mod plans;
 mod privileges;
 mod promises;
 mod questions;

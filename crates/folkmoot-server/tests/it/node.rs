@@ -16,7 +16,10 @@ use folkmoot_core::{
     question,
 };
 use folkmoot_engine::{Work, Workflows};
-use folkmoot_server::{BootstrapToken, Config, DataFolder, Limits, Origin, Server, notify_settings::Channel};
+use folkmoot_server::{
+    BootstrapToken, Config, DataFolder, Limits, Origin, Plans, Server, notify_settings::Channel,
+    workflows::llm::settings::Provider,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -47,6 +50,11 @@ pub struct Setting {
     pub channels: BTreeMap<String, Channel>,
     pub public_url: Option<String>,
     pub origins: Vec<Origin>,
+    pub plans: Plans,
+    /// Whom agents of ours ask, by name; the rehearsal unless it is said.
+    pub provider: Option<(String, Provider)>,
+    /// What judging goes by.
+    pub clock: Option<std::sync::Arc<dyn folkmoot_store::Clock>>,
     /// Another node's key, where it is not alone.
     pub key: Option<std::path::PathBuf>,
 }
@@ -138,6 +146,7 @@ fn config(data: &Path, setting: Setting) -> Config {
     let mut config = Config::new(DataFolder::at(data));
     config.listen = ([127, 0, 0, 1], 0).into();
     config.key = setting.key;
+    config.clock = setting.clock;
     config.origins = setting.origins;
     config.policy = setting.policy;
     config.database = setting.database;
@@ -158,6 +167,11 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.notify.allow = setting.allow;
     config.notify.public_url = setting.public_url;
     config.channels = setting.channels;
+    config.plans = setting.plans;
+    let (name, provider) = setting.provider.unzip();
+    config.equipment.models.providers.extend(name.clone().zip(provider));
+    // Never one that happens to run on this machine.
+    config.equipment.models.provider = name.or_else(|| Some("rehearsal".to_owned()));
     config
 }
 

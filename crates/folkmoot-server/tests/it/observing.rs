@@ -137,4 +137,8 @@ async fn the_api_is_shown_without_anything_from_elsewhere() {
         let answer = node.get("", nowhere).await;
         assert_eq!((answer.status, answer.code().as_str()), (404, "unknown_address"), "{nowhere}");
     }
+    for garbage in ["/docs/%ff", "/docs/%c3%28.js"] {
+        let answer = node.get("", garbage).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "bad_path"), "{garbage}: {answer:?}");
+    }
 }

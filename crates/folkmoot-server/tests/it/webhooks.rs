@@ -2,16 +2,17 @@
 
 mod receiver;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::gate::Policy;
+use folkmoot_core::{Timestamp, gate::Policy};
 use folkmoot_server::notify_settings::{Channel, Kind};
+use folkmoot_store::ManualClock;
 use receiver::Receiver;
 use serde_json::{Value, json};
 
 use crate::{
     http,
-    node::{Node, Setting, everywhere_with, token},
+    node::{Node, Setting, everywhere_with, postgres, token},
 };
 
 const ADMIN: &str = "root-of-all";
@@ -64,9 +65,67 @@ async fn what_happens_to_a_gate_is_told_with_a_signature_that_holds() {
         assert_eq!(tested, json!({"channel": "ops", "delivered": true}));
         let test = receiver.next().await;
         test.verify(rotated["secret"].as_str().unwrap());
-        assert!(!test.is_signed_with(hook["secret"].as_str().unwrap()), "the old one is worth nothing");
+        assert!(test.is_signed_with(hook["secret"].as_str().unwrap()), "for a day the old one is worth something");
         first.verifies().await;
     }
+}
+
+#[tokio::test]
+async fn for_a_day_after_a_rotation_receivers_with_the_old_and_with_the_new_secret_both_accept() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let node = Node::with(Setting { clock: Some(clock.clone()), ..loopback() }).await;
+    let receiver = Receiver::start().await;
+    let hook = add(&node, "ops", &receiver.url()).await;
+    let path = format!("/v1/webhooks/{}/rotate", hook["id"].as_str().unwrap());
+    let rotated = node.post(ADMIN, &path, json!({})).await.json();
+    assert!(rotated["previous_until"].as_str().is_some_and(|until| until.starts_with("2027-01-16T")), "{rotated}");
+    let (old, new) = (hook["secret"].as_str().unwrap(), rotated["secret"].as_str().unwrap());
+    let signed = async |opens: bool| {
+        if opens {
+            node.opened(json!({"summary": "Deploy", "timeout_ms": 864_000_000})).await;
+        } else {
+            node.post(ADMIN, "/v1/notify/test", json!({"channel": "ops"})).await;
+        }
+        let received = receiver.next().await;
+        (received.is_signed_with(old), received.is_signed_with(new))
+    };
+    assert_eq!((signed(true).await, signed(false).await), ((true, true), (true, true)));
+    clock.advance(Duration::from_secs(24 * 3600 - 1));
+    assert_eq!((signed(true).await, signed(false).await), ((true, true), (true, true)));
+    clock.advance(Duration::from_secs(1));
+    assert_eq!((signed(true).await, signed(false).await), ((false, true), (false, true)));
+}
+
+#[tokio::test]
+async fn servers_with_different_keys_sign_with_the_secret_that_was_shown_or_not_at_all() {
+    let Some(Setting { database, .. }) = postgres().await else { return };
+    let node = async || Node::with(Setting { database: database.clone(), ..loopback() }).await;
+    let (other, maker) = (node().await, node().await);
+    let receiver = Receiver::start().await;
+    let hook = add(&maker, "ops", &receiver.url()).await;
+    let secret = hook["secret"].as_str().unwrap();
+    for opens in [&other, &maker, &other, &other] {
+        opens.opened(json!({"summary": "Deploy", "notification_channels": ["ops"]})).await;
+        receiver.next().await.verify(secret);
+    }
+    let tested = other.post(ADMIN, "/v1/notify/test", json!({"channel": "ops"})).await.json();
+    assert!(tested["reason"].as_str().is_some_and(|why| why.contains("folkmoot webhook rotate ops")), "{tested}");
+    let listed = other.get(ADMIN, "/v1/notify/channels").await.json();
+    assert_eq!(listed["channels"][0]["problem"], tested["reason"], "{listed}");
+    assert_eq!(maker.get(ADMIN, "/v1/notify/channels").await.json()["channels"][0].get("problem"), None);
+    // Without whoever has the key it waits, and is not tried; with a new secret it goes.
+    maker.stop().await;
+    other.opened(json!({"summary": "Deploy", "notification_channels": ["ops"]})).await;
+    tokio::time::sleep(Duration::from_millis(1300)).await;
+    let waits = other.get(ADMIN, "/v1/deliveries?state=waiting").await.json();
+    assert_eq!((&waits["deliveries"][0]["attempts"], receiver.count()), (&json!(0), 4), "{waits}");
+    let path = format!("/v1/webhooks/{}/rotate", hook["id"].as_str().unwrap());
+    let rotated = other.post(ADMIN, &path, json!({})).await.json();
+    assert_eq!(rotated.get("previous_until"), None, "this server cannot sign with the one before");
+    let sent = receiver.next().await;
+    sent.verify(rotated["secret"].as_str().unwrap());
+    assert_eq!(sent.header("webhook-id"), waits["deliveries"][0]["id"]);
+    other.verifies().await;
 }
 
 #[tokio::test]
@@ -277,6 +336,23 @@ async fn a_channel_of_the_configuration_is_told_what_people_need() {
 }
 
 #[tokio::test]
+async fn a_gate_that_names_more_than_sixteen_channels_is_refused_and_told_to_nobody() {
+    let node = Node::with(loopback()).await;
+    let names = |count: usize| (0..count).map(|n| format!("made-up-{n}")).collect::<Vec<_>>();
+    for too_many in [17, 40_000] {
+        let body = json!({"summary": "x", "notification_channels": names(too_many)});
+        let refused = node.post("agent-a", "/v1/gates", body).await;
+        let problem = refused.json();
+        assert_eq!((refused.status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+        let said = problem["detail"].as_str().unwrap();
+        assert!(said.contains("notification_channels") && said.contains("at most 16"), "{said}");
+    }
+    assert_eq!(node.get(ADMIN, "/v1/deliveries").await.json()["deliveries"], json!([]));
+    node.opened(json!({"summary": "x", "notification_channels": names(16)})).await;
+    assert_eq!(node.get(ADMIN, "/v1/deliveries").await.json()["deliveries"].as_array().unwrap().len(), 16);
+}
+
+#[tokio::test]
 async fn a_gate_that_names_nobody_who_is_there_says_so_where_it_can_be_seen() {
     let node = Node::with(loopback()).await;
     let gate = node.opened(json!({"summary": "x", "notification_channels": ["nobody"]})).await;
@@ -297,6 +373,7 @@ async fn bad_input_is_said_to_be_bad() {
         (json!({"url": "ftp://example.org"}), "invalid"),
         (json!({"url": "https://user:geheim@example.org/"}), "invalid"),
         (json!({"url": "https://example.org/", "events": ["Gate Opened"]}), "invalid"),
+        (json!({"url": "https://example.org/", "events": ["gate.open"]}), "invalid"),
         (json!({"url": "https://example.org/", "name": "system"}), "invalid"),
         (json!({"url": "https://example.org/", "colour": 1}), "invalid"),
         (json!({"url": format!("https://example.org/{}", "x".repeat(3000))}), "invalid"),

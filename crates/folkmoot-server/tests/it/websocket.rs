@@ -134,31 +134,35 @@ async fn a_subscriber_that_comes_back_with_its_position_misses_nothing() {
 
 #[tokio::test]
 async fn a_frame_is_what_the_other_feed_has_as_data() {
-    let node = Node::start().await;
-    let mut socket = Socket::open(&node, "vera", "/v1/ws?after=0").await;
-    let mut feed = Box::pin(node.client("vera").events(Some(0)).await.unwrap());
-    node.open("x").await;
-    assert_eq!(socket.frame().await, json!({ "position": 0 }));
-    for _ in 0..5 {
-        let event = feed.next().await.unwrap().unwrap();
-        assert_eq!(socket.frame().await, serde_json::to_value(&event).unwrap());
+    for nodes in everywhere().await {
+        let node = nodes.first().unwrap();
+        let mut socket = Socket::open(nodes.last().unwrap(), "vera", "/v1/ws?after=0").await;
+        let mut feed = Box::pin(node.client("vera").events(Some(0)).await.unwrap());
+        node.open("x").await;
+        assert_eq!(socket.frame().await, json!({ "position": 0 }));
+        for _ in 0..5 {
+            let event = feed.next().await.unwrap().unwrap();
+            assert_eq!(socket.frame().await, serde_json::to_value(&event).unwrap());
+        }
     }
 }
 
 #[tokio::test]
 async fn a_new_subscriber_begins_now_and_agents_see_their_own() {
-    let node = Node::start().await;
-    node.open("before").await;
-    let mut all = Socket::open(&node, "vera", "/v1/ws").await;
-    let mut theirs = Socket::open(&node, "agent-b", "/v1/ws?after=0").await;
-    let end = all.frame().await["position"].as_u64().unwrap();
-    assert_eq!(theirs.frame().await, json!({ "position": 0 }));
-    let gate = node.open("after").await;
-    let event = all.frame().await;
-    assert_eq!((&event["position"], &event["stream"]), (&json!(end + 1), &json!(gate.id)));
-    let open = OpenGate { summary: "theirs".to_owned(), ..OpenGate::default() };
-    let own = node.client("agent-b").open_gate(&open, None).await.unwrap();
-    assert_eq!(theirs.frame().await["stream"], json!(own.id), "and nothing of agent-a's before it");
+    for nodes in everywhere().await {
+        let node = nodes.first().unwrap();
+        node.open("before").await;
+        let mut all = Socket::open(node, "vera", "/v1/ws").await;
+        let mut theirs = Socket::open(nodes.last().unwrap(), "agent-b", "/v1/ws?after=0").await;
+        let end = all.frame().await["position"].as_u64().unwrap();
+        assert_eq!(theirs.frame().await, json!({ "position": 0 }));
+        let gate = node.open("after").await;
+        let event = all.frame().await;
+        assert_eq!((&event["position"], &event["stream"]), (&json!(end + 1), &json!(gate.id)));
+        let open = OpenGate { summary: "theirs".to_owned(), ..OpenGate::default() };
+        let own = node.client("agent-b").open_gate(&open, None).await.unwrap();
+        assert_eq!(theirs.frame().await["stream"], json!(own.id), "and nothing of agent-a's before it");
+    }
 }
 
 #[tokio::test]

@@ -205,7 +205,7 @@ impl Work {
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
             delivery: needs.delivery.and_then(|id| self.deliveries.get(id)).cloned(),
-            deliveries: needs.waiting.map_or_else(Vec::new, |(channel, limit)| self.waiting(channel, limit)),
+            deliveries: self.waiting(&needs.waiting),
             gate,
         }
     }
@@ -215,11 +215,23 @@ impl Work {
         id.and_then(|id| self.webhooks.get(id)).or_else(|| self.webhooks.values().find(named))
     }
 
-    fn waiting(&self, channel: &str, limit: u32) -> Vec<Delivery> {
-        let waits = |delivery: &&Delivery| delivery.channel == channel && delivery.due().is_some();
+    /// So many of those that wait for each of these channels.
+    fn waiting(&self, channels: &[(&str, u32)]) -> Vec<Delivery> {
+        if channels.is_empty() {
+            return Vec::new();
+        }
+        let mut free: HashMap<&str, u32> = channels.iter().copied().collect();
+        let waits = |delivery: &&Delivery| free.contains_key(delivery.channel.as_str()) && delivery.due().is_some();
         let mut waiting: Vec<&Delivery> = self.deliveries.values().filter(waits).collect();
         waiting.sort_by_key(|delivery| (delivery.due(), &delivery.id));
-        waiting.into_iter().take(limit as usize).cloned().collect()
+        waiting.retain(|delivery| match free.get_mut(delivery.channel.as_str()) {
+            Some(places) if *places > 0 => {
+                *places -= 1;
+                true
+            }
+            Some(_) | None => false,
+        });
+        waiting.into_iter().cloned().collect()
     }
 
     /// All that is still open of a run: its gates, and its questions with what else holds what they hold.
@@ -350,9 +362,9 @@ impl Work {
     fn sent(&mut self, digest: Digest, now: Timestamp) {
         let new = Kept { digest, present: false, erasures: 0, barred: false, used_at: now };
         let kept = self.kept.entry(digest).or_insert(new);
-        (kept.present, kept.used_at) = (!kept.barred, now);
+        (kept.present, kept.used_at) = (true, now);
         if let Some(gone) = self.erased.get_mut(&digest) {
-            gone.sent_again = !gone.barred;
+            gone.sent_again = true;
         }
     }
 
@@ -631,7 +643,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         webhooks.extend(needs.webhook.map(WebhookId::as_str));
         webhook_names.extend(needs.webhook_named.map(Name::as_str));
         deliveries.extend(needs.delivery.map(DeliveryId::as_str));
-        if let Some((channel, limit)) = needs.waiting {
+        for (channel, limit) in needs.waiting {
             *waiting.entry(channel).or_default() += i64::from(limit);
         }
         kept.extend(needs.kept.iter().map(Digest::to_string));

@@ -5,7 +5,7 @@ use folkmoot_core::{Head, Timestamp};
 use super::{CLOCK, READ_PATIENCE, backup, failed, silent, taken};
 use crate::{
     Clock, Error, SystemClock,
-    health::{Health, Of},
+    health::{self, Health, Of},
     migrate,
     rows::{self, Columns},
 };
@@ -46,7 +46,8 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
         let version = transaction.query_one("SHOW server_version", &[]).await.map_err(failed)?.text(0)?;
         let of = Of::Postgres { version, settings, ahead_micros };
         if !backup::has_tables(&transaction).await? {
-            return Ok(Health { schema: 0, newest: migrate::newest(), head: Head::START, last_event: None, now, of });
+            let (head, webhooks) = (Head::START, Vec::new());
+            return Ok(Health { schema: 0, newest: migrate::newest(), head, last_event: None, webhooks, now, of });
         }
         let steps = migrate::known(&taken(&transaction).await?)?;
         let schema = steps.last().map_or(0, |step| step.version);
@@ -56,7 +57,13 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
         let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
         let last = transaction.query_opt(sql, &[]).await.map_err(failed)?;
         let last_event = last.map(|row| row.int(0)).transpose()?.map(Timestamp::from_micros);
-        Ok(Health { schema, newest: migrate::newest(), head, last_event, now, of })
+        let mut webhooks = Vec::new();
+        if schema >= health::WITH_KEYS {
+            for row in transaction.query(health::WEBHOOKS, &[]).await.map_err(failed)? {
+                webhooks.push(health::read_webhook(&row)?);
+            }
+        }
+        Ok(Health { schema, newest: migrate::newest(), head, last_event, webhooks, now, of })
     });
     let looked = looked.await.unwrap_or_else(|_| Err(silent()));
     driver.abort();

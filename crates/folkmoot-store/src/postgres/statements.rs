@@ -44,7 +44,7 @@ statements! {
                  AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
         rows::GATES.names()
     ),
-    load_summaries: "SELECT digest, content FROM artifacts WHERE digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
+    load_summaries: "SELECT digest, content FROM artifacts WHERE barred = 0 AND digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
     load_questions: by_id(&rows::QUESTIONS, "id"),
     load_halts: by_id(&rows::HALTS, "id"),
     load_held: LOAD_HELD,

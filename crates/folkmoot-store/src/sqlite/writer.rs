@@ -405,8 +405,7 @@ impl Writer {
         }
         if let (true, Some(gate)) = (needs.summary, &loaded.gate) {
             let digest = [Value::Text(gate.content.summary.to_string().into())];
-            let text =
-                self.one("SELECT content FROM artifacts WHERE digest = ?1", &digest, |row| row.maybe_bytes(0))?;
+            let text = self.one(query::SHOWN, &digest, |row| row.maybe_bytes(0))?;
             loaded.summary = text.flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         }
         if let Some((requester, key)) = needs.twin {
@@ -458,7 +457,7 @@ impl Writer {
             }
         }
         if !needs.kept.is_empty() {
-            loaded.kept = super::kept(&self.connection, needs.kept)?;
+            loaded.kept = super::kept(&self.connection, &needs.kept)?;
         }
         if let Some(name) = needs.principal {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";
@@ -479,9 +478,10 @@ impl Writer {
             let id = [Value::Text(id.as_str().into())];
             loaded.delivery = self.one(&self.sql.load_delivery, &id, rows::read_delivery)?;
         }
-        if let Some((channel, limit)) = needs.waiting {
+        for (channel, limit) in needs.waiting {
             let arguments = [Value::Text(channel.into()), Value::Int(limit.into())];
-            loaded.deliveries = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
+            let waiting = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
+            loaded.deliveries.extend(waiting);
         }
         Ok(loaded)
     }

@@ -107,6 +107,7 @@ conformance! {
             of_many_takers_at_once_one_gets_each_delivery(world),
             what_waits_is_known_by_channel_with_when_the_first_is_due(world),
             what_waits_for_a_channel_that_is_none_dies(store),
+            what_waits_for_many_channels_that_are_none_dies_together(store),
             paging_visits_every_delivery_once(world),
             deliveries_survive_a_restart_and_are_sent_again_under_the_same_id(owned),
         }
@@ -228,6 +229,8 @@ conformance! {
         the_same_content_is_stored_once(world),
         content_is_any_bytes(store),
         what_an_admin_erased_is_gone_and_stays_gone(world),
+        what_a_run_records_is_kept_whatever_was_erased(world),
+        a_run_that_is_not_over_needs_what_its_gates_and_children_gave(store),
         what_was_retired_is_kept_again_when_it_is_sent_again(world),
         erasing_and_sending_act_in_turn_within_a_batch_too(world),
         what_is_not_over_needs_its_content(store),

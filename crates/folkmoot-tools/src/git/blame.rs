@@ -40,6 +40,11 @@ impl Repository {
     }
 }
 
+/// An id of git's has no more, whichever hash it uses.
+const ID_BYTES_MAX: usize = 64;
+/// Whoever is called longer than this is called so on every line, and a few lines would fill the memory.
+const AUTHOR_BYTES_MAX: usize = 256;
+
 /// Reads `--porcelain`: `<id> <line before> <line> [<lines>]`, what is known about that commit if it is the first time, and
 /// the line itself behind a tab.
 fn lines_of(answer: &str) -> Vec<Line> {
@@ -56,19 +61,24 @@ fn lines_of(answer: &str) -> Vec<Line> {
         let (word, rest) = row.split_once(' ').unwrap_or((row, ""));
         // The first row after a line names the commit; nothing before it can.
         if commit.is_empty() {
-            commit = word;
+            commit = first(word, ID_BYTES_MAX);
             number = rest.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
             commits.entry(commit).or_insert(("", Timestamp::from_micros(0)));
             continue;
         }
         let known = commits.entry(commit).or_insert(("", Timestamp::from_micros(0)));
         match word {
-            "author" => known.0 = rest,
+            "author" => known.0 = first(rest, AUTHOR_BYTES_MAX),
             "author-time" => known.1 = seconds(rest),
             _ => {}
         }
     }
     lines
+}
+
+/// As much of a text as these bytes hold.
+fn first(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
 }
 
 #[cfg(test)]

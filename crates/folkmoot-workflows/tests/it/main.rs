@@ -6,4 +6,5 @@ mod call;
 mod cancel;
 mod doctor;
 mod moot;
+mod plan;
 mod workbench;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use folkmoot_api::{
     core::{
         Event,
@@ -13,7 +13,6 @@ use folkmoot_api::{
     wire::{self, AuditEntry},
 };
 use folkmoot_server::signed;
-use serde_json::Value;
 
 use super::statement;
 use crate::{
@@ -40,8 +39,8 @@ pub(crate) struct Args {
 
 pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let shown = args.file.display();
-    let statement: Value =
-        serde_json::from_str(&statement::read(&args.file)?).with_context(|| format!("{shown} is no receipt"))?;
+    let statement = statement::unambiguous(&statement::read(&args.file)?)
+        .map_err(|problem| anyhow!("{shown} is no receipt: {problem}"))?;
     let expected = args.key.as_deref().map(statement::read_key).transpose()?;
     let signature = signed::check(&statement, expected.as_ref());
     let receipt: wire::Receipt =
@@ -56,7 +55,7 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
         (Some(events), Some(checkpoint)) => problems.extend(found(&receipt.receipt, &events, &checkpoint)),
         _ => problems.push(Problem::new("events", "some hashes are none")),
     }
-    let key = signature.map(|key| key.id()).unwrap_or_default();
+    let key = signature.map(|key| key.id().to_string()).unwrap_or_default();
     report(ctx, &receipt.receipt, &problems, &key, expected.is_some())
 }
 

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{core::checkpoint::Checkpoint, wire};
-use folkmoot_server::{PublicKey, signed};
+use folkmoot_server::{PublicKey, signed, workflows::llm::structured};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::context::Context;
 
 /// A signed checkpoint, and where it was found.
 #[derive(Debug)]
@@ -17,21 +19,23 @@ pub(super) struct Kept {
     statement: Value,
 }
 
-/// The checkpoints of files: one as JSON, one a line, or the one in a receipt.
-pub(super) fn read_checkpoints(paths: &[PathBuf]) -> Result<Vec<Kept>> {
+/// The checkpoints of files: one as JSON, one a line, or the one in a receipt. A line that is none, such as one that a crash cut off,
+/// is told and left out; the others count.
+pub(super) fn read_checkpoints(ctx: &Context, paths: &[PathBuf]) -> Result<Vec<Kept>> {
     let mut kept = Vec::new();
     for path in paths {
-        let text = read(path)?;
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = String::from_utf8_lossy(&bytes);
         let shown = path.display();
-        if let Ok(statement) = serde_json::from_str::<Value>(&text) {
+        if let Ok(statement) = unambiguous(&text) {
             kept.push(Kept::new(shown.to_string(), statement));
             continue;
         }
         let before = kept.len();
         for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            match serde_json::from_str(line) {
+            match unambiguous(line) {
                 Ok(statement) => kept.push(Kept::new(format!("{shown}, line {}", n + 1), statement)),
-                Err(error) => bail!("{shown}, line {} is no checkpoint: {error}", n + 1),
+                Err(problem) => ctx.screen.note(format!("{shown}, line {} is left out: {problem}", n + 1)),
             }
         }
         if kept.len() == before {
@@ -57,6 +61,11 @@ impl Kept {
     }
 }
 
+/// JSON in which no member is there twice: of those, others may believe the one that we do not look at.
+pub(super) fn unambiguous(text: &str) -> Result<Value, String> {
+    structured::parse(text)
+}
+
 /// A statement as what it should be.
 pub(super) fn parse<T: DeserializeOwned>(statement: &Value) -> serde_json::Result<T> {
     T::deserialize(statement)
@@ -73,7 +82,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 }
 
 /// Writes what was signed to a file, or prints it.
-pub(super) fn put(ctx: &crate::context::Context, statement: &Value, out: Option<&Path>, what: &str) -> Result<()> {
+pub(super) fn put(ctx: &Context, statement: &Value, out: Option<&Path>, what: &str) -> Result<()> {
     match out {
         Some(path) => {
             let text = serde_json::to_string_pretty(statement)? + "\n";

@@ -19,7 +19,6 @@ use folkmoot_api::{
     wire::{self, AuditEntry, Verification},
 };
 use folkmoot_server::PublicKey;
-use serde_json::Value;
 
 use super::statement::{self, Kept};
 
@@ -54,7 +53,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let kept = statement::read_checkpoints(&args.checkpoints)?;
+    let kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
     let mut found = connection.ask(ctx, As::You, async |client: &Client| Ok(client.verify().await?)).await?;
     let key = match given {
@@ -126,7 +125,7 @@ fn compare(kept: &Kept, checkpoint: &Checkpoint, seen: &Seen, found: &mut Verifi
 /// Checks a file alone.
 pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let path = args.file.as_deref().context("say which file")?;
-    let mut kept = statement::read_checkpoints(&args.checkpoints)?;
+    let mut kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
     let Export { mut found, after, hashes, checkpoints } = check(path)?;
     kept.extend(checkpoints);
@@ -178,7 +177,7 @@ fn check(path: &Path) -> Result<Export> {
             continue;
         }
         let place = format!("line {}", number + 1);
-        if let Ok(statement) = serde_json::from_str::<Value>(&line)
+        if let Ok(statement) = statement::unambiguous(&line)
             && statement.get("signature").is_some()
         {
             checkpoints.push(Kept::new(place, statement));
@@ -219,11 +218,13 @@ fn report(ctx: &Context, found: &Verification, export_after: Option<u64>, holdin
         ctx.screen.json(found)?;
         return Ok(exit);
     }
-    let events = format!("{} events", found.events);
+    let events = format!("{} event{}", found.events, if found.events == 1 { "" } else { "s" });
+    let agree = if found.events == 1 { "agrees" } else { "agree" };
     let checked = match export_after {
+        None if found.rows == 1 => format!("{events} and 1 row agrees"),
         None => format!("{events} and {} rows agree", found.rows),
-        Some(0) => format!("{events} agree"),
-        Some(after) => format!("{events} agree; what came before event {} is not in this file", after + 1),
+        Some(0) => format!("{events} {agree}"),
+        Some(after) => format!("{events} {agree}; what came before event {} is not in this file", after + 1),
     };
     if found.ok {
         ctx.screen.say(format!("{} {checked}", paint(style::GOOD, "ok")))?;

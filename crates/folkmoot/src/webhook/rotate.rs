@@ -17,5 +17,10 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> R
     let client = connection.client(As::You)?;
     let id = args.which.find(&client).await?.id;
     let webhook = client.rotate_webhook(&id).await?;
-    say_secret(ctx, &webhook, &format!("Webhook {} has secret number {}.", webhook.name, webhook.generation))
+    let before = match webhook.previous_until {
+        Some(until) => format!(" Until {until} its messages are signed with the one before too."),
+        None => String::new(),
+    };
+    let what = format!("Webhook {} has secret number {}.{before}", webhook.name, webhook.generation);
+    say_secret(ctx, &webhook, &what)
 }

@@ -18,6 +18,7 @@ mod halt;
 mod json;
 mod models;
 mod notify;
+mod plan;
 mod prompt;
 mod questions;
 mod runs;

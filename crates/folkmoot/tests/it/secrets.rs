@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::{
     http,
-    server::{Server, folkmoot},
+    server::{Server, eventually, folkmoot},
 };
 
 /// Words that must not be found, by what they are. A new kind of secret is a line here, and a line where it is used.
-const CANARIES: [(&str, &str); 12] = [
+const CANARIES: [(&str, &str); 17] = [
     ("a bootstrap token of an admin", "canary-admin-7f3a9c1e"),
     ("a bootstrap token of an agent", "canary-agent-2d8b4f60"),
     ("a token that the command line sends", "canary-cli-91c7e5d3"),
@@ -24,6 +24,11 @@ const CANARIES: [(&str, &str); 12] = [
     ("the key of a provider in the environment", "canary-provider-e17a3c58"),
     ("the password of a database", "canary-database-48d05fb2"),
     ("a header for a collector", "canary-collector-d2b6907e"),
+    ("the address of a Slack channel", "canary-slack-1c85e7f9"),
+    ("the password of a mail server", "canary-smtp-5a1f08c4"),
+    ("the login at a mail server as it is sent", "AHZpc2libGUtc2VuZGVyAGNhbmFyeS1zbXRwLTVhMWYwOGM0"),
+    ("the secret of a webhook in the environment", "Y2FuYXJ5LWhvb2stOTNlNmIxN2QtY2FuYXJ5LWhvb2s="),
+    ("the key of a webhook in the environment", "canary-hook-93e6b17d-canary-hook"),
 ];
 
 /// Files that hold secrets, and are for nobody but their owner.
@@ -79,7 +84,21 @@ fn secrets_are_nowhere_but_where_they_belong() {
     let logs = tempfile::tempdir().expect("a folder");
     let open = |name: &str| File::options().create(true).append(true).open(logs.path().join(name)).expect("a log");
     let (admin, agent) = (canary("a bootstrap token of an admin"), canary("a bootstrap token of an agent"));
-    let server = Server::start_with(tempfile::tempdir().expect("a folder"), |command| {
+    let data = tempfile::tempdir().expect("a folder");
+    let config = format!(
+        "[notify]\nallow = [\"127.0.0.0/8\"]\n\
+         [channels.slack]\nkind = \"slack\"\nurl_env = \"CANARY_SLACK\"\nevents = [\"gate.opened\"]\n\
+         [channels.mail]\nkind = \"mail\"\nserver = \"{}\"\ntls = \"none\"\nusername = \"visible-sender\"\n\
+         password_env = \"CANARY_SMTP\"\nfrom = \"a@example.org\"\nto = [\"b@example.org\"]\nevents = [\"gate.opened\"]\n\
+         [channels.hook]\nkind = \"webhook\"\nurl = \"{}\"\nsecret_env = \"CANARY_HOOK\"\nevents = [\"gate.opened\"]\n",
+        mail_parrot(),
+        parrot()
+    );
+    std::fs::write(data.path().join("folkmoot.toml"), config).expect("a configuration");
+    let server = Server::start_with(data, |command| {
+        command.env("CANARY_SLACK", format!("{}/{}", parrot(), canary("the address of a Slack channel")));
+        command.env("CANARY_SMTP", canary("the password of a mail server"));
+        command.env("CANARY_HOOK", format!("whsec_{}", canary("the secret of a webhook in the environment")));
         // All that anything in the process has to say.
         command.args(["--log-json", "--otlp", "http://127.0.0.1:1"]).env("FOLKMOOT_LOG", "trace");
         command.env("FOLKMOOT_BOOTSTRAP_TOKENS", format!("admin:visible-admin={admin},agent:visible-agent={agent}"));
@@ -88,6 +107,9 @@ fn secrets_are_nowhere_but_where_they_belong() {
         command.stdout(open("stdout")).stderr(open("stderr"));
     });
     let made = use_it(&server, admin, agent, &mut collected);
+    let backup = logs.path().join("backup.db");
+    collected.run(folkmoot(server.data.path()).arg("backup").arg(&backup).env("FOLKMOOT_LOG", "trace"));
+    collected.add("the backup", std::fs::read(&backup).expect("a backup"));
     let key = canary("the key of a provider in the environment");
     collected.run(folkmoot(server.data.path()).args(["--json", "doctor"]).env("OPENAI_API_KEY", key));
     let unreachable = ["--json", "ask-model", "visible-question", "--provider", "openai"];
@@ -127,7 +149,9 @@ fn secrets_are_nowhere_but_where_they_belong() {
         let places = collected.places_of(word);
         (!places.is_empty()).then(|| format!("{what} is in {places:?}"))
     };
-    let canaries = CANARIES.iter().map(|(what, word)| (*what, *word)).chain([("a token that was made", made.as_str())]);
+    let made =
+        [("a token that was made", made[0].as_str()), ("the secret of a webhook that was made", made[1].as_str())];
+    let canaries = CANARIES.iter().map(|(what, word)| (*what, *word)).chain(made);
     let leaks: Vec<_> = canaries.filter_map(|(what, word)| leaked(what, word)).collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
 
@@ -145,6 +169,13 @@ fn secrets_are_nowhere_but_where_they_belong() {
         ("\"pid\"", "the data folder/server.json"),
         ("\"findings\"", "stdout of [\"--json\", \"doctor\"]"),
         ("visible-title", "GET /v1/audit?limit=500"),
+        ("visible-title", "the backup"),
+        ("visible-hook", "the backup"),
+        ("folkmoot_deliveries_total", "GET /metrics afterwards"),
+        // They were asked to, and did repeat what is secret.
+        ("wrong key: ", "GET /v1/deliveries"),
+        ("wrong login: ", "GET /v1/deliveries"),
+        ("wrong login: ", "logs/stderr"),
         // The provider was asked, and did repeat the key.
         ("wrong key: ", "stderr of [\"--json\", \"ask-model\", \"visible-question\", \"--provider\", \"openai\"]"),
     ] {
@@ -159,8 +190,9 @@ fn secrets_are_nowhere_but_where_they_belong() {
     }
 }
 
-/// Asks for all kinds of things, with secrets in right and in wrong places. Returns a token that was made on the way.
-fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) -> String {
+/// Asks for all kinds of things, with secrets in right and in wrong places. Returns a token and the secret of a webhook that
+/// were made on the way.
+fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) -> [String; 2] {
     let url = server.url.as_str();
     let (as_admin, as_agent) = (format!("Bearer {admin}"), format!("Bearer {agent}"));
     let admin = [("authorization", as_admin.as_str()), ("x-request-id", "visible-request")];
@@ -171,6 +203,11 @@ fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) 
     let body: Value = serde_json::from_str(made.split("\r\n\r\n").nth(1).expect("a body")).expect("JSON");
     let made = body["token"].as_str().expect("a token").to_owned();
     let as_eve = format!("Bearer {made}");
+    // And the one in which the secret of a webhook does.
+    let hook = format!(r#"{{"name":"visible-hook","url":"{}","events":["gate.opened"]}}"#, parrot());
+    let hook = http::send(url, "POST", "/v1/webhooks", &admin, &hook);
+    let hook: Value = serde_json::from_str(hook.split("\r\n\r\n").nth(1).expect("a body")).expect("JSON");
+    let secret = hook["secret"].as_str().and_then(|secret| secret.strip_prefix("whsec_")).expect("a secret").to_owned();
 
     let gate = r#"{"summary":"visible-summary","title":"visible-title"}"#;
     let opened = http::send(url, "POST", "/v1/gates", &agent, gate);
@@ -233,7 +270,45 @@ fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) 
         collected.add(format!("a socket with {name}"), http::stream(url, "/v1/ws?after=0", &headers, word));
     }
     collected.add("GET /v1/events?after=0", http::stream(url, "/v1/events?after=0", &admin, "visible-title"));
-    made
+    // Whoever is to be told of the gate was tried, and has answered.
+    eventually("all channels were tried", || {
+        let answer = http::send(url, "GET", "/v1/deliveries", &admin, "");
+        (answer.matches("\"last_error\"").count() == 4).then(|| collected.add("GET /v1/deliveries", answer))
+    });
+    for path in ["/v1/webhooks", "/v1/notify/channels"] {
+        collected.add(format!("GET {path}"), http::send(url, "GET", path, &admin, ""));
+    }
+    for channel in ["slack", "mail", "hook", "visible-hook"] {
+        let body = format!(r#"{{"channel":"{channel}"}}"#);
+        collected.add(format!("a test of {channel}"), http::send(url, "POST", "/v1/notify/test", &admin, &body));
+    }
+    collected.add("GET /metrics afterwards", http::send(url, "GET", "/metrics", &[], ""));
+    [made, secret]
+}
+
+/// A mail server that repeats the login which it does not like.
+fn mail_parrot() -> String {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let Ok(reader) = stream.try_clone() else { continue };
+            let _ = stream.write_all(b"220 parrot\r\n");
+            for line in BufReader::new(reader).lines().map_while(Result::ok) {
+                let password = canary("the password of a mail server");
+                let answer = match line.split(' ').next() {
+                    Some("EHLO") => "250-parrot\r\n250 AUTH PLAIN\r\n".to_owned(),
+                    Some("AUTH") => format!("535 wrong login: {line} with {password}\r\n"),
+                    _ => "221 bye\r\n".to_owned(),
+                };
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    address
 }
 
 /// A provider that repeats the key which it does not like, as some do.
@@ -246,7 +321,9 @@ fn parrot() -> String {
             let mut request = [0; 16 * 1024];
             let read = stream.read(&mut request).unwrap_or(0);
             let head = String::from_utf8_lossy(&request[..read]).into_owned();
-            let key = head.lines().find(|line| line.to_lowercase().starts_with("authorization")).unwrap_or_default();
+            let key = head.lines().find(|line| line.to_lowercase().starts_with("authorization"));
+            // Of Slack, the address is what is secret.
+            let key = key.or(head.lines().next()).unwrap_or_default();
             let body = format!(r#"{{"error":{{"message":"wrong key: {key}","code":"invalid_api_key"}}}}"#);
             let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nconnection: close\r\n";
             let _ = stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes());

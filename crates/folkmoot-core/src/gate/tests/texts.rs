@@ -85,6 +85,27 @@ fn a_gate_carries_at_most_64_artifacts() {
 }
 
 #[test]
+fn a_gate_tells_at_most_16_channels_with_those_of_the_policy() {
+    let names = |n: usize| (0..n).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",");
+    let (fifteen, sixteen, seventeen) = (names(15), names(16), names(17));
+    check(&format!(
+        "
+        09:00 bot opens a tell={seventeen}              → refused: invalid notification_channels
+        09:00 bot opens a tell={sixteen}                → pending
+        09:00 bot opens b tell={sixteen},{sixteen}      → pending
+        policy tell=ops
+        09:00 bot opens c tell={sixteen}                → refused: invalid notification_channels
+        09:00 bot opens c tell={fifteen}                → pending
+        09:00 bot opens d tell={fifteen},ops            → pending
+        policy tell={sixteen} escalate_to={sixteen}
+        09:00 bot opens e                               → pending
+        policy tell={seventeen}                         → refused: invalid notification_channels
+        policy escalate_to={seventeen}                  → refused: invalid escalate_to
+        "
+    ));
+}
+
+#[test]
 fn ids_are_safe_in_a_url_and_in_a_path() {
     for bad in
         ["", ".", "..", "...", "a/b", "../x", "a b", "a\0", "a\n", "é", "a%2f", "a?b", "a#b", "\"", "<b>", "a\\b"]

@@ -1,4 +1,7 @@
-use crate::transcript::{check, play};
+use crate::{
+    event::Kind,
+    transcript::{check, play},
+};
 
 /// In one commit with its line of the journal, so that a run that crashes after it finds it again.
 #[test]
@@ -97,9 +100,8 @@ fn what_a_run_starts_belongs_to_whoever_started_it() {
 
 #[test]
 fn a_workflow_tells_no_event_of_ours() {
-    let ours = ["gate", "question", "halt", "run", "step", "token", "agent", "session", "system", "log"];
-    for kind in ours.iter().map(|noun| format!("{noun}.begun")) {
-        tells(&kind, "refused: invalid event");
+    for kind in Kind::WORDS.iter().copied().chain(["gate.begun", "artifact.begun", "log.begun"]) {
+        tells(kind, "refused: invalid event");
     }
     let too_long = format!("deploy.{}", "x".repeat(58));
     for kind in ["deploy", "deploy.", ".begun", "deploy.begun.now", "Deploy.begun", "de-ploy.begun", "ä.ö", &too_long]

@@ -30,6 +30,7 @@ pub(crate) async fn list(
         session: query.session,
         parent: query.parent,
         initiator: None,
+        kind: None,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
         limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
     };

@@ -6,13 +6,19 @@ use tokio_tungstenite::tungstenite::Message;
 use super::Socket;
 use crate::{
     http,
-    node::{Node, everything, token},
+    node::{Node, everything, everywhere, token},
 };
 
 #[tokio::test]
 async fn a_gate_is_required_and_then_resolved_in_the_seeds_frames() {
-    let node = Node::start().await;
-    let mut socket = Socket::open(&node, "vera", "/api/ws?after=0").await;
+    for nodes in everywhere().await {
+        required_and_resolved(nodes.first().unwrap(), nodes.last().unwrap()).await;
+    }
+}
+
+/// Asked and decided at one server, and heard of at another, where there are two.
+async fn required_and_resolved(node: &Node, elsewhere: &Node) {
+    let mut socket = Socket::open(elsewhere, "vera", "/api/ws?after=0").await;
     // A front end of the seed's may say something first; it hears of everything anyway.
     socket.send(Message::text(r#"{"type":"subscribe","task_id":"*"}"#)).await;
     let run = json!({"kind": "external", "id": "run-7", "session_id": "session-3", "title": "Add user authentication"});
@@ -46,20 +52,22 @@ async fn a_gate_is_required_and_then_resolved_in_the_seeds_frames() {
     assert_eq!(frame, expected);
     // Coming back with a frame's position, what came after it is told again and nothing else.
     let before = frame["position"].as_u64().unwrap() - 1;
-    let mut back = Socket::open(&node, "vera", &format!("/api/ws?after={before}")).await;
+    let mut back = Socket::open(elsewhere, "vera", &format!("/api/ws?after={before}")).await;
     assert_eq!(back.frame().await, expected);
 }
 
 #[tokio::test]
 async fn an_agent_is_told_of_its_own_gates_and_a_gate_without_run_belongs_to_its_session() {
-    let node = Node::start().await;
-    let mut theirs = Socket::open(&node, "agent-b", "/api/ws?after=0").await;
-    node.open("agent-a's").await;
-    let own = node.post("agent-b", "/v1/gates", json!({"summary": "mine", "session_id": "s9"})).await.json();
-    let frame = theirs.frame().await;
-    assert_eq!((&frame["data"]["decision_id"], &frame["data"]["task_id"]), (&own["id"], &json!("s9")));
-    assert_eq!((&frame["data"]["task_title"], &frame["data"]["question"]), (&json!("mine"), &json!("mine")));
-    node.post("alice", &format!("/v1/gates/{}/approve", own["id"].as_str().unwrap()), json!({})).await;
-    let frame = theirs.frame().await;
-    assert_eq!((&frame["event_type"], &frame["data"]["approved"]), (&json!("decision_resolved"), &json!(true)));
+    for nodes in everywhere().await {
+        let node = nodes.first().unwrap();
+        let mut theirs = Socket::open(nodes.last().unwrap(), "agent-b", "/api/ws?after=0").await;
+        node.open("agent-a's").await;
+        let own = node.post("agent-b", "/v1/gates", json!({"summary": "mine", "session_id": "s9"})).await.json();
+        let frame = theirs.frame().await;
+        assert_eq!((&frame["data"]["decision_id"], &frame["data"]["task_id"]), (&own["id"], &json!("s9")));
+        assert_eq!((&frame["data"]["task_title"], &frame["data"]["question"]), (&json!("mine"), &json!("mine")));
+        node.post("alice", &format!("/v1/gates/{}/approve", own["id"].as_str().unwrap()), json!({})).await;
+        let frame = theirs.frame().await;
+        assert_eq!((&frame["event_type"], &frame["data"]["approved"]), (&json!("decision_resolved"), &json!(true)));
+    }
 }

@@ -1,5 +1,12 @@
-use folkmoot_core::{Action, Actor, Command, Digest, Gate, Outcome, Timestamp, erase::Erasing};
-use folkmoot_store::Store;
+use folkmoot_core::{
+    Action, Actor, Command, Digest, Gate, Outcome, Refusal, Timestamp,
+    erase::Erasing,
+    gate::{Amendment, Choice, Opening, Verdict},
+    journal::Write,
+    question::{Asking, QuestionType},
+    run::Starting,
+};
+use folkmoot_store::{JournalQuery, Store};
 
 use crate::support::*;
 
@@ -60,9 +67,18 @@ pub(crate) async fn what_an_admin_erased_is_gone_and_stays_gone(world: &World<im
     assert_eq!(refusal_of(store.execute(erase("never kept")).await).code(), "unknown_content");
     assert_eq!(store.barred().await, Ok(vec![Digest::of(b"sk-secret")]));
 
-    show(store, "sk-secret").await;
+    let refused = refusal_of(store.execute(open_with(agent("agent-b"), opening(), vec![("n", b"sk-secret")])).await);
+    assert_eq!(refused, Refusal::ContentErased { digest: Digest::of(b"sk-secret") });
     world.clock.advance(minutes(3 * 24 * 60));
-    show(store, "sk-secret").await;
+    assert_eq!(refusal_of(store.execute(open(agent("agent-a"), showing("sk-secret"))).await).code(), "content_erased");
+    let other = gate_of(store.execute(open(agent("agent-a"), adjustable())).await);
+    let amendment = Amendment { summary: Some("sk-secret".to_owned()), ..amendment(&other.id) };
+    assert_eq!(refusal_of(store.execute(amend(amendment, "agent-a")).await).code(), "content_erased");
+    let asking = Asking { text: "sk-secret".to_owned(), ..asking(QuestionType::Clarifying) };
+    assert_eq!(refusal_of(store.execute(ask(asking)).await).code(), "content_erased");
+    let edited = Verdict { edited: Some("sk-secret".to_owned()), ..verdict(&other.id, Choice::Adjust) };
+    let refused = refusal_of(store.execute(command(reviewer("alice"), Action::Decide(edited))).await);
+    assert_eq!(refused.code(), "content_erased");
     assert_eq!(content(store, "sk-secret").await, None, "whoever sends it again");
 
     let events = assert_sound(store).await;
@@ -72,6 +88,82 @@ pub(crate) async fn what_an_admin_erased_is_gone_and_stays_gone(world: &World<im
     assert_eq!(erased[0].fact.actor, name("root"));
     assert!(!events.iter().any(|event| event.fact.payload.contains("sk-secret")));
     assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, gate, "the row is as it was");
+}
+
+/// A gate of which people can say how it should be instead.
+fn adjustable() -> Opening {
+    Opening { allowed: Some(vec![Choice::Approve, Choice::Reject, Choice::Adjust]), ..opening() }
+}
+
+fn showing(summary: &str) -> Opening {
+    Opening { summary: summary.to_owned(), ..opening() }
+}
+
+pub(crate) async fn what_a_run_records_is_kept_whatever_was_erased(world: &World<impl Place>) {
+    let store = &*world.store;
+    let gate = gate_of(store.execute(open_with(agent("agent-a"), showing("[1]"), vec![("note", b"{}")])).await);
+    store.execute(approve(&gate.id, "alice")).await.unwrap();
+    for text in ["{}", "[1]"] {
+        store.execute(erase(text)).await.unwrap();
+    }
+    run_of(store.execute(start(Starting { input: Some("{}".to_owned()), ..starting("r1") })).await);
+    claimed_of(store.execute(claim("r1", "n1")).await);
+    let opens = |opening| {
+        let policy = folkmoot_core::gate::Policy::default();
+        Write::Open { opening: Box::new(opening), policy, contents: Vec::new(), alone: None }
+    };
+    let refused = store.execute(record("r1", 1, "gate", opens(showing("[1]")))).await;
+    assert_eq!(refusal_of(refused).code(), "content_erased", "a gate of a run is a gate");
+    // In one batch with what erases it once more, whichever comes first.
+    let (recorded, erased) =
+        tokio::join!(store.execute(record("r1", 1, "step", done("{}"))), store.execute(erase("[1]")));
+    entry_of(recorded);
+    assert_eq!(erased, Ok(Outcome::Erased(Vec::new())));
+    run_of(store.execute(end("r1", 1, "[1]")).await);
+    let recorded = store.recorded(vec![Digest::of(b"{}"), Digest::of(b"[1]")]).await.unwrap();
+    assert_eq!(recorded, [Some(b"{}".to_vec()), Some(b"[1]".to_vec())]);
+    let query = JournalQuery { run: run_id("r1"), after: None, limit: 10, key: None, results: true };
+    let journal = store.journal(query).await.unwrap();
+    assert_eq!(journal.last().unwrap().result.as_deref(), Some("{}"));
+
+    let view = store.gate(&gate.id).await.unwrap().unwrap();
+    assert_eq!((view.summary, content(store, "{}").await), (None, None), "no gate shows it again");
+    assert_eq!(refusal_of(store.execute(open(agent("agent-a"), showing("{}"))).await).code(), "content_erased");
+    assert_sound(store).await;
+    assert_eq!(store.execute(erase("[1]")).await, Ok(Outcome::Erased(vec![Digest::of(b"[1]")])), "it was there again");
+    assert_eq!(store.recorded(vec![Digest::of(b"[1]")]).await, Ok(vec![None]));
+    assert_sound(store).await;
+}
+
+pub(crate) async fn a_run_that_is_not_over_needs_what_its_gates_and_children_gave(store: &impl Store) {
+    run_of(store.execute(start(starting("r1"))).await);
+    claimed_of(store.execute(claim("r1", "n1")).await);
+    let gate = adjustable().id;
+    let (opening_it, policy) = (Opening { id: gate.clone(), ..adjustable() }, folkmoot_core::gate::Policy::default());
+    let opens = Write::Open { opening: Box::new(opening_it), policy, contents: Vec::new(), alone: None };
+    entry_of(store.execute(record("r1", 1, "gate", opens)).await);
+    let edited = Verdict { edited: Some("better".to_owned()), ..verdict(&gate, Choice::Adjust) };
+    gate_of(store.execute(command(reviewer("alice"), Action::Decide(edited))).await);
+    let child = Write::Start(Box::new(Starting { session_id: None, input: Some("7".to_owned()), ..starting("r2") }));
+    entry_of(store.execute(record("r1", 1, "child", child)).await);
+    claimed_of(store.execute(claim("r2", "n1")).await);
+    run_of(store.execute(end("r2", 1, "49")).await);
+    let shown = opening().summary;
+    for needed in ["better", "49", &shown] {
+        let by = store.needed_by(Digest::of(needed.as_bytes())).await;
+        assert_eq!(by, Ok(Some("r1".to_owned())), "{needed}");
+    }
+    assert_eq!(store.needed_by(Digest::of(b"7")).await, Ok(None), "the child is over, and is replayed no more");
+    run_of(store.execute(end("r1", 1, "50")).await);
+    for over in ["better", "49", "50", &shown] {
+        assert_eq!(store.needed_by(Digest::of(over.as_bytes())).await, Ok(None), "{over}");
+    }
+    // Nobody here replays what somebody else's agent does, and such runs often have no end.
+    let gate =
+        gate_of(store.execute(open(agent("agent-a"), Opening { run_id: Some(run_id("x1")), ..opening() })).await);
+    assert_eq!(store.needed_by(gate.content.summary).await, Ok(Some(gate.id.to_string())));
+    gate_of(store.execute(approve(&gate.id, "alice")).await);
+    assert_eq!(store.needed_by(gate.content.summary).await, Ok(None));
 }
 
 pub(crate) async fn what_was_retired_is_kept_again_when_it_is_sent_again(world: &World<impl Place>) {

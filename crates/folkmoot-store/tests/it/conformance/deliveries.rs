@@ -117,24 +117,26 @@ pub(crate) async fn of_many_takers_at_once_one_gets_each_delivery(world: &World<
 
 pub(crate) async fn what_waits_is_known_by_channel_with_when_the_first_is_due(world: &World<impl Place>) {
     let store = &*world.store;
-    assert_eq!(store.waiting(10).await, Ok(vec![]));
+    assert_eq!(store.waiting("", 10).await, Ok(vec![]));
     for _ in 0..3 {
         opened(store, told(&["b", "a", "c", "ä"])).await;
         world.clock.advance(minutes(1));
     }
     let waits = |channel: &str, due: Timestamp| WaitingFor { channel: channel.to_owned(), due };
     let all = ["a", "b", "c", "ä"].map(|channel| waits(channel, noon()));
-    assert_eq!(store.waiting(10).await, Ok(all.to_vec()));
-    assert_eq!(store.waiting(2).await, Ok(all[..2].to_vec()));
+    assert_eq!(store.waiting("", 10).await, Ok(all.to_vec()));
+    assert_eq!(store.waiting("", 2).await, Ok(all[..2].to_vec()));
+    assert_eq!(store.waiting("b", 2).await, Ok(all[2..].to_vec()));
+    assert_eq!(store.waiting("ä", 2).await, Ok(vec![]));
     let taken = deliveries_of(store.execute(take("b", 2)).await);
     store.execute(settle(&taken[0], CameTo::Told)).await.unwrap();
     let until = noon().plus(minutes(3)).plus(LEASE);
-    assert_eq!(store.waiting(10).await.unwrap()[1], waits("b", noon().plus(minutes(2))), "the third");
+    assert_eq!(store.waiting("", 10).await.unwrap()[1], waits("b", noon().plus(minutes(2))), "the third");
     let third = deliveries_of(store.execute(take("b", 2)).await);
-    assert_eq!(store.waiting(10).await.unwrap()[1], waits("b", until), "the second, when its lease is over");
+    assert_eq!(store.waiting("", 10).await.unwrap()[1], waits("b", until), "the second, when its lease is over");
     store.execute(settle(&taken[1], CameTo::Told)).await.unwrap();
     store.execute(settle(&third[0], CameTo::Told)).await.unwrap();
-    assert_eq!(store.waiting(10).await, Ok([&all[..1], &all[2..]].concat()));
+    assert_eq!(store.waiting("", 10).await, Ok([&all[..1], &all[2..]].concat()));
 }
 
 pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Store) {
@@ -146,10 +148,31 @@ pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Stor
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await), []);
     assert_eq!(delivery_of(store.execute(settle(&under_way[0], CameTo::Told)).await).status(), Status::Delivered);
     assert_eq!(store.count_deliveries(Status::Dead).await, Ok(299));
-    let waiting: Vec<_> = store.waiting(10).await.unwrap().into_iter().map(|waiting| waiting.channel).collect();
+    let waiting: Vec<_> = store.waiting("", 10).await.unwrap().into_iter().map(|waiting| waiting.channel).collect();
     assert_eq!(waiting, ["ops"]);
     let died = assert_sound(store).await.iter().filter(|event| event.fact.kind == "delivery.died").count();
     assert_eq!(died, 299);
+}
+
+pub(crate) async fn what_waits_for_many_channels_that_are_none_dies_together(store: &impl Store) {
+    let names: Vec<String> = (0..256).map(|n| format!("nowhere-{n}")).collect();
+    let sixteen = |names: &[String]| Opening { notification_channels: names.to_vec(), ..opening() };
+    join_all(names.chunks(16).map(|names| opened(store, sixteen(names)))).await;
+    opened(store, sixteen(&names[..16])).await;
+    opened(store, told(&["ops"])).await;
+    let died = deliveries_of(store.execute(abandon_all(&names)).await);
+    let reasons: BTreeSet<_> = died.iter().map(|delivery| delivery.last_error.clone().unwrap()).collect();
+    assert_eq!(
+        reasons,
+        names.iter().map(|name| format!("no {name}")).collect(),
+        "one to each, each for its own reason"
+    );
+    assert_eq!(died.len(), 256);
+    assert_eq!(deliveries_of(store.execute(abandon_all(&names)).await).len(), 16, "those that were told twice");
+    assert_eq!(deliveries_of(store.execute(abandon_all(&names)).await), []);
+    assert_eq!(deliveries_of(store.execute(take("ops", 1)).await).len(), 1, "the rest waits");
+    let died = assert_sound(store).await.iter().filter(|event| event.fact.kind == "delivery.died").count();
+    assert_eq!(died, 272);
 }
 
 pub(crate) async fn paging_visits_every_delivery_once(world: &World<impl Place>) {

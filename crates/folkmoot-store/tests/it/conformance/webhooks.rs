@@ -1,4 +1,7 @@
-use folkmoot_core::{Webhook, webhook::WebhookChange};
+use folkmoot_core::{
+    Webhook,
+    webhook::{PREVIOUS_FOR, WebhookChange},
+};
 use folkmoot_store::Store;
 
 use crate::support::*;
@@ -12,11 +15,13 @@ pub(crate) async fn a_webhook_reads_back_through_its_whole_life(world: &World<im
         url: Some("http://[::1]:8080/ä?\"='".to_owned()),
         events: Some(vec!["*".parse().unwrap()]),
         disabled: Some(true),
-        rotate: true,
+        rotate: Some("key-1".parse().unwrap()),
         ..WebhookChange::of(made.id.clone())
     };
     let changed = webhook_of(store.execute(rehook(change)).await);
     assert_eq!((changed.generation, changed.disabled, changed.seq), (2, true, 2));
+    assert_eq!((&changed.key, &made.key), (&Some("key-1".parse().unwrap()), &changed.key));
+    assert_eq!((made.previous_until, changed.previous_until), (None, Some(noon().plus(PREVIOUS_FOR))));
     assert_eq!(store.webhooks().await, Ok(vec![changed.clone()]));
     world.clock.advance(minutes(1));
     let removed = webhook_of(store.execute(unhook("w1")).await);
@@ -32,7 +37,7 @@ pub(crate) async fn a_name_is_one_webhooks_within_a_batch_too(store: &impl Store
     let (gone, next) = tokio::join!(biased; store.execute(unhook("w1")), store.execute(hook("w2", "ops")));
     webhook_of(gone);
     webhook_of(next);
-    let change = WebhookChange { rotate: true, ..WebhookChange::of("w1".parse().unwrap()) };
+    let change = WebhookChange { rotate: Some("key-1".parse().unwrap()), ..WebhookChange::of("w1".parse().unwrap()) };
     assert_eq!(refusal_of(store.execute(rehook(change)).await).code(), "unknown_webhook");
     assert_eq!(refusal_of(store.execute(unhook("w3")).await).code(), "unknown_webhook");
     assert_eq!(store.webhooks().await.unwrap().len(), 2);

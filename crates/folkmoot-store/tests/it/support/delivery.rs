@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, Actor, Command, Delivery, DeliveryId, Outcome, Webhook, WebhookId,
-    delivery::{Again, CameTo, Settling, Subscription},
+    delivery::{Abandonment, Again, CameTo, Settling, Subscription},
     webhook::{NewWebhook, WebhookChange},
 };
 use folkmoot_store::{DeliveryQuery, Error, Store};
@@ -42,13 +42,19 @@ pub(crate) fn redeliver(delivery: &DeliveryId) -> Command {
 }
 
 pub(crate) fn abandon(channel: &str) -> Command {
-    let action = Action::AbandonDeliveries { channel: channel.to_owned(), reason: "no such channel".to_owned() };
-    command(Actor::System, action)
+    abandon_all(&[channel.to_owned()])
+}
+
+pub(crate) fn abandon_all(channels: &[String]) -> Command {
+    let lost =
+        |channel: &String| Abandonment { channel: channel.clone(), reason: format!("no {channel}"), overdue: None };
+    command(Actor::System, Action::AbandonDeliveries(channels.iter().map(lost).collect()))
 }
 
 pub(crate) fn hook(id: &str, channel: &str) -> Command {
-    let (id, url) = (id.parse().unwrap(), "https://example.com/hook?a=1".to_owned());
-    command(admin("root"), Action::CreateWebhook(Box::new(NewWebhook { id, name: name(channel), url, events: None })))
+    let (id, url, key) = (id.parse().unwrap(), "https://example.com/hook?a=1".to_owned(), "key-1".parse().unwrap());
+    let new = NewWebhook { id, name: name(channel), url, events: None, key };
+    command(admin("root"), Action::CreateWebhook(Box::new(new)))
 }
 
 pub(crate) fn rehook(change: WebhookChange) -> Command {

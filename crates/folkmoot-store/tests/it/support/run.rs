@@ -68,7 +68,12 @@ pub(crate) fn boom() -> StepError {
 /// Opens the gate of this id for the run that records it.
 pub(crate) fn opens(gate: &str) -> Write {
     let opening = folkmoot_core::gate::Opening { id: gate.parse().unwrap(), ..opening() };
-    Write::Open { opening: Box::new(opening), policy: folkmoot_core::gate::Policy::default(), contents: Vec::new() }
+    Write::Open {
+        opening: Box::new(opening),
+        policy: folkmoot_core::gate::Policy::default(),
+        contents: Vec::new(),
+        alone: None,
+    }
 }
 
 /// Asks the question of this id for the run that records it, as the agent that is that run.

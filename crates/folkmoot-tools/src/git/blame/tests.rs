@@ -18,6 +18,15 @@ fn a_line_that_looks_like_a_heading_is_a_line() {
     assert_eq!(lines_of(""), []);
 }
 
+/// Whoever may commit names themselves, and each line repeats the name.
+#[test]
+fn a_long_name_on_many_lines_takes_no_more_than_a_short_one() {
+    let many = "aa 1 1\n\tx\n".repeat(20_000);
+    let lines = lines_of(&format!("aa 1 1 1\nauthor {}\n\tx\n{many}", "ä".repeat(100_000)));
+    assert_eq!((lines.len(), lines[20_000].author.as_str()), (20_001, "ä".repeat(128).as_str()));
+    assert_eq!(lines_of(&format!("{} 1 7 1\nauthor Ann\n\tx\n", "a".repeat(100_000)))[0].commit, "a".repeat(64));
+}
+
 #[test]
 fn parsers_of_any_blame_do_not_panic() {
     let id = "4a1f0c0b6f0d9e8c7b6a5f4e3d2c1b0a9f8e7d6c";

@@ -49,6 +49,21 @@ fn it_works_beside_a_running_server() {
 }
 
 #[test]
+fn webhooks_whose_secret_is_of_another_key_are_found() {
+    let desk = Desk::new();
+    desk.say(&["webhook", "add", "https://example.org/", "--name", "builder"]);
+    let (ok, detail) = findings(desk.path())("webhooks");
+    assert!(ok && detail.contains("builder"), "{detail}");
+    std::fs::remove_file(desk.path().join("server.key")).unwrap();
+    desk.say(&["gate", "open", "Deploy"]);
+    let (ok, detail) = findings(desk.path())("webhooks");
+    assert!(!ok && detail.contains("folkmoot webhook rotate builder"), "{detail}");
+    desk.say(&["webhook", "rotate", "builder"]);
+    let (ok, detail) = findings(desk.path())("webhooks");
+    assert!(ok, "{detail}");
+}
+
+#[test]
 fn it_changes_nothing() {
     let desk = Desk::new();
     desk.say(&["gate", "open", "Deploy"]);

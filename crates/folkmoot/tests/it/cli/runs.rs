@@ -169,7 +169,11 @@ fn cancel_ends_a_run_a_gate_or_a_question_and_resume_moves_nothing_that_waits() 
         assert_eq!((ended.code, ended.stderr.contains("`folkmoot runs`")), (1, true), "{verb:?}: {ended:?}");
     }
     let unknown = desk.run(&["start", "x", "--workflow", "publish@1"]);
-    assert_eq!((unknown.code, unknown.stderr.contains("this node has no workflows")), (1, true), "{unknown:?}");
+    assert_eq!(
+        (unknown.code, unknown.stderr.contains("is not known here; use one of plan@1")),
+        (1, true),
+        "{unknown:?}"
+    );
     assert!(desk.say(&["show"]).starts_with("two\nrunning"), "the only one that is under way");
 }
 

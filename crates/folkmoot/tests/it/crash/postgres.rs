@@ -12,7 +12,7 @@ pub(super) fn url() -> Option<String> {
 }
 
 /// The address of the schema; `None` where there is no database, which is said.
-pub(super) async fn schema() -> Option<String> {
+pub(crate) async fn schema() -> Option<String> {
     let url = url()?;
     static SCHEMAS: AtomicU64 = AtomicU64::new(0);
     let schema = format!("crash_{}_{}", std::process::id(), SCHEMAS.fetch_add(1, Ordering::Relaxed));

@@ -77,7 +77,7 @@ fn assert_closed(home: &Home) {
     let left: Vec<_> = std::fs::read_dir(home.data())
         .expect("the folder is there")
         .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
-        .filter(|name| !["folkmoot.db", "lock", "server.key", "tokens.json"].contains(&name.as_str()))
+        .filter(|name| !["folkmoot.db", "lock", "served.json", "server.key", "tokens.json"].contains(&name.as_str()))
         .collect();
     assert_eq!(left, [""; 0], "the database was not closed, or server.json stayed");
 }

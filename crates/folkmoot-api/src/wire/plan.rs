@@ -1,0 +1,186 @@
+//! Plans on the wire, as a resource.
+
+use folkmoot_core::{
+    GateId, Name, RunId, SessionId, Timeout, Timestamp,
+    plan::{Entity, OnExpiry, PlanStatus},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Fault, schema};
+
+/// Starts a plan. Only the goal is needed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"goal": "Open a second bakery", "max_iterations": 6, "checkpoint_interval": 3}))]
+pub struct StartPlan {
+    /// What the plan is for.
+    #[schema(min_length = 1, max_length = 16384)]
+    pub goal: String,
+    /// How many iterations; 6 unless it is given. One runs at once, more are proposed first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 20)]
+    pub max_iterations: Option<u32>,
+    /// After how many of them people are asked; 3 unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 10)]
+    pub checkpoint_interval: Option<u32>,
+    /// The session, which the plan is called after; one of its own unless it is given. A session has one plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_session_id)]
+    pub session_id: Option<SessionId>,
+    /// Parts of earlier plans to build on, each as `plan/entity`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<String>,
+    /// How long each gate waits before the session has expired; a day unless it is given or configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_timeout)]
+    pub expires_after_ms: Option<Timeout>,
+    /// What becomes of a checkpoint then: `fail` (unless it is given) ends the plan, `reject` leaves out what was shown and makes
+    /// the plan of what was accepted before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_on_expiry)]
+    pub on_expiry: Option<OnExpiry>,
+    /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// What it may spend; what the configuration says unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<PlanBudget>,
+    /// Who may decide on its gates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_names)]
+    pub reviewers: Option<Vec<Name>>,
+    /// Whom to tell, beside the feed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notification_channels: Vec<String>,
+}
+
+/// What may be spent. What is not said is not limited.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanBudget {
+    /// Tokens, read and written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub usd: Option<f64>,
+}
+
+/// A plan.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Plan {
+    /// As its session is called; `/v1/runs` has it under the same id.
+    #[schema(value_type = String)]
+    pub id: RunId,
+    /// Its session.
+    #[schema(value_type = String)]
+    pub session_id: SessionId,
+    /// What it is for.
+    pub goal: String,
+    /// Where it is.
+    #[schema(schema_with = schema::plan_status)]
+    pub status: PlanStatus,
+    /// How many iterations it may have.
+    pub total_iterations: u32,
+    /// After how many of them people are asked.
+    pub checkpoint_interval: u32,
+    /// The iteration that was begun last; 0 before the first.
+    pub current_iteration: u32,
+    /// What it does, in a line.
+    pub message: String,
+    /// The gate at which it waits.
+    #[schema(value_type = Option<String>)]
+    pub waiting_at: Option<GateId>,
+    /// What that gate is called at `/api/approve`.
+    pub approval_id: Option<String>,
+    /// Who started it.
+    #[schema(value_type = String)]
+    pub initiator: Name,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: Timestamp,
+    /// When it was over.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
+    /// Why there is no final plan, where there is none and will be none.
+    pub fault: Option<Fault>,
+    /// What came of it, once it is complete; only where one plan is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<PlanResult>,
+}
+
+/// A finished plan.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PlanResult {
+    /// All of it, as Markdown.
+    pub final_plan: String,
+    /// Its parts, by the names under which later plans find them.
+    pub entities: Vec<PlanEntity>,
+    /// The last iteration that is in it.
+    pub iterations_completed: u32,
+    /// Whether somebody ended it before its last iteration.
+    pub paused: bool,
+    /// Insights of the iterations that are in it.
+    pub insights: u64,
+    /// Their frameworks.
+    pub frameworks_evolved: u64,
+    /// Their data points.
+    pub data_points_collected: u64,
+    /// Who was asked.
+    pub provider: String,
+    /// Tokens, read and written.
+    pub tokens: u64,
+}
+
+/// A part of a finished plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanEntity {
+    /// Unique in its plan.
+    pub name: String,
+    /// As the plan calls it.
+    pub title: String,
+    /// All of it, as Markdown.
+    pub text: String,
+}
+
+impl From<Entity> for PlanEntity {
+    fn from(Entity { name, title, text }: Entity) -> Self {
+        Self { name, title, text }
+    }
+}
+
+/// Plans, the newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct PlanList {
+    /// This page.
+    pub plans: Vec<Plan>,
+    /// Where the next one begins, if there is one.
+    pub next: Option<String>,
+}
+
+/// Which plans.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PlanQuery {
+    /// From `next` of the page before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many; 50 unless it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// As what a plan is exported.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExportPlan {
+    /// `markdown` (unless it is given) or `html`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::export_format)]
+    pub format: Option<String>,
+}

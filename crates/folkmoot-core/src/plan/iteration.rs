@@ -1,0 +1,104 @@
+//! What an iteration gave, and what is counted of it: what is really there, and nothing else.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// What one iteration gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Iteration {
+    /// What it is about, in a line.
+    pub title: String,
+    /// All of it, as Markdown.
+    pub text: String,
+    /// What was found, the most important first.
+    pub insights: Vec<String>,
+    /// Ways of thinking about it that were made or made better.
+    pub frameworks: Vec<String>,
+    /// Facts and figures.
+    pub data_points: Vec<String>,
+}
+
+/// An iteration as people are shown it: with its number, and what it gave or why it gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// From 1.
+    pub number: u32,
+    /// What it gave; else why nothing.
+    pub gave: Result<Iteration, String>,
+}
+
+impl Iteration {
+    /// Whether it only says what this one said.
+    pub fn repeats(&self, earlier: &Self) -> bool {
+        same(&self.text, &earlier.text)
+    }
+}
+
+/// Whatever the case and the space between the words.
+fn same(one: &str, other: &str) -> bool {
+    words(one).eq(words(other))
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split_whitespace().map(str::to_lowercase)
+}
+
+/// How much several iterations gave. What was said twice counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Insights.
+    pub insights: usize,
+    /// Frameworks.
+    pub frameworks_evolved: usize,
+    /// Data points.
+    pub data_points_collected: usize,
+}
+
+impl Tally {
+    /// Of all of these.
+    pub fn of<'a>(iterations: impl IntoIterator<Item = &'a Iteration> + Clone) -> Self {
+        let count = |of: fn(&Iteration) -> &Vec<String>| {
+            let said = iterations.clone().into_iter().flat_map(of);
+            said.map(|text| words(text).collect::<Vec<_>>()).collect::<BTreeSet<_>>().len()
+        };
+        Self {
+            insights: count(|iteration| &iteration.insights),
+            frameworks_evolved: count(|iteration| &iteration.frameworks),
+            data_points_collected: count(|iteration| &iteration.data_points),
+        }
+    }
+}
+
+/// What people read at a checkpoint: what these iterations gave, whole, and what all of them count up to.
+pub fn summary(shown: &[Shown], tally: Tally, total: u32) -> String {
+    let mut text = String::new();
+    for Shown { number, gave } in shown {
+        match gave {
+            Ok(iteration) => {
+                text.push_str(&format!("## Iteration {number}: {}\n\n{}\n\n", iteration.title, iteration.text.trim()));
+                let lists = [("Insights", &iteration.insights), ("Frameworks", &iteration.frameworks)];
+                for (name, items) in lists.into_iter().chain([("Data points", &iteration.data_points)]) {
+                    if !items.is_empty() {
+                        let items: String = items.iter().map(|item| format!("- {}\n", item.trim())).collect();
+                        text.push_str(&format!("### {name}\n\n{items}\n"));
+                    }
+                }
+            }
+            Err(why) => text.push_str(&format!("## Iteration {number} gave nothing\n\n{why}\n\n")),
+        }
+    }
+    let last = shown.last().map_or(0, |shown| shown.number);
+    text.push_str(&format!(
+        "After {last} of {total} iterations: {}, {}, {}.\n",
+        counted(tally.insights, "insight"),
+        counted(tally.frameworks_evolved, "framework"),
+        counted(tally.data_points_collected, "data point"),
+    ));
+    text
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

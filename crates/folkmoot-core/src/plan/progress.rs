@@ -1,0 +1,118 @@
+//! How far a plan has come, as its events tell it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Pace, Tally};
+
+/// What a plan's workflow tells the feed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Told {
+    /// `plan.started`
+    Started {
+        /// What it is for.
+        goal: String,
+        /// How far it goes.
+        #[serde(flatten)]
+        pace: Pace,
+        /// Whom it asks.
+        provider: String,
+    },
+    /// `plan.iteration`
+    Iterated {
+        /// Which one, from 1.
+        iteration: u32,
+        /// Of so many.
+        total_iterations: u32,
+        /// What it is about; why it gave nothing, where it did not.
+        title: String,
+        /// Whether it gave anything.
+        produced: bool,
+        /// What was found.
+        insights: Vec<String>,
+        /// What there is by now.
+        #[serde(flatten)]
+        tally: Counted,
+    },
+    /// `plan.iteration_started`
+    Iterates {
+        /// Which one, from 1.
+        iteration: u32,
+        /// Of so many.
+        total_iterations: u32,
+    },
+    /// `plan.synthesis_started`
+    Concludes {
+        /// The iterations that were accepted.
+        accepted: Vec<u32>,
+    },
+}
+
+/// What is told of a tally.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Frameworks.
+    pub frameworks_evolved: usize,
+    /// Data points.
+    pub data_points_collected: usize,
+}
+
+impl From<Tally> for Counted {
+    fn from(tally: Tally) -> Self {
+        Self { frameworks_evolved: tally.frameworks_evolved, data_points_collected: tally.data_points_collected }
+    }
+}
+
+impl Told {
+    /// The event's type.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Told::Started { .. } => "plan.started",
+            Told::Iterates { .. } => "plan.iteration_started",
+            Told::Iterated { .. } => "plan.iteration",
+            Told::Concludes { .. } => "plan.synthesis_started",
+        }
+    }
+
+    /// What an event of this type says.
+    pub fn read(kind: &str, payload: &str) -> Option<Self> {
+        serde_json::from_str::<Self>(payload).ok().filter(|told| told.kind() == kind)
+    }
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The iteration that was begun last; 0 before the first.
+    pub current_iteration: u32,
+    /// How many are over.
+    pub completed: u32,
+    /// What it does.
+    pub doing: Moved,
+}
+
+/// What a plan does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moved {
+    /// It makes a proposal.
+    #[default]
+    Proposes,
+    /// It iterates.
+    Iterates,
+    /// It makes the final plan.
+    Concludes,
+}
+
+impl Progress {
+    /// After this was told.
+    pub fn apply(&mut self, told: &Told) {
+        match told {
+            Told::Started { .. } => {}
+            Told::Iterates { iteration, .. } => {
+                (self.current_iteration, self.doing) = (*iteration, Moved::Iterates);
+            }
+            Told::Iterated { iteration, .. } => self.completed = *iteration,
+            Told::Concludes { .. } => self.doing = Moved::Concludes,
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Plans, as both doors see them: the run, how far it has come, and the gate at which it waits.
+
+pub(crate) mod frames;
+pub(crate) mod seed;
+
+use std::time::Duration;
+
+use folkmoot_api::wire;
+use folkmoot_core::{
+    Gate, GateId, Principal, Refusal, Run, RunId, SessionId, Status,
+    gate::Kind,
+    plan::{self, Moved, PlanStatus, Progress, Request, Told, code},
+    run::{Limits, Outcome, RunKind, Starting, State},
+    text,
+};
+use folkmoot_engine::{Caller, Engine, Error, GateQuery};
+use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
+use tokio::time::Instant;
+
+use crate::app::App;
+
+/// How far a plan goes where nobody says.
+const ITERATIONS: u32 = 6;
+const INTERVAL: u32 = 3;
+/// How many parts of earlier plans one can build on.
+const ENTITIES_MAX: usize = 32;
+/// How many of a run's events are read at once.
+const EVENTS: u32 = 500;
+/// How many gates of a plan are looked at.
+const GATES: u32 = 200;
+
+/// A plan as it is.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) run: Run,
+    pub(crate) planning: Planning,
+    pub(crate) progress: Progress,
+    pub(crate) status: PlanStatus,
+    /// The gate of its own at which it waits, or at which its session expired.
+    pub(crate) asked: Option<Asked>,
+    /// Another gate at which it waits, such as the one about its budget.
+    pub(crate) held_at: Option<GateId>,
+    /// Why it has no end, or not this one.
+    pub(crate) fault: Option<(String, String)>,
+    pub(crate) result: Option<Plan>,
+}
+
+/// A gate of a plan's own, with what it asks.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) gate: Gate,
+    pub(crate) request: Request,
+    pub(crate) text: String,
+}
+
+/// Starts a plan, or finds the one that was started so.
+pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) -> Result<Run, Error> {
+    let budget = wanted.budget.map(|wire::PlanBudget { tokens, usd }| {
+        let spending = folkmoot_workflows::llm::settings::Spending { tokens, usd };
+        spending.budget().map_err(|problem| Refusal::invalid("budget", problem))
+    });
+    let planning = Planning {
+        goal: wanted.goal,
+        max_iterations: wanted.max_iterations.unwrap_or(ITERATIONS),
+        checkpoint_interval: wanted.checkpoint_interval.unwrap_or(INTERVAL),
+        sources: sources(app, &caller.principal, &wanted.entities).await?,
+        expires_after: wanted.expires_after_ms,
+        on_expiry: wanted.on_expiry,
+        provider: wanted.provider,
+        budget: budget.transpose()?,
+        reviewers: wanted.reviewers,
+        notification_channels: wanted.notification_channels,
+        gates_off: !app.asks_about_plans,
+    };
+    planning.check()?;
+    if let Some(provider) = &planning.provider {
+        app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
+    }
+    // A plan is called as its session is, so that a session has one plan, whoever starts them at the same moment.
+    let id = match &wanted.session_id {
+        Some(session) => {
+            session.as_str().parse().map_err(|_| Refusal::invalid("session_id", "is too long for a run"))?
+        }
+        None => app.engine.new_run_id(),
+    };
+    let session_id =
+        wanted.session_id.unwrap_or_else(|| id.as_str().parse().expect("what names a run can name a session"));
+    let input = serde_json::to_value(&planning).map_err(|error| Refusal::invalid("goal", error.to_string()))?;
+    let starting = Starting {
+        id,
+        workflow: Some(plan::WORKFLOW.parse().expect("a test starts one")),
+        title: title(&planning.goal),
+        session_id: Some(session_id),
+        input: Some(text::json("goal", &input)?),
+        limits: Limits::default(),
+    };
+    app.engine.start_run(caller, starting).await
+}
+
+fn title(goal: &str) -> String {
+    let line = goal.trim().lines().next().unwrap_or_default();
+    line.chars().take(72).collect()
+}
+
+/// What a plan builds on. What is not there is refused, and not left out.
+async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<Source>, Error> {
+    if names.len() > ENTITIES_MAX {
+        let problem = format!("names {} of them, and {ENTITIES_MAX} is the most", names.len());
+        return Err(Refusal::invalid("entities", problem).into());
+    }
+    let mut sources: Vec<Source> = Vec::new();
+    let mut bytes = 0;
+    for name in names {
+        if sources.iter().any(|source| source.name == *name) {
+            return Err(Refusal::invalid("entities", "names one twice").into());
+        }
+        let unknown = || Refusal::UnknownEntity { entity: name.chars().take(200).collect() };
+        let (plan, entity) = name.rsplit_once('/').ok_or_else(unknown)?;
+        let id: RunId = plan.parse().map_err(|_| unknown())?;
+        let planned = match planned(&app.engine, principal, &id).await {
+            Err(Error::Refused(Refusal::UnknownRun { .. })) => return Err(unknown().into()),
+            planned => planned?,
+        };
+        let found = planned.result.and_then(|result| result.entities.into_iter().find(|found| found.name == entity));
+        let text = found.ok_or_else(unknown)?.text;
+        bytes += text.len();
+        if bytes > SOURCES_BYTES_MAX {
+            let problem = format!("have more than {SOURCES_BYTES_MAX} bytes together; name fewer");
+            return Err(Refusal::invalid("entities", problem).into());
+        }
+        sources.push(Source { name: name.clone(), text });
+    }
+    Ok(sources)
+}
+
+/// A plan, if `principal` may know of it.
+pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Planned, Error> {
+    let run = engine.run(principal, id).await?;
+    // One that somebody started in another's session would be called as theirs is.
+    if run.start.kind != RunKind::Plan || run.start.session_id.as_str() != id.as_str() {
+        return Err(Refusal::UnknownRun { run: id.clone() }.into());
+    }
+    of_run(engine, principal, run).await
+}
+
+/// The plan of a run that is one.
+pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> Result<Planned, Error> {
+    let erased = || Error::from(Refusal::invalid("plan", "was given nothing, or what it was given has been erased"));
+    let input = engine.input(&run).await?.ok_or_else(erased)?;
+    let planning = serde_json::from_str(&input).map_err(|error| {
+        // Somebody started the workflow by its name, with something else.
+        Error::from(Refusal::invalid("plan", format!("was given what is no plan: {error}")))
+    })?;
+    let progress = progress(engine, principal, &run.start.id).await?;
+    let mut planned = Planned {
+        planning,
+        progress,
+        status: PlanStatus::InProgress,
+        asked: None,
+        held_at: None,
+        fault: None,
+        result: None,
+        run,
+    };
+    match &planned.run.state {
+        State::Ended(ending) => match ending.outcome {
+            Outcome::Completed => {
+                planned.status = PlanStatus::Complete;
+                planned.result = result(engine, &planned.run).await?;
+            }
+            Outcome::Cancelled => {
+                planned.status = PlanStatus::Cancelled;
+                planned.fault =
+                    Some(("cancelled".to_owned(), format!("{} cancelled it: {}", ending.by, ending.reason)));
+            }
+            Outcome::Failed => {
+                let rejected = [code::REJECTED_PROPOSAL, code::REJECTED_CHECKPOINT].contains(&ending.code.as_str());
+                planned.status = if rejected { PlanStatus::Cancelled } else { PlanStatus::Error };
+                planned.fault = Some((ending.code.clone(), ending.reason.clone()));
+                if ending.code == code::EXPIRED {
+                    let newest = gates(engine, principal, &planned.run.start.id, None).await?.into_iter().next();
+                    planned.asked = match newest {
+                        Some(gate) => asked(engine, &planned.run, gate).await?,
+                        None => None,
+                    };
+                }
+            }
+        },
+        State::Stopped { code, message } => {
+            planned.status = PlanStatus::Error;
+            planned.fault = Some((code.clone(), message.clone()));
+        }
+        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
+            let pending = gates(engine, principal, &planned.run.start.id, Some(Status::Pending)).await?;
+            for gate in pending.into_iter().filter(|gate| is_its_own(&planned.run, gate)) {
+                let id = gate.id.clone();
+                match asked(engine, &planned.run, gate).await? {
+                    // Its timer may not have come round yet, but nobody can decide it any more.
+                    Some(asked) if asked.gate.deadline.has_passed(engine.now()) => {
+                        planned.status = PlanStatus::Error;
+                        planned.fault = Some((code::EXPIRED.to_owned(), seed::EXPIRED.to_owned()));
+                        planned.asked = Some(asked);
+                    }
+                    Some(asked) => {
+                        planned.status = PlanStatus::AwaitingApproval;
+                        planned.asked = Some(asked);
+                    }
+                    None => planned.held_at = Some(id),
+                }
+            }
+        }
+    }
+    Ok(planned)
+}
+
+/// What a complete plan gave.
+async fn result(engine: &Engine, run: &Run) -> Result<Option<Plan>, Error> {
+    let Some(output) = engine.output(run).await? else { return Ok(None) };
+    serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a plan's output: {error}")))
+}
+
+async fn progress(engine: &Engine, principal: &Principal, run: &RunId) -> Result<Progress, Error> {
+    let (mut progress, mut after) = (Progress::default(), 0);
+    loop {
+        let events = engine.events_of_run(principal, run, after, EVENTS).await?;
+        for event in &events {
+            if let Some(told) = Told::read(&event.fact.kind, &event.fact.payload) {
+                progress.apply(&told);
+            }
+        }
+        match events.last() {
+            Some(last) if events.len() == EVENTS as usize => after = last.position,
+            _ => return Ok(progress),
+        }
+    }
+}
+
+/// The gates of a plan, the newest first.
+pub(crate) async fn gates(
+    engine: &Engine,
+    principal: &Principal,
+    run: &RunId,
+    status: Option<Status>,
+) -> Result<Vec<Gate>, Error> {
+    let query = GateQuery { run: Some(run.clone()), status, limit: GATES, ..GateQuery::default() };
+    Ok(engine.gates(principal, query).await?.items.into_iter().map(|view| view.gate).collect())
+}
+
+/// Whether the plan itself opened it. Whoever started it can open others in its run, which say what they like.
+fn is_its_own(run: &Run, gate: &Gate) -> bool {
+    gate.requested_by == run.speaker().name
+}
+
+/// What a gate of a plan asks; nothing where it is another sort of gate, or not the plan's own.
+pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<Asked>, Error> {
+    if !is_its_own(run, &gate) || !matches!(gate.content.kind, Kind::Proposal | Kind::Checkpoint) {
+        return Ok(None);
+    }
+    let Some(request) = gate.content.artifacts.iter().position(|artifact| artifact.name == REQUEST) else {
+        return Ok(None);
+    };
+    let digests: Vec<_> = gate.content.artifacts.iter().map(|artifact| artifact.digest).collect();
+    let contents = engine.contents(digests).await?;
+    let read = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(String::from_utf8_lossy).map(|text| text.into_owned());
+    let Some(request) = contents.get(request).and_then(read).and_then(|json| serde_json::from_str(&json).ok()) else {
+        return Ok(None);
+    };
+    let text = contents.first().and_then(read).unwrap_or_else(|| "(erased)".to_owned());
+    Ok(Some(Asked { gate, request, text }))
+}
+
+/// Waits until the plan asks something else than at `after`, or is over; returns it as it is then, or after `patience`.
+pub(crate) async fn settled(
+    app: &App,
+    principal: &Principal,
+    id: &RunId,
+    after: Option<&GateId>,
+    patience: Duration,
+) -> Result<Planned, Error> {
+    let until = Instant::now() + patience;
+    let mut position = app.engine.position().await?;
+    loop {
+        let planned = planned(&app.engine, principal, id).await?;
+        let moved = match (planned.status, &planned.asked) {
+            (PlanStatus::InProgress, _) => planned.held_at.as_ref().is_some_and(|gate| Some(gate) != after),
+            (PlanStatus::AwaitingApproval, Some(asked)) => Some(&asked.gate.id) != after,
+            (PlanStatus::AwaitingApproval, None)
+            | (PlanStatus::Complete | PlanStatus::Cancelled | PlanStatus::Error, _) => true,
+        };
+        if moved {
+            return Ok(planned);
+        }
+        let session = planned.run.start.session_id.clone();
+        let happened = async {
+            loop {
+                let (reached, events) = app.engine.follow(principal, position).await?;
+                position = reached;
+                if events.iter().any(|event| event.fact.session.as_ref() == Some(&session)) {
+                    return Ok::<_, Error>(());
+                }
+            }
+        };
+        tokio::select! {
+            happened = happened => happened?,
+            () = tokio::time::sleep_until(until) => return Ok(planned),
+            () = app.closing.cancelled() => return Ok(planned),
+        }
+    }
+}
+
+impl Planned {
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.run.start.session_id
+    }
+
+    /// What it does, in a line.
+    pub(crate) fn message(&self) -> String {
+        let total = self.planning.max_iterations;
+        match (self.status, &self.asked, &self.fault, &self.held_at) {
+            (_, _, Some((_, message)), _) => message.clone(),
+            (PlanStatus::Complete, ..) => "The plan is complete.".to_owned(),
+            (_, Some(asked), ..) => format!("Waits for a decision: {}", asked.gate.content.title),
+            (.., Some(gate)) => format!("Waits for a decision on gate {gate}"),
+            _ => match self.progress.doing {
+                Moved::Proposes => "Writing the proposal...".to_owned(),
+                Moved::Iterates => format!("Iteration {} of {total} planning...", self.progress.current_iteration),
+                Moved::Concludes => "Writing the final plan...".to_owned(),
+            },
+        }
+    }
+
+    /// As the resource shows it.
+    pub(crate) fn on_the_wire(self, whole: bool) -> wire::Plan {
+        let message = self.message();
+        let start = &self.run.start;
+        let asked = self.asked.filter(|_| self.status == PlanStatus::AwaitingApproval);
+        wire::Plan {
+            id: start.id.clone(),
+            session_id: start.session_id.clone(),
+            status: self.status,
+            total_iterations: self.planning.max_iterations,
+            checkpoint_interval: self.planning.checkpoint_interval,
+            current_iteration: self.progress.current_iteration,
+            message,
+            approval_id: asked.as_ref().map(|asked| asked.request.approval_id(&start.session_id)),
+            waiting_at: asked.map(|asked| asked.gate.id).or(self.held_at),
+            initiator: start.initiator.clone(),
+            started_at: start.started_at,
+            ended_at: self.run.ending().map(|ending| ending.at),
+            fault: self.fault.map(|(code, message)| wire::Fault { code, message }),
+            goal: self.planning.goal,
+            result: self.result.filter(|_| whole).map(|plan| wire::PlanResult {
+                final_plan: plan.final_plan,
+                entities: plan.entities.into_iter().map(wire::PlanEntity::from).collect(),
+                iterations_completed: plan.iterations_completed,
+                paused: plan.paused,
+                insights: plan.tally.insights as u64,
+                frameworks_evolved: plan.tally.frameworks_evolved as u64,
+                data_points_collected: plan.tally.data_points_collected as u64,
+                provider: plan.provider,
+                tokens: plan.spent.tokens,
+            }),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET /v1/plans/{id}/events`: the progress of a plan, as server-sent events.
+
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response, Sse, sse},
+};
+use folkmoot_api::wire;
+use folkmoot_core::RunId;
+
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{self, RunPath},
+    plans,
+};
+
+/// Follows a plan
+///
+/// From its beginning, or after `Last-Event-ID`: `planning_started`, `iteration_started`, `iteration_progress`,
+/// `awaiting_approval`, `proposal_approved`, `checkpoint_approved`, `checkpoint_rejected`, `paused`, `synthesis_started`, and at
+/// its end `final_plan` and `complete`, or `cancelled`, or `error`. Leaving changes nothing, and whoever comes back misses nothing.
+#[utoipa::path(get, path = "/v1/plans/{id}/events", operation_id = "follow_plan", tag = "plans",
+    params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
+pub(crate) async fn events(
+    State(app): State<App>,
+    who: Authenticated,
+    headers: HeaderMap,
+    RunPath(id): RunPath,
+) -> Result<Response, ApiError> {
+    stream(app, who, &headers, id).await
+}
+
+pub(crate) async fn stream(app: App, who: Authenticated, headers: &HeaderMap, id: RunId) -> Result<Response, ApiError> {
+    let planned = plans::planned(&app.engine, &who.principal, &id).await?;
+    let position = match extract::only(headers, "last-event-id") {
+        None => 0,
+        Some(sent) => sent.ok().and_then(|sent| sent.to_str().ok()?.parse().ok()).ok_or_else(|| {
+            let detail = "Last-Event-ID is the position of an event, a whole number, sent once";
+            ApiError::bad_request("bad_position", detail)
+        })?,
+    };
+    let end = app.engine.position().await?;
+    if position > end {
+        let detail =
+            format!("the log ends at {end}, before {position}; this is not the log that you know, so begin anew");
+        return Err(ApiError::bad_request("bad_position", detail));
+    }
+    let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
+    let session = planned.run.start.session_id.clone();
+    Ok(Sse::new(plans::frames::follow(app, who, id, session, position)).keep_alive(heartbeat).into_response())
+}

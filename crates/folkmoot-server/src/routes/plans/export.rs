@@ -1,0 +1,74 @@
+//! `GET /v1/plans/{id}/export` and `GET /v1/plans/{id}/entities/{name}`
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use folkmoot_api::wire::{ExportPlan, PlanEntity, Problem};
+use folkmoot_core::{Principal, Refusal, RunId};
+use folkmoot_workflows::plan::{self, Plan};
+
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Query, RunPath},
+    plans,
+};
+
+/// Exports a plan
+///
+/// As Markdown, or as a page of HTML that needs nothing else.
+#[utoipa::path(get, path = "/v1/plans/{id}/export", operation_id = "export_plan", tag = "plans", params(("id" = String, Path), ExportPlan),
+    responses((status = 200, body = String, content_type = "text/markdown"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn export(
+    State(app): State<App>,
+    who: Authenticated,
+    RunPath(id): RunPath,
+    Query(as_what): Query<ExportPlan>,
+) -> Result<Response, ApiError> {
+    let (media_type, written) = match as_what.format.as_deref() {
+        None | Some("markdown") => ("text/markdown; charset=utf-8", plan::markdown as fn(&Plan) -> String),
+        Some("html") => ("text/html; charset=utf-8", plan::html as fn(&Plan) -> String),
+        Some(other) => {
+            let shown: String = other.chars().take(80).collect();
+            return Err(ApiError::bad_request("bad_query", format!("format is {shown:?}; use markdown or html")));
+        }
+    };
+    let text = written(&complete(&app, &who.principal, &id).await?);
+    // Opened in a browser, it is a page of its own and can do nothing.
+    let headers = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'; style-src 'unsafe-inline'"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// Shows a part of a finished plan
+#[utoipa::path(get, path = "/v1/plans/{id}/entities/{name}", operation_id = "show_plan_entity", tag = "plans",
+    params(("id" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = PlanEntity), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn entity(
+    State(app): State<App>,
+    who: Authenticated,
+    Path((id, name)): Path<(String, String)>,
+) -> Result<Json<PlanEntity>, ApiError> {
+    let shown: String = format!("{id}/{name}").chars().take(200).collect();
+    let unknown = || ApiError::from(Refusal::UnknownEntity { entity: shown.clone() });
+    let id: RunId = id.parse().map_err(|_| unknown())?;
+    let plan = complete(&app, &who.principal, &id).await?;
+    let found = plan.entities.into_iter().find(|entity| entity.name == name).ok_or_else(unknown)?;
+    Ok(Json(found.into()))
+}
+
+async fn complete(app: &App, principal: &Principal, id: &RunId) -> Result<Plan, ApiError> {
+    let planned = plans::planned(&app.engine, principal, id).await?;
+    let message = planned.message();
+    planned.result.ok_or_else(|| {
+        let detail = format!("this plan is not complete: {message}");
+        ApiError::new(StatusCode::CONFLICT, "plan_not_complete", detail)
+    })
+}

@@ -1,0 +1,292 @@
+//! Where a plan is written: what its model is asked, and how its answers are read.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use folkmoot_core::{
+    AgentRole, Domain, Name, Timeout,
+    plan::{self, Entity, Iteration, Told, code},
+};
+use folkmoot_engine::{Ctx, Failure, key};
+use folkmoot_llm::{
+    Answer, Context, Cue, Message, Prompts, Request, Schema, Speaker,
+    structured::{self, Shape},
+};
+use serde_json::{Value, json};
+
+use super::{AtProposal, Plan, Planning, Work};
+use crate::{Call, Spending, Voice};
+
+/// The longest of an iteration's lists, and of the sentences in them.
+const ITEMS_MAX: usize = 12;
+const ITEM_CHARS_MAX: usize = 600;
+
+/// How many of the proposals that were sent back are shown with the next: the last ones.
+const DRAFTS_MAX: usize = 5;
+
+/// A run's own.
+#[derive(Clone, Debug)]
+pub(super) struct Desk {
+    pub planning: Planning,
+    /// Whether people are asked, as it was when the run began.
+    pub asks: bool,
+    pub provider: String,
+    pub voice: Voice,
+    pub spending: Spending,
+    pub prompts: Arc<Prompts>,
+    pub expires_after: Timeout,
+}
+
+/// One thing to ask.
+struct Asking<'a> {
+    key: String,
+    prompt: &'static str,
+    context: Context,
+    schema: Option<Value>,
+    role: AgentRole,
+    cue: (&'static str, u32, Value),
+    read: &'a (dyn Fn(&Answer) -> Result<Value, String> + Sync),
+}
+
+impl Desk {
+    pub(super) fn started(&self) -> Told {
+        let (goal, pace) = (self.planning.goal.clone(), self.planning.pace());
+        Told::Started { goal, pace, provider: self.provider.clone() }
+    }
+
+    pub(super) async fn tell(&self, ctx: &Ctx, key: &str, told: Told) -> Result<(), Failure> {
+        ctx.emit(key, told.kind(), &told).await
+    }
+
+    /// Proposes until people approve.
+    pub(super) async fn agree(&self, ctx: &Ctx) -> Result<String, Failure> {
+        let mut drafts: Vec<(String, String)> = Vec::new();
+        let mut edited = None;
+        for number in 1.. {
+            let proposal = match edited.take() {
+                Some(text) => text,
+                None => self.propose(ctx, number, &drafts).await?,
+            };
+            match self.ask_about_proposal(ctx, number, &proposal).await? {
+                AtProposal::Approve => return Ok(proposal),
+                AtProposal::Adjust { feedback, text } => {
+                    drafts.push((proposal, feedback));
+                    edited = text;
+                }
+            }
+        }
+        unreachable!("there is always another proposal")
+    }
+
+    async fn propose(&self, ctx: &Ctx, number: u32, drafts: &[(String, String)]) -> Result<String, Failure> {
+        let drafts = &drafts[drafts.len().saturating_sub(DRAFTS_MAX)..];
+        let context = Context::new()
+            .data("goal", &self.planning.goal)
+            .number("iterations", self.planning.max_iterations.into())
+            .number("interval", self.planning.checkpoint_interval.into())
+            .list("sources", self.sources())
+            .list(
+                "drafts",
+                drafts.iter().map(|(text, said)| Context::new().data("text", text).data("feedback", said)).collect(),
+            );
+        let feedback: Vec<&String> = drafts.iter().map(|(_, feedback)| feedback).collect();
+        let given = json!({ "feedback": feedback, "iterations": self.planning.max_iterations });
+        let asking = Asking {
+            key: key!("proposal", number, "written"),
+            prompt: "plan/proposal.md",
+            context,
+            schema: None,
+            role: AgentRole::Architect,
+            cue: ("plan_proposal", number, given),
+            read: &|answer| filled(answer).map(Value::from),
+        };
+        match self.ask(ctx, asking).await? {
+            Ok(text) => Ok(text.as_str().unwrap_or_default().to_owned()),
+            Err(why) => Err(Failure::new("no_proposal", format!("no proposal was written: {why}"))),
+        }
+    }
+
+    /// One iteration; why it gave nothing, where it did not. What only repeats an earlier one is nothing.
+    pub(super) async fn iterate(
+        &self,
+        ctx: &Ctx,
+        number: u32,
+        proposal: &str,
+        work: &Work,
+    ) -> Result<Result<Iteration, String>, Failure> {
+        let schema = schema();
+        let shape = Shape::new(&schema).map_err(|why| Failure::new("schema", why))?;
+        let context = Context::new()
+            .data("goal", &self.planning.goal)
+            .data("proposal", if proposal.is_empty() { &self.planning.goal } else { proposal })
+            .number("iteration", number.into())
+            .number("iterations", self.planning.max_iterations.into())
+            .list("sources", self.sources())
+            .list("earlier", texts(work))
+            .list("strategy", changes(work));
+        let read = |answer: &Answer| {
+            let value = structured::read(&shape, answer)?;
+            let iteration: Iteration = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+            let blank = |text: &String| text.trim().is_empty();
+            if blank(&iteration.title) || blank(&iteration.text) {
+                return Err("the title or the text is empty".to_owned());
+            }
+            match work.produced().find(|(_, earlier)| iteration.repeats(earlier)) {
+                Some((earlier, _)) => Err(format!("it repeats iteration {earlier}, and adds nothing")),
+                None => Ok(value),
+            }
+        };
+        let given = json!({ "iterations": self.planning.max_iterations, "strategy": work.strategy });
+        let asking = Asking {
+            key: key!("iteration", number),
+            prompt: "plan/iteration.md",
+            context,
+            schema: Some(schema.clone()),
+            role: AgentRole::Architect,
+            cue: ("plan_iteration", number, given),
+            read: &read,
+        };
+        Ok(match self.ask(ctx, asking).await? {
+            Ok(value) => Ok(serde_json::from_value(value)?),
+            Err(why) => Err(why),
+        })
+    }
+
+    /// The final plan, from what was accepted.
+    pub(super) async fn conclude(&self, ctx: &Ctx, proposal: String, work: Work) -> Result<Plan, Failure> {
+        if work.produced().next().is_none() {
+            let detail = "no iteration gave anything that could be used, so there is nothing to make a plan of";
+            return Err(Failure::new(code::NOTHING, detail));
+        }
+        let accepted = work.produced().map(|(number, _)| number).collect();
+        self.tell(ctx, "synthesis/started", Told::Concludes { accepted }).await?;
+        let context = Context::new()
+            .data("goal", &self.planning.goal)
+            .data("proposal", if proposal.is_empty() { &self.planning.goal } else { &proposal })
+            .list("sources", self.sources())
+            .list("strategy", changes(&work))
+            .list("iterations", texts(&work));
+        let iterations: Vec<Value> = work.produced().map(|(number, iteration)| json!([number, iteration])).collect();
+        let read = |answer: &Answer| {
+            let text = filled(answer)?;
+            plan::entities(&text).map(|entities| json!([text, entities]))
+        };
+        let asking = Asking {
+            key: "synthesis".to_owned(),
+            prompt: "plan/synthesis.md",
+            context,
+            schema: None,
+            role: AgentRole::Moderator,
+            cue: ("plan_synthesis", 1, json!({ "iterations": iterations, "strategy": work.strategy })),
+            read: &read,
+        };
+        let (final_plan, entities): (String, Vec<Entity>) = match self.ask(ctx, asking).await? {
+            Ok(value) => serde_json::from_value(value)?,
+            Err(why) => return Err(Failure::new("no_final_plan", format!("no final plan was written: {why}"))),
+        };
+        let completed = work.accepted.last().map_or(0, |shown| shown.number);
+        Ok(Plan {
+            goal: self.planning.goal.clone(),
+            proposal,
+            tally: work.tally(),
+            strategy: work.strategy,
+            iterations_completed: completed,
+            total_iterations: self.planning.max_iterations,
+            paused: completed < self.planning.max_iterations && !work.rejected,
+            iterations: work.accepted,
+            final_plan,
+            entities,
+            provider: self.provider.clone(),
+            spent: self.spending.spent(),
+        })
+    }
+
+    fn sources(&self) -> Vec<Context> {
+        self.planning.sources.iter().map(|source| Context::new().data("text", &source.text)).collect()
+    }
+
+    /// Asks, and once more where the answer cannot be used. Why not, where it cannot be used then.
+    async fn ask(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Result<Value, String>, Failure> {
+        let text = self.prompts.render(asking.prompt, &asking.context)?;
+        let (part, attempt, given) = asking.cue;
+        let cue = Cue {
+            part: part.to_owned(),
+            agent: planner().to_string(),
+            topic: self.planning.goal.clone(),
+            attempt,
+            given,
+        };
+        let request = Request {
+            system: Some(self.prompts.system(asking.role, Domain::General)?),
+            messages: vec![Message { speaker: Speaker::User, text }],
+            schema: asking.schema.map(|schema| Schema { name: part.to_owned(), schema }),
+            cue: Some(cue),
+            ..Request::new("")
+        };
+        let call = Call {
+            key: asking.key,
+            agent: planner(),
+            model: Arc::clone(&self.voice.model),
+            price: self.voice.price,
+            request,
+        };
+        let again = |request: &Request, answer: &Answer, why: &str| -> Result<Request, Failure> {
+            if request.schema.is_some() {
+                return Ok(structured::repair(&self.prompts, request, answer, why)?);
+            }
+            let text = self.prompts.render("plan/again.md", &Context::new().data("problem", why))?;
+            let mut request = request.clone();
+            request.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
+            request.messages.push(Message { speaker: Speaker::User, text });
+            Ok(request)
+        };
+        self.spending.call_and_read(ctx, call, asking.read, again).await
+    }
+}
+
+/// Whose clearance is asked for.
+fn planner() -> Name {
+    "planner".parse().expect("a plain word is a name")
+}
+
+fn filled(answer: &Answer) -> Result<String, String> {
+    let text = answer.text.trim();
+    if text.is_empty() { Err("the answer is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn texts(work: &Work) -> Vec<Context> {
+    work.produced()
+        .map(|(number, iteration)| {
+            let mut text = format!("{}\n\n{}\n", iteration.title, iteration.text);
+            let lists = BTreeMap::from([
+                ("Insights", &iteration.insights),
+                ("Frameworks", &iteration.frameworks),
+                ("Data points", &iteration.data_points),
+            ]);
+            for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+                text.push_str(&format!("\n{name}:\n- {}\n", items.join("\n- ")));
+            }
+            Context::new().number("number", number.into()).data("text", text)
+        })
+        .collect()
+}
+
+fn changes(work: &Work) -> Vec<Context> {
+    work.strategy.iter().map(|change| Context::new().data("text", change)).collect()
+}
+
+fn schema() -> Value {
+    let items = json!({
+        "type": "array", "maxItems": ITEMS_MAX, "items": { "type": "string", "minLength": 1, "maxLength": ITEM_CHARS_MAX },
+    });
+    let mut insights = items.clone();
+    insights["minItems"] = json!(1);
+    json!({
+        "type": "object", "additionalProperties": false,
+        "required": ["title", "text", "insights", "frameworks", "data_points"],
+        "properties": {
+            "title": { "type": "string", "minLength": 1, "maxLength": 200 },
+            "text": { "type": "string", "minLength": 1, "maxLength": 20_000 },
+            "insights": insights, "frameworks": items, "data_points": items,
+        },
+    })
+}

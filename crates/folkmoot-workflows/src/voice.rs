@@ -1,0 +1,51 @@
+//! Who speaks for an agent: a model, behind a name that a run can record.
+
+use std::{fmt, sync::Arc};
+
+use folkmoot_engine::Failure;
+use folkmoot_llm::{Model, Prompts, budget::Budget, price::Price};
+use futures_util::future::BoxFuture;
+
+use crate::Equipment;
+
+/// A model and what it costs.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+    /// What that costs at most.
+    pub price: Option<Price>,
+}
+
+/// All who can be asked.
+pub trait Voices: fmt::Debug + Send + Sync {
+    /// Whom to ask where this one is named, or nobody: a name, to be recorded and given to [`Voices::voice`] in every pass.
+    fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>>;
+
+    /// The one of this name.
+    fn voice(&self, name: &str) -> Result<Voice, Failure>;
+
+    /// What they are told.
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure>;
+
+    /// What a run may spend that does not say.
+    fn budget(&self) -> Budget;
+}
+
+impl Voices for Equipment {
+    fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
+        Box::pin(async move { Ok(self.models.choose(named.as_deref()).await?.provider) })
+    }
+
+    fn voice(&self, name: &str) -> Result<Voice, Failure> {
+        Ok(Voice { model: self.models.model(name, None)?, price: self.models.price(name, None) })
+    }
+
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        self.prompts().map_err(|why| Failure::new("prompts", why))
+    }
+
+    fn budget(&self) -> Budget {
+        self.models.budget()
+    }
+}

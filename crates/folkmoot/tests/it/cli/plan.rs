@@ -1,0 +1,176 @@
+//! `folkmoot plan`, as it is used: at a terminal, in a pipe, left and taken up again.
+
+use std::{
+    io::{Read, Write},
+    process::{Child, ChildStdin},
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use super::{Desk, prompt::in_a_terminal};
+use crate::server::PATIENCE;
+
+const GOAL: &str = "Open a second bakery";
+
+#[test]
+fn one_iteration_needs_nobody_and_prints_the_plan() {
+    let desk = Desk::new();
+    let plan = desk.say(&["plan", GOAL, "--iterations", "1", "--provider", "rehearsal"]);
+    assert!(plan.contains("## Executive summary") && plan.contains("## Implementation plan"), "{plan}");
+    let listed = desk.say(&["plan", "list"]);
+    assert!(listed.contains("complete") && listed.contains(GOAL), "{listed}");
+    let html = desk.say(&["plan", "export", "--html"]);
+    assert!(html.starts_with("<!doctype html>") && html.contains("<h2>Executive summary</h2>"), "{html}");
+    let file = desk.path().join("plan.md");
+    desk.say(&["plan", "export", "-o", file.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(file).unwrap().starts_with("# Open a second bakery"), "as a file");
+    let shown: Value = serde_json::from_str(&desk.say(&["--json", "plan", "show"])).unwrap();
+    assert_eq!(shown["result"]["entities"][0]["name"], "executive_summary_report");
+    // And the next one builds on it.
+    let part = format!("{}/executive_summary_report", shown["id"].as_str().unwrap());
+    desk.say(&["plan", "A third one", "--iterations", "1", "--with", &part, "--provider", "rehearsal"]);
+    let unknown = desk.run(&["plan", "A fourth one", "--with", "nowhere/nothing"]);
+    assert_eq!((unknown.code, unknown.stderr.contains("\"nowhere\" is no plan")), (1, true), "{unknown:?}");
+}
+
+/// Somebody at a terminal, who reads before they type.
+struct Talk {
+    child: Child,
+    keys: ChildStdin,
+    heard: Receiver<u8>,
+    said: String,
+}
+
+impl Talk {
+    fn begin(desk: &Desk, arguments: &str) -> Option<Self> {
+        let mut child = in_a_terminal(desk, arguments)?;
+        let (keys, mut output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let (tell, heard) = channel();
+        std::thread::spawn(move || {
+            let mut byte = [0];
+            while output.read(&mut byte).is_ok_and(|read| read == 1) && tell.send(byte[0]).is_ok() {}
+        });
+        Some(Self { child, keys, heard, said: String::new() })
+    }
+
+    /// Waits until it says this, and then types that.
+    fn when(&mut self, expected: &str, typed: &str) {
+        let mut bytes = Vec::new();
+        while !String::from_utf8_lossy(&bytes).contains(expected) {
+            let heard = self.heard.recv_timeout(PATIENCE);
+            bytes.push(heard.unwrap_or_else(|_| panic!("no {expected:?} in {}", String::from_utf8_lossy(&bytes))));
+        }
+        self.said.push_str(&String::from_utf8_lossy(&bytes));
+        // A person takes longer; what is typed before it is read is forgotten.
+        std::thread::sleep(Duration::from_millis(100));
+        self.keys.write_all(typed.as_bytes()).expect("it reads");
+    }
+
+    /// Its exit code, and all that it said.
+    fn end(mut self) -> (i32, String) {
+        while let Ok(byte) = self.heard.recv_timeout(PATIENCE) {
+            self.said.push(char::from(byte));
+        }
+        (self.child.wait().expect("it is ours").code().unwrap_or(-1), self.said)
+    }
+}
+
+#[test]
+fn at_a_terminal_it_asks_and_does_what_is_said() {
+    let desk = Desk::new();
+    let plan = "plan 'Open a second bakery' --iterations 4 --checkpoint 2 --provider rehearsal";
+    let Some(mut talk) = Talk::begin(&desk, plan) else { return };
+    talk.when("[a]pprove, [r]eject, a[d]just?", "what?\n");
+    talk.when("Type one of the letters in brackets", "d\n");
+    talk.when("What should change?", "Begin with the ovens\n");
+    talk.when("Changed after what was said about the last proposal: Begin with the ovens", "");
+    talk.when("[a]pprove, [r]eject, a[d]just?", "a\n");
+    talk.when("Iteration 2 of 4: Open a second bakery", "");
+    talk.when("## Iteration 1: Who it is for", "");
+    talk.when("2 new", "");
+    talk.when("[c]ontinue, [p]ause, [a]djust, [r]eject?", "p\n");
+    talk.when("The plan is complete", "");
+    talk.when("## Executive summary", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 0, "{said}");
+}
+
+/// A key that is pressed again and again decides on what was shown, and not on what comes after it.
+#[test]
+fn what_is_typed_before_it_is_asked_decides_nothing() {
+    let desk = Desk::new();
+    let plan = "plan 'Open a second bakery' --iterations 4 --checkpoint 1 --provider rehearsal";
+    let Some(mut talk) = Talk::begin(&desk, plan) else { return };
+    talk.when("[a]pprove, [r]eject, a[d]just?", "a\nc\nc\nc\nc\n");
+    talk.when("[c]ontinue", "\u{4}");
+    talk.when("The plan waits.", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 4, "{said}");
+    let pending = desk.pending(1);
+    assert_eq!(pending[0]["title"], "Iteration 1 of 4: Open a second bakery");
+}
+
+#[test]
+fn a_rejection_is_exit_code_three() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, "plan 'Open a second bakery' --provider rehearsal") else { return };
+    talk.when("a[d]just?", "r\n");
+    talk.when("Why?", "\n");
+    talk.when("nothing was decided", "r\n");
+    talk.when("Why?", "too dear\n");
+    talk.when("Cancelled:", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 3, "{said}");
+}
+
+/// Whoever leaves it finds it again, at the same gate; and short verbs in between begin nothing of it.
+#[test]
+fn a_plan_that_was_left_waits_and_is_taken_up_again() {
+    let desk = Desk::new();
+    let start = ["plan", GOAL, "--iterations", "2", "--detach", "--session", "s1", "--provider", "rehearsal"];
+    assert_eq!(desk.say(&start), "s1");
+    for _ in 0..3 {
+        desk.say(&["status"]);
+    }
+    // The end of the input is no answer.
+    let Some(mut talk) = Talk::begin(&desk, "plan follow") else { return };
+    talk.when("a[d]just?", "\u{4}");
+    talk.when("The plan waits.", "");
+    assert_eq!(talk.end().0, 4);
+    let shown = desk.say(&["plan", "show"]);
+    assert!(shown.contains("awaiting approval"), "{shown}");
+    let gates = desk.pending(1);
+    let mut talk = Talk::begin(&desk, "plan follow s1").unwrap();
+    talk.when("a[d]just?", "a\n");
+    talk.when("[c]ontinue", "c\n");
+    talk.when("The plan is complete", "");
+    assert_eq!(talk.end().0, 0);
+    let gate = desk.json(&["gate", "show", gates[0]["id"].as_str().unwrap()]);
+    assert_eq!(gate["status"], "approved", "it was the same gate");
+}
+
+/// In a pipe it says how others decide, and waits for them.
+#[test]
+fn without_a_terminal_others_decide() {
+    let desk = Desk::new();
+    let waiting = desk.spawn(&["plan", GOAL, "--iterations", "2", "--provider", "rehearsal"]);
+    for _ in 0..2 {
+        let gates = desk.pending(1);
+        desk.say(&["approve", "-y", gates[0]["id"].as_str().unwrap()]);
+    }
+    let ended = waiting.finish();
+    assert_eq!((ended.code, ended.stdout.contains("## Executive summary")), (0, true), "{ended:?}");
+    assert!(ended.stderr.contains("folkmoot") && ended.stderr.contains(" approve "), "{ended:?}");
+}
+
+#[test]
+fn what_cannot_be_planned_is_said_before_anything_is_started() {
+    let desk = Desk::new();
+    for arguments in [&["plan"][..], &["plan", GOAL, "--iterations", "21"], &["plan", GOAL, "--checkpoint", "0"]] {
+        assert_eq!(desk.run(arguments).code, 2, "{arguments:?}");
+    }
+    let none = desk.run(&["plan", "show"]);
+    assert_eq!((none.code, none.stderr.contains("there is no plan")), (1, true), "{none:?}");
+}
