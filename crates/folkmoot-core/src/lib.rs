@@ -35,6 +35,7 @@ pub mod time;
 pub mod token;
 #[cfg(test)]
 mod transcript;
+pub mod voting;
 pub mod webhook;
 
 pub use agent::{Agent, AgentRole, DebatePhase, Domain, Team};
