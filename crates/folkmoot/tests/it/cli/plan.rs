@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Desk, prompt::in_a_terminal};
-use crate::server::PATIENCE;
+use crate::server::{PATIENCE, eventually};
 
 const GOAL: &str = "Open a second bakery";
 
@@ -156,6 +156,8 @@ fn a_plan_that_was_left_waits_and_is_taken_up_again() {
 fn without_a_terminal_others_decide() {
     let desk = Desk::new();
     let waiting = desk.spawn(&["plan", GOAL, "--iterations", "2", "--provider", "rehearsal"]);
+    // It serves the folder itself; whoever comes before it would, for a moment.
+    eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
     for _ in 0..2 {
         let gates = desk.pending(1);
         desk.say(&["approve", "-y", gates[0]["id"].as_str().unwrap()]);
