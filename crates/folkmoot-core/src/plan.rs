@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use approval::{ApprovalStatus, ApprovalType, Request, named};
 pub use entity::{Entity, entities};
 pub use iteration::{Iteration, Shown, Tally, summary};
-pub use progress::{Counted, Moved, Progress, Told};
+pub use progress::{Doing, Progress, Told};
 
 use crate::Refusal;
 

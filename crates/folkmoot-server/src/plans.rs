@@ -5,11 +5,11 @@ pub(crate) mod seed;
 
 use std::time::Duration;
 
-use folkmoot_api::wire;
+use folkmoot_api::wire::{self, Fault};
 use folkmoot_core::{
     Gate, GateId, Principal, Refusal, Run, RunId, SessionId, Status,
     gate::Kind,
-    plan::{self, Moved, PlanStatus, Progress, Request, Told, code},
+    plan::{self, Doing, PlanStatus, Progress, Request, Told, code},
     run::{Limits, Outcome, RunKind, Starting, State},
     text,
 };
@@ -41,7 +41,7 @@ pub(crate) struct Planned {
     /// Another gate at which it waits, such as the one about its budget.
     pub(crate) held_at: Option<GateId>,
     /// Why it has no end, or not this one.
-    pub(crate) fault: Option<(String, String)>,
+    pub(crate) fault: Option<Fault>,
     pub(crate) result: Option<Plan>,
 }
 
@@ -89,17 +89,12 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
     let starting = Starting {
         id,
         workflow: Some(plan::WORKFLOW.parse().expect("a test starts one")),
-        title: title(&planning.goal),
+        title: planning.title(),
         session_id: Some(session_id),
         input: Some(text::json("goal", &input)?),
         limits: Limits::default(),
     };
     app.engine.start_run(caller, starting).await
-}
-
-fn title(goal: &str) -> String {
-    let line = goal.trim().lines().next().unwrap_or_default();
-    line.chars().take(72).collect()
 }
 
 /// What a plan builds on. What is not there is refused, and not left out.
@@ -170,13 +165,12 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
             }
             Outcome::Cancelled => {
                 planned.status = PlanStatus::Cancelled;
-                planned.fault =
-                    Some(("cancelled".to_owned(), format!("{} cancelled it: {}", ending.by, ending.reason)));
+                planned.fault = Some(fault("cancelled", format!("{} cancelled it: {}", ending.by, ending.reason)));
             }
             Outcome::Failed => {
                 let rejected = [code::REJECTED_PROPOSAL, code::REJECTED_CHECKPOINT].contains(&ending.code.as_str());
                 planned.status = if rejected { PlanStatus::Cancelled } else { PlanStatus::Error };
-                planned.fault = Some((ending.code.clone(), ending.reason.clone()));
+                planned.fault = Some(fault(&ending.code, ending.reason.clone()));
                 if ending.code == code::EXPIRED {
                     let newest = gates(engine, principal, &planned.run.start.id, None).await?.into_iter().next();
                     planned.asked = match newest {
@@ -188,7 +182,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
         },
         State::Stopped { code, message } => {
             planned.status = PlanStatus::Error;
-            planned.fault = Some((code.clone(), message.clone()));
+            planned.fault = Some(fault(code, message.clone()));
         }
         State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
             let pending = gates(engine, principal, &planned.run.start.id, Some(Status::Pending)).await?;
@@ -198,7 +192,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
                     // Its timer may not have come round yet, but nobody can decide it any more.
                     Some(asked) if asked.gate.deadline.has_passed(engine.now()) => {
                         planned.status = PlanStatus::Error;
-                        planned.fault = Some((code::EXPIRED.to_owned(), seed::EXPIRED.to_owned()));
+                        planned.fault = Some(fault(code::EXPIRED, seed::EXPIRED));
                         planned.asked = Some(asked);
                     }
                     Some(asked) => {
@@ -211,6 +205,10 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
         }
     }
     Ok(planned)
+}
+
+fn fault(code: &str, message: impl Into<String>) -> Fault {
+    Fault { code: code.to_owned(), message: message.into() }
 }
 
 /// What a complete plan gave.
@@ -290,21 +288,28 @@ pub(crate) async fn settled(
         if moved {
             return Ok(planned);
         }
-        let session = planned.run.start.session_id.clone();
-        let happened = async {
-            loop {
-                let (reached, events) = app.engine.follow(principal, position).await?;
-                position = reached;
-                if events.iter().any(|event| event.fact.session.as_ref() == Some(&session)) {
-                    return Ok::<_, Error>(());
-                }
-            }
-        };
+        let happened = happened(&app.engine, principal, planned.session(), position);
         tokio::select! {
-            happened = happened => happened?,
+            reached = happened => position = reached?,
             () = tokio::time::sleep_until(until) => return Ok(planned),
             () = app.closing.cancelled() => return Ok(planned),
         }
+    }
+}
+
+/// Waits until something has happened in this session after `position`, and says how far the log was read.
+pub(crate) async fn happened(
+    engine: &Engine,
+    principal: &Principal,
+    session: &SessionId,
+    mut position: u64,
+) -> Result<u64, Error> {
+    loop {
+        let (reached, events) = engine.follow(principal, position).await?;
+        if events.iter().any(|event| event.fact.session.as_ref() == Some(session)) {
+            return Ok(reached);
+        }
+        position = reached;
     }
 }
 
@@ -317,14 +322,14 @@ impl Planned {
     pub(crate) fn message(&self) -> String {
         let total = self.planning.max_iterations;
         match (self.status, &self.asked, &self.fault, &self.held_at) {
-            (_, _, Some((_, message)), _) => message.clone(),
+            (_, _, Some(fault), _) => fault.message.clone(),
             (PlanStatus::Complete, ..) => "The plan is complete.".to_owned(),
             (_, Some(asked), ..) => format!("Waits for a decision: {}", asked.gate.content.title),
             (.., Some(gate)) => format!("Waits for a decision on gate {gate}"),
             _ => match self.progress.doing {
-                Moved::Proposes => "Writing the proposal...".to_owned(),
-                Moved::Iterates => format!("Iteration {} of {total} planning...", self.progress.current_iteration),
-                Moved::Concludes => "Writing the final plan...".to_owned(),
+                Doing::Proposes => "Writing the proposal...".to_owned(),
+                Doing::Iterates => format!("Iteration {} of {total} planning...", self.progress.current_iteration),
+                Doing::Concludes => "Writing the final plan...".to_owned(),
             },
         }
     }
@@ -347,7 +352,7 @@ impl Planned {
             initiator: start.initiator.clone(),
             started_at: start.started_at,
             ended_at: self.run.ending().map(|ending| ending.at),
-            fault: self.fault.map(|(code, message)| wire::Fault { code, message }),
+            fault: self.fault,
             goal: self.planning.goal,
             result: self.result.filter(|_| whole).map(|plan| wire::PlanResult {
                 final_plan: plan.final_plan,

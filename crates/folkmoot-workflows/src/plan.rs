@@ -26,6 +26,8 @@ pub use export::{html, markdown};
 
 /// How long a plan waits for a decision before its session is over, unless it says.
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// How much of a goal stands in a title.
+const TITLE_CHARS: usize = 72;
 /// How much text can be given to build on.
 pub const SOURCES_BYTES_MAX: usize = 256 * 1024;
 
@@ -79,6 +81,11 @@ impl Planning {
     /// How far it goes.
     pub fn pace(&self) -> Pace {
         Pace { max_iterations: self.max_iterations, checkpoint_interval: self.checkpoint_interval }
+    }
+
+    /// What it is for, in a line that fits into a list.
+    pub fn title(&self) -> String {
+        self.goal.trim().lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect()
     }
 
     /// Refuses what cannot be planned, before anything is started.
@@ -266,6 +273,7 @@ impl Work {
             Ok(iteration) => (iteration.title.clone(), iteration.insights.clone()),
             Err(why) => (why.clone(), Vec::new()),
         };
+        let Tally { frameworks_evolved, data_points_collected, .. } = self.tally();
         let produced = last.gave.is_ok();
         Told::Iterated {
             iteration: last.number,
@@ -273,7 +281,8 @@ impl Work {
             title,
             produced,
             insights,
-            tally: self.tally().into(),
+            frameworks_evolved,
+            data_points_collected,
         }
     }
 }

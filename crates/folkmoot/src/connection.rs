@@ -95,7 +95,8 @@ impl Connection {
         // Whoever holds the folder may take longer to answer; how long that may last is for the caller to say.
         if let Ok(found) = in_folder(ctx).await {
             *self = found;
-            self.visiting = self.hosted.is_some();
+            // Whoever executes something must stay for it; a server that wants the folder asks for it.
+            self.visiting = self.hosted.is_some() && !ctx.works;
         }
         Ok(())
     }

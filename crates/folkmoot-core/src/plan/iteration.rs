@@ -30,6 +30,18 @@ pub struct Shown {
 }
 
 impl Iteration {
+    /// All that it gave, as people and the next iterations read it.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("{}\n\n", self.text.trim());
+        let lists =
+            [("Insights", &self.insights), ("Frameworks", &self.frameworks), ("Data points", &self.data_points)];
+        for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+            let items: String = items.iter().map(|item| format!("- {}\n", item.trim())).collect();
+            text.push_str(&format!("### {name}\n\n{items}\n"));
+        }
+        text
+    }
+
     /// Whether it only says what this one said.
     pub fn repeats(&self, earlier: &Self) -> bool {
         same(&self.text, &earlier.text)
@@ -77,14 +89,7 @@ pub fn summary(shown: &[Shown], tally: Tally, total: u32) -> String {
     for Shown { number, gave } in shown {
         match gave {
             Ok(iteration) => {
-                text.push_str(&format!("## Iteration {number}: {}\n\n{}\n\n", iteration.title, iteration.text.trim()));
-                let lists = [("Insights", &iteration.insights), ("Frameworks", &iteration.frameworks)];
-                for (name, items) in lists.into_iter().chain([("Data points", &iteration.data_points)]) {
-                    if !items.is_empty() {
-                        let items: String = items.iter().map(|item| format!("- {}\n", item.trim())).collect();
-                        text.push_str(&format!("### {name}\n\n{items}\n"));
-                    }
-                }
+                text.push_str(&format!("## Iteration {number}: {}\n\n{}", iteration.title, iteration.markdown()));
             }
             Err(why) => text.push_str(&format!("## Iteration {number} gave nothing\n\n{why}\n\n")),
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, Tally};
+use super::Pace;
 
 /// What a plan's workflow tells the feed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,9 +30,10 @@ pub enum Told {
         produced: bool,
         /// What was found.
         insights: Vec<String>,
-        /// What there is by now.
-        #[serde(flatten)]
-        tally: Counted,
+        /// Frameworks that there are by now.
+        frameworks_evolved: usize,
+        /// Data points that there are by now.
+        data_points_collected: usize,
     },
     /// `plan.iteration_started`
     Iterates {
@@ -46,21 +47,6 @@ pub enum Told {
         /// The iterations that were accepted.
         accepted: Vec<u32>,
     },
-}
-
-/// What is told of a tally.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
-    /// Frameworks.
-    pub frameworks_evolved: usize,
-    /// Data points.
-    pub data_points_collected: usize,
-}
-
-impl From<Tally> for Counted {
-    fn from(tally: Tally) -> Self {
-        Self { frameworks_evolved: tally.frameworks_evolved, data_points_collected: tally.data_points_collected }
-    }
 }
 
 impl Told {
@@ -88,12 +74,12 @@ pub struct Progress {
     /// How many are over.
     pub completed: u32,
     /// What it does.
-    pub doing: Moved,
+    pub doing: Doing,
 }
 
 /// What a plan does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Moved {
+pub enum Doing {
     /// It makes a proposal.
     #[default]
     Proposes,
@@ -109,10 +95,10 @@ impl Progress {
         match told {
             Told::Started { .. } => {}
             Told::Iterates { iteration, .. } => {
-                (self.current_iteration, self.doing) = (*iteration, Moved::Iterates);
+                (self.current_iteration, self.doing) = (*iteration, Doing::Iterates);
             }
             Told::Iterated { iteration, .. } => self.completed = *iteration,
-            Told::Concludes { .. } => self.doing = Moved::Concludes,
+            Told::Concludes { .. } => self.doing = Doing::Concludes,
         }
     }
 }

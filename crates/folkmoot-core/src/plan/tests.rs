@@ -157,7 +157,8 @@ fn whatever_is_told_is_read_back() {
             title: "t".to_owned(),
             produced: true,
             insights: vec!["i".to_owned()],
-            tally: Tally::default().into(),
+            frameworks_evolved: 1,
+            data_points_collected: 2,
         },
         Told::Concludes { accepted: vec![1, 2] },
     ];
@@ -168,5 +169,5 @@ fn whatever_is_told_is_read_back() {
         assert_eq!(Told::read("plan.other", &payload), None);
         progress.apply(&told);
     }
-    assert_eq!(progress, Progress { current_iteration: 1, completed: 1, doing: Moved::Concludes });
+    assert_eq!(progress, Progress { current_iteration: 1, completed: 1, doing: Doing::Concludes });
 }

@@ -4,6 +4,7 @@
 use std::{collections::VecDeque, convert::Infallible};
 
 use axum::response::sse;
+use folkmoot_api::wire::{Fault, PlanAnswer};
 use folkmoot_core::{
     Event, RunId, SessionId,
     gate::{DecisionWord, GateEvent},
@@ -15,7 +16,7 @@ use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Asked, Planned, asked, of_run, planned, seed};
+use super::{Asked, Planned, asked, happened, of_run, planned, seed};
 use crate::{app::App, auth::Authenticated};
 
 /// How many events are read at once.
@@ -61,7 +62,7 @@ impl Follower {
                 let told =
                     json!({ "error": "database_unavailable", "message": "the log cannot be read just now; come back" });
                 self.ended = true;
-                self.ready.push_back(self.frame("error", None, told));
+                self.push(None, ("error", told));
             }
         }
     }
@@ -89,30 +90,19 @@ impl Follower {
             self.end(plan);
             return Ok(());
         }
-        let mut position = end.max(self.position);
-        loop {
-            let (reached, events) = tokio::select! {
-                followed = engine.follow(&principal, position) => followed?,
-                () = self.app.closing.cancelled() => {
-                    self.ended = true;
-                    return Ok(());
-                }
-            };
-            if engine.authenticate(&self.who.secret).is_none() {
-                self.ended = true;
-                return Ok(());
-            }
-            position = reached;
-            if events.iter().any(|event| event.fact.session.as_ref() == Some(&self.session)) {
-                return Ok(());
-            }
+        let from = end.max(self.position);
+        tokio::select! {
+            reached = happened(&engine, &principal, &self.session, from) => drop(reached?),
+            () = self.app.closing.cancelled() => self.ended = true,
         }
+        self.ended |= engine.authenticate(&self.who.secret).is_none();
+        Ok(())
     }
 
     async fn tell(&mut self, event: &Event) -> Result<(), Error> {
         let kind: &str = &event.fact.kind;
         if let Some(told) = Told::read(kind, &event.fact.payload) {
-            self.push(event, told_frame(&told));
+            self.push(Some(event.position), told_frame(&told));
         } else if kind.starts_with("gate.") {
             self.tell_of_gate(event).await?;
         } else if matches!(kind, "run.ended" | "run.stopped") {
@@ -138,10 +128,10 @@ impl Follower {
         match told {
             GateEvent::Decided { decision, .. } => {
                 if let Some(frame) = decided_frame(&asked, decision.decision, &self.session) {
-                    self.push(event, frame);
+                    self.push(Some(event.position), frame);
                 }
             }
-            _ => self.push(event, ("awaiting_approval", value(&seed::awaiting(asked, &self.session)))),
+            _ => self.push(Some(event.position), ("awaiting_approval", value(&seed::awaiting(asked, &self.session)))),
         }
         Ok(())
     }
@@ -151,34 +141,28 @@ impl Follower {
         let approval_id = plan.asked.as_ref().map(|asked| asked.request.approval_id(&self.session));
         let position = Some(self.position);
         match seed::answer(plan) {
-            Ok(folkmoot_api::wire::PlanAnswer::Complete(complete)) => {
+            Ok(PlanAnswer::Complete(complete)) => {
                 // Without an id: whoever leaves between the two is told both again.
                 let told = json!({
                     "final_plan": complete.final_plan, "memory_entities": complete.memory_entities,
                     "iterations_completed": complete.iterations_completed, "total_iterations": complete.total_iterations,
                 });
-                let frame = self.frame("final_plan", None, told);
-                self.ready.push_back(frame);
-                let frame = self.frame("complete", position, value(&complete));
-                self.ready.push_back(frame);
+                self.push(None, ("final_plan", told));
+                self.push(position, ("complete", value(&complete)));
             }
-            Ok(answer) => {
-                let frame = self.frame("cancelled", position, value(&answer));
-                self.ready.push_back(frame);
-            }
-            Err((code, message)) => {
+            Ok(answer) => self.push(position, ("cancelled", value(&answer))),
+            Err(Fault { code, message }) => {
                 let mut told = json!({ "status": "error", "error": code, "code": code, "message": message });
                 if let Some(id) = approval_id {
                     told["approval_id"] = json!(id);
                 }
-                let frame = self.frame("error", position, told);
-                self.ready.push_back(frame);
+                self.push(position, ("error", told));
             }
         }
     }
 
-    fn push(&mut self, event: &Event, (name, told): (&'static str, Value)) {
-        let frame = self.frame(name, Some(event.position), told);
+    fn push(&mut self, position: Option<u64>, (name, told): (&'static str, Value)) {
+        let frame = self.frame(name, position, told);
         self.ready.push_back(frame);
     }
 

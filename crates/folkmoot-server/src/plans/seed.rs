@@ -1,23 +1,23 @@
 //! A plan in seed 001's own bodies.
 
 use folkmoot_api::wire::{
-    ApprovalRequest, AwaitingCheckpoint, AwaitingProposal, PlanAnswer, PlanCancelled, PlanComplete, PlanInProgress,
-    PlanPaused,
+    ApprovalRequest, AwaitingCheckpoint, AwaitingProposal, Fault, PlanAnswer, PlanCancelled, PlanComplete,
+    PlanInProgress, PlanPaused,
 };
 use folkmoot_core::{
     SessionId,
     plan::{ApprovalType, PlanStatus, code},
 };
 
-use super::{Asked, Planned};
+use super::{Asked, Planned, fault};
 
 /// What is said of a session that nobody came back to.
 pub(crate) const EXPIRED: &str = "Your session has expired. Please start planning again.";
 const CANCELLED: &str = "Planning cancelled. Please try again with a different approach.";
 const NEXT_ACTION: &str = "POST to /api/approve with ApprovalResponse";
 
-/// Where a plan is; else the code and the message of its error.
-pub(crate) fn answer(planned: Planned) -> Result<PlanAnswer, (String, String)> {
+/// Where a plan is; else why there is none.
+pub(crate) fn answer(planned: Planned) -> Result<PlanAnswer, Fault> {
     let message = planned.message();
     let session_id = planned.session().clone();
     let total_iterations = planned.planning.max_iterations;
@@ -33,18 +33,12 @@ pub(crate) fn answer(planned: Planned) -> Result<PlanAnswer, (String, String)> {
             memory_entities: plan.entities.into_iter().map(|entity| entity.name).collect(),
             timestamp: planned.run.ending().map_or(planned.run.start.started_at, |ending| ending.at),
         })),
-        (PlanStatus::Complete, _, None) => {
-            Err(("erased".to_owned(), "what came of this plan has been erased".to_owned()))
-        }
+        (PlanStatus::Complete, _, None) => Err(fault("erased", "what came of this plan has been erased")),
         (PlanStatus::Cancelled, ..) => {
-            let (reason, message) = planned.fault.unwrap_or_default();
-            Ok(cancelled(&reason, &message, session_id))
+            let Fault { code, message } = planned.fault.unwrap_or_else(|| fault("cancelled", message));
+            Ok(cancelled(&code, &message, session_id))
         }
-        (PlanStatus::Error, ..) => {
-            let (code, message) = planned.fault.unwrap_or_default();
-            let message = if code == code::EXPIRED { EXPIRED.to_owned() } else { message };
-            Err((code, message))
-        }
+        (PlanStatus::Error, ..) => Err(planned.fault.unwrap_or_else(|| fault("failed", message))),
         (PlanStatus::InProgress | PlanStatus::AwaitingApproval, ..) => Ok(PlanAnswer::InProgress(PlanInProgress {
             status: PlanStatus::InProgress.word().to_owned(),
             session_id,

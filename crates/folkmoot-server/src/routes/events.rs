@@ -50,6 +50,13 @@ pub(crate) async fn events(
     Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())
 }
 
+impl From {
+    /// From the beginning, unless a header says otherwise.
+    pub(crate) fn the_beginning() -> Self {
+        Self { after: Some(0) }
+    }
+}
+
 /// The position after which a subscriber wants to begin: the last one it has, or else the log's end.
 pub(crate) async fn begin(app: &App, headers: &HeaderMap, from: From) -> Result<u64, ApiError> {
     let after = match extract::only(headers, "last-event-id") {

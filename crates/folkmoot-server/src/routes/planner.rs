@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use folkmoot_api::wire::{ApprovalResponse, PlanAnswer, PlanError, PlanRequest, StartPlan};
+use folkmoot_api::wire::{ApprovalResponse, Fault, PlanAnswer, PlanError, PlanRequest, StartPlan};
 use folkmoot_core::{
     Principal, Refusal, RunId, SessionId,
     gate::Verdict,
@@ -248,7 +248,7 @@ fn unknown(error: Error, session: &str) -> SeedError {
 fn answer(planned: Planned) -> Result<Json<PlanAnswer>, SeedError> {
     let session_id = planned.session().clone();
     let waits_for = planned.asked.as_ref().map(|asked| asked.request.approval_id(&session_id));
-    seed::answer(planned).map(Json).map_err(|(code, message)| {
+    seed::answer(planned).map(Json).map_err(|Fault { code, message }| {
         let status = if code == code::EXPIRED { StatusCode::GONE } else { StatusCode::CONFLICT };
         SeedError { approval_id: waits_for, session_id: Some(session_id), ..SeedError::new(status, &code, message) }
     })

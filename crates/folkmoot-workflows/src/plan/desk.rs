@@ -1,6 +1,6 @@
 //! Where a plan is written: what its model is asked, and how its answers are read.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use folkmoot_core::{
     AgentRole, Domain, Name, Timeout,
@@ -256,15 +256,7 @@ fn filled(answer: &Answer) -> Result<String, String> {
 fn texts(work: &Work) -> Vec<Context> {
     work.produced()
         .map(|(number, iteration)| {
-            let mut text = format!("{}\n\n{}\n", iteration.title, iteration.text);
-            let lists = BTreeMap::from([
-                ("Insights", &iteration.insights),
-                ("Frameworks", &iteration.frameworks),
-                ("Data points", &iteration.data_points),
-            ]);
-            for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
-                text.push_str(&format!("\n{name}:\n- {}\n", items.join("\n- ")));
-            }
+            let text = format!("{}\n\n{}", iteration.title, iteration.markdown());
             Context::new().number("number", number.into()).data("text", text)
         })
         .collect()

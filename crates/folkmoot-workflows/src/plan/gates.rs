@@ -43,7 +43,7 @@ impl Desk {
         proposal: &str,
     ) -> Result<AtProposal, Failure> {
         let request = self.request(ApprovalType::Proposal, number);
-        let title = format!("Plan: {}", first_line(&self.planning.goal));
+        let title = format!("Plan: {}", self.planning.title());
         let Decided { decision, edited } = self.gate(ctx, key!("proposal", number), &request, title, proposal).await?;
         match decision.decision {
             DecisionWord::Approved | DecisionWord::Override => Ok(AtProposal::Approve),
@@ -68,7 +68,7 @@ impl Desk {
             data_points_collected: tally.data_points_collected,
             ..self.request(ApprovalType::Checkpoint, number)
         };
-        let title = format!("Iteration {number} of {total}: {}", first_line(&self.planning.goal));
+        let title = format!("Iteration {number} of {total}: {}", self.planning.title());
         let summary = plan::summary(&work.shown, tally, total);
         let Decided { decision, edited } =
             self.gate(ctx, key!("checkpoint", number), &request, title, &summary).await?;
@@ -149,11 +149,6 @@ fn summary(shown: &str) -> String {
         return shown.to_owned();
     }
     format!("{}{PART}", &shown[..shown.floor_char_boundary(text::SUMMARY_BYTES_MAX - PART.len())])
-}
-
-fn first_line(goal: &str) -> String {
-    let line = goal.trim().lines().next().unwrap_or_default();
-    line.chars().take(60).collect()
 }
 
 fn said(decision: &Decision) -> Option<String> {

@@ -12,8 +12,9 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{self, RunPath},
+    extract::RunPath,
     plans,
+    routes::events::{From, begin},
 };
 
 /// Follows a plan
@@ -35,19 +36,7 @@ pub(crate) async fn events(
 
 pub(crate) async fn stream(app: App, who: Authenticated, headers: &HeaderMap, id: RunId) -> Result<Response, ApiError> {
     let planned = plans::planned(&app.engine, &who.principal, &id).await?;
-    let position = match extract::only(headers, "last-event-id") {
-        None => 0,
-        Some(sent) => sent.ok().and_then(|sent| sent.to_str().ok()?.parse().ok()).ok_or_else(|| {
-            let detail = "Last-Event-ID is the position of an event, a whole number, sent once";
-            ApiError::bad_request("bad_position", detail)
-        })?,
-    };
-    let end = app.engine.position().await?;
-    if position > end {
-        let detail =
-            format!("the log ends at {end}, before {position}; this is not the log that you know, so begin anew");
-        return Err(ApiError::bad_request("bad_position", detail));
-    }
+    let position = begin(&app, headers, From::the_beginning()).await?;
     let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
     let session = planned.run.start.session_id.clone();
     Ok(Sse::new(plans::frames::follow(app, who, id, session, position)).keep_alive(heartbeat).into_response())
