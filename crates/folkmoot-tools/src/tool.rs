@@ -38,7 +38,7 @@ pub use self::{
     project_command::ProjectCommandTool,
     run_tests::RunTestsTool,
     search::SearchTool,
-    turn::{Outcome, Turn, TurnLimits, turn},
+    turn::{Outcome, Steps, Turn, TurnLimits, turn, turn_by},
 };
 use crate::{foreign, jail::JailError};
 
@@ -137,6 +137,18 @@ pub struct ToolCall {
     pub elapsed_ms: u64,
 }
 
+/// A tool as a model is told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offer {
+    /// What it is called.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub arguments: Value,
+}
+
 /// The tools that an agent has, and the limits that hold for every call.
 #[derive(Clone, Debug)]
 pub struct Toolbox {
@@ -224,13 +236,19 @@ impl Toolbox {
         self.tools.keys().map(String::as_str)
     }
 
-    /// Its tools as a model is told: one line of JSON for each, in the order of their names. As JSON, because a description can
-    /// come from a server that nobody trusts, and cannot begin a line of its own this way.
-    pub fn describe(&self) -> String {
-        let line = |(name, entry): (&String, &Entry)| {
-            json!({ "name": name, "description": entry.description, "arguments": entry.arguments }).to_string() + "\n"
+    /// Its tools as a model is told of them, in the order of their names.
+    pub fn offers(&self) -> Vec<Offer> {
+        let offer = |(name, entry): (&String, &Entry)| Offer {
+            name: name.clone(),
+            description: entry.description.clone(),
+            arguments: entry.arguments.clone(),
         };
-        self.tools.iter().map(line).collect()
+        self.tools.iter().map(offer).collect()
+    }
+
+    /// The same in words.
+    pub fn describe(&self) -> String {
+        describe(&self.offers())
     }
 
     /// Calls a tool. What comes of it, good or bad, is in the record.
@@ -286,6 +304,15 @@ impl Toolbox {
     fn late(&self, name: &str) -> ToolError {
         ToolError::new(ToolErrorCode::TimedOut, format!("`{name}` did not end within {:?}", self.timeout))
     }
+}
+
+/// One line of JSON for each. As JSON, because a description can come from a server that nobody trusts, and cannot begin a line of
+/// its own this way.
+fn describe(offers: &[Offer]) -> String {
+    let line = |Offer { name, description, arguments }: &Offer| {
+        json!({ "name": name, "description": description, "arguments": arguments }).to_string() + "\n"
+    };
+    offers.iter().map(line).collect()
 }
 
 fn is_name(name: &str) -> bool {

@@ -9,16 +9,19 @@
 //! The protocol is JSON in plain text, so that every provider can speak it. What a model says is never guessed at: an answer
 //! has the shape that was asked for, and nothing else is one.
 
+use std::convert::Infallible;
+
 use folkmoot_llm::{
     Answer, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Schema, Speaker,
     prompt::Context,
     request::TOOL_TURN,
     structured::{self, Shape},
 };
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ToolCall, Toolbox};
+use super::{Offer, ToolCall, Toolbox};
 
 /// How much an agent may do in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,40 @@ pub enum Outcome {
     Failed(Failure),
 }
 
+/// How a turn reaches its model and its tools: at once, or as steps of a run.
+pub trait Steps: Send {
+    /// What ends the turn without being its outcome.
+    type Error: Send;
+
+    /// Asks the model. What it fails with is within.
+    fn ask<'a>(&'a mut self, request: &'a Request) -> BoxFuture<'a, Result<Result<Answer, Failure>, Self::Error>>;
+
+    /// Calls a tool. What it fails with is in the record.
+    fn call<'a>(&'a mut self, tool: &'a str, arguments: Value) -> BoxFuture<'a, Result<ToolCall, Self::Error>>;
+}
+
+struct AtOnce<'a> {
+    model: &'a dyn Model,
+    tools: &'a Toolbox,
+    hear: &'a mut dyn Hear,
+    asked: bool,
+}
+
+impl Steps for AtOnce<'_> {
+    type Error = Infallible;
+
+    fn ask<'a>(&'a mut self, request: &'a Request) -> BoxFuture<'a, Result<Result<Answer, Failure>, Infallible>> {
+        if std::mem::replace(&mut self.asked, true) {
+            self.hear.again();
+        }
+        Box::pin(async move { Ok(self.model.ask(request, self.hear).await) })
+    }
+
+    fn call<'a>(&'a mut self, tool: &'a str, arguments: Value) -> BoxFuture<'a, Result<ToolCall, Infallible>> {
+        Box::pin(async move { Ok(self.tools.call(tool, arguments).await) })
+    }
+}
+
 /// Lets a model answer a request, with tools. Without tools it is one plain call, or a structured one.
 ///
 /// An error is a first call that failed. What goes wrong with a tool is told to the model and recorded.
@@ -76,38 +113,58 @@ pub async fn turn(
     if tools.is_empty() {
         return without_tools(model, prompts, request, hear).await;
     }
-    let protocol = Protocol::new(prompts, request.schema.as_ref(), tools)?;
+    let mut steps = AtOnce { model, tools, hear, asked: false };
+    let Ok(turn) = turn_by(&mut steps, prompts, request, &tools.offers(), limits).await;
+    turn
+}
+
+/// The same with at least one tool, where the caller says how the model and the tools are reached.
+pub async fn turn_by<S: Steps>(
+    steps: &mut S,
+    prompts: &Prompts,
+    request: Request,
+    offers: &[Offer],
+    limits: TurnLimits,
+) -> Result<Result<Turn, Failure>, S::Error> {
     let key = request.idempotency_key.clone();
-    let mut asked = protocol.introduce(request, limits)?;
+    let introduced = Protocol::new(prompts, request.schema.as_ref(), offers)
+        .and_then(|protocol| protocol.introduce(request, limits).map(|asked| (protocol, asked)));
+    let (protocol, mut asked) = match introduced {
+        Ok(introduced) => introduced,
+        Err(failure) => return Ok(Err(failure)),
+    };
     let mut turn = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
     let mut is_repair = false;
     loop {
-        let answer = match model.ask(&asked, hear).await {
+        let answer = match steps.ask(&asked).await? {
             Ok(answer) => answer,
-            Err(failure) if turn.answers.is_empty() => return Err(failure),
-            Err(failure) => return Ok(Turn { outcome: Outcome::Failed(failure), ..turn }),
+            Err(failure) if turn.answers.is_empty() => return Ok(Err(failure)),
+            Err(failure) => return Ok(Ok(Turn { outcome: Outcome::Failed(failure), ..turn })),
         };
         let said = protocol.read(&answer);
         asked.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
         turn.answers.push(answer);
         let reply = match said {
-            Ok(Said::Answer(value)) => return Ok(Turn { outcome: Outcome::Answered(value), ..turn }),
-            Ok(Said::Call { .. }) if turn.tool_calls.len() >= limits.calls_max => return Ok(turn),
+            Ok(Said::Answer(value)) => return Ok(Ok(Turn { outcome: Outcome::Answered(value), ..turn })),
+            Ok(Said::Call { .. }) if turn.tool_calls.len() >= limits.calls_max => return Ok(Ok(turn)),
             Ok(Said::Call { tool, arguments }) => {
                 is_repair = false;
-                turn.tool_calls.push(tools.call(&tool, arguments).await);
-                protocol.tell(turn.tool_calls.last(), limits.calls_max - turn.tool_calls.len())?
+                turn.tool_calls.push(steps.call(&tool, arguments).await?);
+                protocol.tell(turn.tool_calls.last(), limits.calls_max - turn.tool_calls.len())
             }
-            Err(why) if is_repair => return Ok(Turn { outcome: Outcome::Unparsed { why }, ..turn }),
+            Err(why) if is_repair => return Ok(Ok(Turn { outcome: Outcome::Unparsed { why }, ..turn })),
             Err(why) => {
                 is_repair = true;
-                protocol.repair(&why)?
+                protocol.repair(&why)
             }
+        };
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(failure) => return Ok(Err(failure)),
         };
         asked.messages.push(Message { speaker: Speaker::User, text: reply });
         // Each call of the model is one of its own to a vendor that charges by key.
         asked.idempotency_key = key.as_ref().map(|key| format!("{key}-{}", turn.answers.len()));
-        hear.again();
     }
 }
 
@@ -142,7 +199,7 @@ enum Said {
 #[derive(Debug)]
 struct Protocol<'a> {
     prompts: &'a Prompts,
-    tools: &'a Toolbox,
+    offers: &'a [Offer],
     /// What the answer must be like, as the request says; a text where it says nothing.
     form: Value,
     answer: Shape,
@@ -152,21 +209,21 @@ struct Protocol<'a> {
 }
 
 impl<'a> Protocol<'a> {
-    fn new(prompts: &'a Prompts, asked: Option<&Schema>, tools: &'a Toolbox) -> Result<Self, Failure> {
+    fn new(prompts: &'a Prompts, asked: Option<&Schema>, offers: &'a [Offer]) -> Result<Self, Failure> {
         let form = asked.map_or_else(|| json!({ "type": "string" }), |asked| asked.schema.clone());
         let mut schema = schema(&form);
         let compiled =
             |schema: &Value| Shape::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")));
         let message = compiled(&schema)?;
         // Who asks for another tool all the same is told which there are, and need not say the whole again.
-        schema["properties"]["tool"]["enum"] = json!(tools.names().collect::<Vec<_>>());
-        Ok(Self { prompts, tools, answer: compiled(&form)?, message, form, schema })
+        schema["properties"]["tool"]["enum"] = json!(names(offers));
+        Ok(Self { prompts, offers, answer: compiled(&form)?, message, form, schema })
     }
 
     /// The request, with the tools and how they are called in its instructions.
     fn introduce(&self, request: Request, limits: TurnLimits) -> Result<Request, Failure> {
         let context =
-            Context::new().data("tools", self.tools.describe().trim_end()).data("form", self.form.to_string());
+            Context::new().data("tools", super::describe(self.offers).trim_end()).data("form", self.form.to_string());
         let tool_use = self.render("parts/tool_use.md", context.number("calls_left", number(limits.calls_max)))?;
         let system = request.system.map_or(tool_use.clone(), |system| format!("{system}\n\n{tool_use}"));
         let schema = Schema { name: TOOL_TURN.to_owned(), schema: self.schema.clone() };
@@ -191,7 +248,7 @@ impl<'a> Protocol<'a> {
         let schema = json!({ "anyOf": [
             { "type": "object", "required": ["answer"], "properties": { "answer": self.form } },
             { "type": "object", "required": ["tool", "arguments"], "properties": {
-                "tool": { "enum": self.tools.names().collect::<Vec<_>>() }, "arguments": { "type": "object" },
+                "tool": { "enum": names(self.offers) }, "arguments": { "type": "object" },
             } },
         ] });
         self.render("parts/repair.md", Context::new().data("problems", why).data("schema", schema.to_string()))
@@ -263,6 +320,10 @@ fn has_other_references(schema: &Value) -> bool {
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+fn names(offers: &[Offer]) -> Vec<&str> {
+    offers.iter().map(|offer| offer.name.as_str()).collect()
 }
 
 fn misconfigured(why: String) -> Failure {
