@@ -93,3 +93,11 @@ pub fn shortened(text: &str, bytes_max: usize) -> String {
     }
     text[..end].replace('\0', "\u{fffd}")
 }
+
+/// How much of a text stands in a title.
+const HEADLINE_CHARS: usize = 72;
+
+/// The first line of a text, as long as fits into a list.
+pub fn headline(text: &str) -> String {
+    text.trim().lines().next().unwrap_or_default().chars().take(HEADLINE_CHARS).collect()
+}

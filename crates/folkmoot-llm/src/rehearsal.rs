@@ -5,6 +5,7 @@
 //! always the same. The [`Cue`] tells it what a contribution is for; from its words alone it understands nothing. Where it has
 //! written code and can have it tested, it does, once, and says what came of it.
 
+mod debate;
 mod exercise;
 mod fill;
 mod material;

@@ -9,7 +9,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, agent::DebatePhase};
+use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, debate::Part};
 use folkmoot_engine::{Ctx, Engine, Failure, JournalQuery, Settings, Workflows};
 use folkmoot_llm::{
     Context, Cue, Message, Model, Prompts, Replay, Request, Schema, Speaker,
@@ -60,7 +60,7 @@ impl Moot {
         let team = Team::build(self.agents, Domain::guess(&topic).domain, &[])?;
         let spending = Spending::new(Purse::new(self.budget), OnExceeded::Ask);
         let proposals = ctx.join("proposal", team.agents().to_vec(), |ctx, agent| {
-            let request = self.request(&agent, DebatePhase::Proposal, &topic, &[], Value::Null);
+            let request = self.request(&agent, Part::Proposal, &topic, &[], Value::Null);
             let (spending, moot) = (spending.clone(), self.clone());
             async move { moot.say(&ctx, &spending, &agent, request?).await }
         });
@@ -83,20 +83,20 @@ impl Moot {
     fn request(
         &self,
         agent: &Agent,
-        phase: DebatePhase,
+        part: Part,
         topic: &str,
         answers: &[(Name, String)],
         given: Value,
     ) -> Result<Request, Failure> {
         let answers = answers.iter().map(|(_, text)| Context::new().data("text", text)).collect();
         let context = Context::new()
-            .word("phase", phase.word())
+            .word("part", part.word())
             .data("topic", topic)
             .list("answers", answers)
-            .list("results", Vec::new());
-        let text = self.prompts.render("parts/turn.md", &context)?;
+            .list("notes", Vec::new());
+        let text = self.prompts.render("debate/turn.md", &context)?;
         let cue = Cue {
-            part: phase.word().to_owned(),
+            part: part.word().to_owned(),
             agent: agent.id.to_string(),
             topic: topic.to_owned(),
             given,
@@ -148,7 +148,7 @@ impl Moot {
         let given = json!({ "candidates": numbers });
         let request = Request {
             schema: Some(Schema { name: "ballot".to_owned(), schema }),
-            ..self.request(agent, DebatePhase::Convergence, topic, others, given)?
+            ..self.request(agent, Part::Ballot, topic, others, given)?
         };
         let Some(text) = self.say(ctx, spending, agent, request).await? else { return Ok(Ballot::Failed) };
         let number = shape.read(&text).ok().and_then(|ballot| ballot["vote"].as_str()?.parse::<usize>().ok());

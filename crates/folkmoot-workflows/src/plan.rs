@@ -26,8 +26,6 @@ pub use export::{html, markdown};
 
 /// How long a plan waits for a decision before its session is over, unless it says.
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
-/// How much of a goal stands in a title.
-const TITLE_CHARS: usize = 72;
 /// How much text can be given to build on.
 pub const SOURCES_BYTES_MAX: usize = 256 * 1024;
 
@@ -85,7 +83,7 @@ impl Planning {
 
     /// What it is for, in a line that fits into a list.
     pub fn title(&self) -> String {
-        self.goal.trim().lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect()
+        text::headline(&self.goal)
     }
 
     /// Refuses what cannot be planned, before anything is started.

@@ -1,6 +1,6 @@
 //! Every prompt: its name, its text, and the variables that it is given.
 
-use folkmoot_core::DebatePhase;
+use folkmoot_core::debate::{Note, Part};
 
 /// A prompt that is built in.
 #[derive(Debug)]
@@ -63,6 +63,12 @@ macro_rules! catalogue {
 
 /// Each file of the folder `prompts`; a test compares.
 pub(super) const CATALOGUE: &[Prompt] = catalogue![
+    "debate/turn.md" [
+        word("part", Part::WORDS),
+        data("topic"),
+        list("notes", &[word("kind", Note::WORDS), data("text")]),
+        list("answers", &[data("text")])
+    ],
     "domains/architecture.md",
     "domains/code.md",
     "domains/debug.md",
@@ -73,12 +79,6 @@ pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "parts/rules.md",
     "parts/tool_result.md" [data("call"), data("result"), number("calls_left")],
     "parts/tool_use.md" [data("tools"), data("form"), number("calls_left")],
-    "parts/turn.md" [
-        word("phase", DebatePhase::WORDS),
-        data("topic"),
-        list("answers", &[data("text")]),
-        list("results", &[data("text")])
-    ],
     "plan/again.md" [data("problem")],
     "plan/iteration.md" [
         data("goal"),

@@ -1,6 +1,9 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
-use folkmoot_core::{AgentRole, DebatePhase, Domain};
+use folkmoot_core::{
+    AgentRole, Domain,
+    debate::{Note, Part},
+};
 
 use super::{Context, PromptError, Prompts, catalogue::CATALOGUE};
 
@@ -76,18 +79,22 @@ fn the_parts_with_data_are_as_agreed() {
 }
 
 #[test]
-fn the_turn_of_each_phase_is_as_agreed() {
+fn what_a_turn_asks_for_is_as_agreed() {
     let prompts = Prompts::embedded();
     let text = |text: &str| Context::new().data("text", text);
-    for phase in DebatePhase::WORDS {
-        let first = *phase == "dehallucination";
+    let note = |kind: &'static str| Context::new().word("kind", kind).data("text", "$ factor 91\n91: 7 13");
+    for part in Part::WORDS {
+        let first = *part == "clarify";
         let context = Context::new()
-            .word("phase", phase)
+            .word("part", part)
             .data("topic", "Is 91 prime?")
-            .list("answers", if first { vec![] } else { vec![text("Yes."), text("No: 7 * 13.")] })
-            .list("results", if first { vec![] } else { vec![text("$ factor 91\n91: 7 13")] });
-        insta::assert_snapshot!(format!("turn_{phase}"), prompts.render("parts/turn.md", &context).unwrap());
+            .list("notes", if first { vec![] } else { vec![note("guidance"), note("result")] })
+            .list("answers", if first { vec![] } else { vec![text("Yes."), text("No: 7 * 13.")] });
+        insta::assert_snapshot!(format!("turn_{part}"), prompts.render("debate/turn.md", &context).unwrap());
     }
+    let notes = Note::WORDS.iter().map(|kind| note(kind)).collect();
+    let all = Context::new().word("part", "proposal").data("topic", "x").list("notes", notes).list("answers", vec![]);
+    insta::assert_snapshot!("turn_with_every_note", prompts.render("debate/turn.md", &all).unwrap());
 }
 
 #[test]
@@ -138,7 +145,7 @@ fn data_is_written_fenced_or_not_at_all() {
     }
     let compares =
         "{{ topic|fence('t') }}{% for a in answers %}{{ a.text|fence('a') }}{{ a.text == topic }}{% endfor %}";
-    let said = with("parts/turn.md", compares).unwrap_err().to_string();
+    let said = with("debate/turn.md", compares).unwrap_err().to_string();
     assert!(said.contains("data is compared"), "{said}");
     for source in [
         "{% set copy %}{{ tools }}{% endset %}{{ copy }}",
@@ -195,9 +202,9 @@ fn an_unknown_variable_is_refused_wherever_it_stands() {
     assert_eq!(error, "the prompt roles/critic.md, line 1: uses `topic`, and this prompt has no variables");
     assert!(refusal("{% for n in range(9) %}{% endfor %}").contains("uses `range`"));
     let error =
-        with("parts/turn.md", "{{ topic|fence('t') }}{% for a in answers %}\n{{ a.txet|fence('a') }}{% endfor %}");
+        with("debate/turn.md", "{{ topic|fence('t') }}{% for a in answers %}\n{{ a.txet|fence('a') }}{% endfor %}");
     let said = error.unwrap_err().to_string();
-    assert!(said.starts_with("the prompt parts/turn.md, line 2: undefined"), "{said}");
+    assert!(said.starts_with("the prompt debate/turn.md, line 2: undefined"), "{said}");
 }
 
 #[test]
@@ -206,8 +213,7 @@ fn a_prompt_that_forgets_its_data_is_refused() {
         refusal("Use the tools. Calls left: {{ calls_left }} {{ form|fence('f') }}"),
         ": never writes `tools`, without which no model knows what it is about"
     );
-    let error =
-        with("parts/turn.md", "{{ topic|fence('t') }}{% for r in results %}{{ r.text|fence('r') }}{% endfor %}");
+    let error = with("debate/turn.md", "{{ topic|fence('t') }}{% for r in notes %}{{ r.text|fence('r') }}{% endfor %}");
     let said = error.unwrap_err().to_string();
     assert!(said.contains("never writes `answers.text`"), "{said}");
     assert_eq!(refusal(" \n"), ": is empty; say something, or remove the file");
@@ -249,13 +255,11 @@ fn a_context_has_exactly_the_variables_of_its_prompt() {
     assert!(said(full.clone().data("topic", "x")).ends_with("its variable `topic` is not a variable of this prompt"));
     assert!(said(full.clone().word("tools", "none")).ends_with("its variable `tools` is of another kind"));
     assert!(said(full.data("calls_left", "1")).ends_with("its variable `calls_left` is of another kind"));
-    let turn = |phase, answer| {
-        Context::new().word("phase", phase).data("topic", "x").list("answers", vec![answer]).list("results", vec![])
+    let turn = |part, answer| {
+        Context::new().word("part", part).data("topic", "x").list("answers", vec![answer]).list("notes", vec![])
     };
-    let said = |context: Context| prompts.render("parts/turn.md", &context).unwrap_err().to_string();
-    assert!(
-        said(turn("lunch", Context::new().data("text", "x"))).contains("`phase` is \"lunch\", not one of dehalluc")
-    );
+    let said = |context: Context| prompts.render("debate/turn.md", &context).unwrap_err().to_string();
+    assert!(said(turn("lunch", Context::new().data("text", "x"))).contains("`part` is \"lunch\", not one of clarify"));
     assert!(said(turn("review", Context::new())).ends_with("its variable `text` is missing"));
     assert!(said(turn("review", Context::new().word("text", "x"))).ends_with("its variable `text` is of another kind"));
 }
@@ -263,5 +267,5 @@ fn a_context_has_exactly_the_variables_of_its_prompt() {
 #[test]
 fn a_prompt_that_is_not_there_is_refused_with_those_that_are() {
     let error = Prompts::embedded().render("roles/poet.md", &Context::new()).unwrap_err().to_string();
-    assert!(error.starts_with(r#"there is no prompt "roles/poet.md"; there are domains/architecture.md, "#), "{error}");
+    assert!(error.starts_with(r#"there is no prompt "roles/poet.md"; there are debate/turn.md, domains/architecture.md, "#), "{error}");
 }

@@ -3,7 +3,7 @@
 use folkmoot_core::Digest;
 use serde_json::{Map, Value, json};
 
-use super::{Exercise, Solution, Test, exercises, plan};
+use super::{Exercise, Solution, Test, debate, exercises, plan};
 use crate::{Cue, Request};
 
 /// Everything it could say at this point. A schema takes what it has a field for.
@@ -16,6 +16,7 @@ pub(super) fn for_request(request: &Request) -> Map<String, Value> {
         None if request.cue.is_none() => of_nothing(),
         None => of_topic(&cue),
     };
+    material.extend(debate::material(&cue, Exercise::about(&cue.topic)));
     material.insert("ranking".to_owned(), json!(ranking(&cue)));
     if let Some(first) = ranking(&cue).first() {
         material.insert("vote".to_owned(), json!(first));
@@ -43,7 +44,10 @@ fn of_exercise(exercise: &Exercise, cue: &Cue) -> Map<String, Value> {
     let shown = cue.given.get("code").and_then(Value::as_str).and_then(|code| exercise.which(code));
     let begin = choice(best, &[&cue.agent, &cue.topic]);
     let attempt = usize::try_from(cue.attempt).unwrap_or(usize::MAX);
+    let reason = debate::evidence(cue);
     let at = match shown {
+        // Nobody changes an answer without a reason.
+        Some(shown) if cue.part == "revise" && reason.is_none() => shown,
         Some(shown) => shown.saturating_add(1),
         None => begin.saturating_add(attempt),
     };
@@ -58,6 +62,7 @@ fn of_exercise(exercise: &Exercise, cue: &Cue) -> Map<String, Value> {
     let mut material = object(json!({
         "summary": summary, "language": "python", "code": written.code.trim_start(), "tests": tests,
         "confidence": certain as f64 / 100.0, "questions": [], "remaining_ambiguities": [],
+        "evidence": reason.filter(|_| shown != Some(at.min(best))).unwrap_or_default(),
     }));
     material.extend(judgement(exercise, judged));
     material
@@ -113,7 +118,7 @@ fn of_topic(cue: &Cue) -> Map<String, Value> {
         "summary": summary, "content": summary, "answer": summary, "position": position,
         "confidence": 0.6 + choice(30, &[&cue.agent, &cue.topic, part]) as f64 / 100.0,
         "critique": "No fact is named that could be checked.", "points": ["No fact is named that could be checked."],
-        "findings": [], "questions": [], "tests": [], "remaining_ambiguities": [],
+        "findings": [], "questions": [], "tests": [], "remaining_ambiguities": [], "evidence": "",
     }))
 }
 

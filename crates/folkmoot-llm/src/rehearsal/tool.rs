@@ -6,7 +6,7 @@ use crate::{Request, Speaker};
 
 /// What it calls, if it has written code, has called nothing yet, and has a tool for it.
 pub(super) fn call(request: &Request, schema: &Value, material: &Map<String, Value>) -> Option<Value> {
-    let writes = request.cue.as_ref().is_some_and(|cue| ["code", "proposal"].contains(&cue.part.as_str()));
+    let writes = request.cue.as_ref().is_some_and(|cue| ["code", "proposal", "draft"].contains(&cue.part.as_str()));
     let has_called = request.messages.iter().any(|message| message.speaker == Speaker::Assistant);
     if !writes || has_called {
         return None;

@@ -21,11 +21,11 @@ fn read(rendered: &str) -> Vec<(String, String)> {
 fn turn(topic: &str, answers: &[String]) -> String {
     let item = |text: &String| Context::new().data("text", text.as_str());
     let context = Context::new()
-        .word("phase", "critique")
+        .word("part", "critique")
         .data("topic", topic)
         .list("answers", answers.iter().map(item).collect())
-        .list("results", vec![]);
-    EMBEDDED.with(|prompts| prompts.render("parts/turn.md", &context)).expect("it renders whatever the texts say")
+        .list("notes", vec![]);
+    EMBEDDED.with(|prompts| prompts.render("debate/turn.md", &context)).expect("it renders whatever the texts say")
 }
 
 thread_local! {

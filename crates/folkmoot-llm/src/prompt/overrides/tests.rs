@@ -60,10 +60,10 @@ fn a_file_that_replaces_nothing_is_refused_with_those_that_could() {
 
 #[test]
 fn a_file_that_forgets_the_fence_fails_at_the_start() {
-    let folder = folder(&[("parts/turn.md", b"Debate:\n\n{{ topic }}\n")]);
+    let folder = folder(&[("debate/turn.md", b"Debate:\n\n{{ topic }}\n")]);
     let said = refusal(folder.path());
     assert!(
-        said.starts_with("the prompt parts/turn.md, line 3: invalid operation: this is data; write it as"),
+        said.starts_with("the prompt debate/turn.md, line 3: invalid operation: this is data; write it as"),
         "{said}"
     );
 }

@@ -290,7 +290,8 @@ fn parsers_of_anything_that_a_model_says_call_answer_or_refuse() {
         r#"{"answer": {"n": 7}}"#,
         "```json\n{\"tool\": \"double\", \"arguments\": {\"n\": 1}}\n```",
     ];
-    let protocol = Protocol::new(&prompts, Some(&form), &tools).unwrap();
+    let offers = tools.offers();
+    let protocol = Protocol::new(&prompts, Some(&form), &offers).unwrap();
     folkmoot_mangle::check_text("calls of tools", &samples, |text| match protocol.read(&answer(text)) {
         Ok(Said::Answer(value)) => assert!(protocol.answer.check(&value).is_ok()),
         Ok(Said::Call { arguments, .. }) => assert!(arguments.is_object()),

@@ -1,0 +1,238 @@
+//! What a debate's workflow tells the feed, and the log.
+
+use serde::{Deserialize, Serialize};
+
+use super::verdict::Verdict;
+use crate::{
+    Name,
+    agent::{AgentRole, DebatePhase, Share},
+};
+
+vocabulary! {
+    /// What became of a turn.
+    pub enum TurnState {
+        /// It has an answer.
+        Answered = "answered",
+        /// The model's words are no answer of the form that was asked for.
+        Unparsed = "unparsed",
+        /// The model gave no answer.
+        Failed = "failed",
+        /// The answer breaks a rule of the debate, and does not count.
+        Refused = "refused",
+    }
+}
+
+/// An event of a debate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Told {
+    /// It began.
+    Started {
+        /// What it is about.
+        topic: String,
+        /// Who speaks: id and role.
+        agents: Vec<(Name, AgentRole)>,
+        /// The phases that it has.
+        phases: Vec<DebatePhase>,
+        /// How its agents are connected.
+        topology: String,
+        /// How they plan.
+        planning: String,
+        /// Why, and what else was decided about it where the configuration left it open.
+        reasons: Vec<String>,
+        /// Whom it asks.
+        providers: Vec<String>,
+    },
+    /// Something that the configuration left open was decided otherwise than before.
+    ConfigChanged {
+        /// What.
+        field: String,
+        /// What it is now.
+        value: String,
+        /// Why.
+        reason: String,
+    },
+    /// Lessons of earlier debates are shown to its agents.
+    LessonsShown {
+        /// Which, each with the debate that it is from.
+        lessons: Vec<(String, String)>,
+    },
+    /// A round began.
+    RoundStarted {
+        /// Which, from 1.
+        round: u32,
+    },
+    /// A round is over.
+    RoundCompleted {
+        /// Which, from 1.
+        round: u32,
+        /// How much agreement there is.
+        consensus: Option<Share>,
+        /// Whether something was decided.
+        decided: bool,
+    },
+    /// A phase began.
+    PhaseStarted {
+        /// Which.
+        phase: DebatePhase,
+        /// In which round.
+        round: u32,
+        /// Who leads it.
+        leader: Name,
+        /// Who speaks, in groups one after another.
+        speakers: Vec<Vec<Name>>,
+    },
+    /// A phase is over.
+    PhaseCompleted {
+        /// Which.
+        phase: DebatePhase,
+        /// In which round.
+        round: u32,
+        /// How many answered.
+        answered: u32,
+        /// Of so many.
+        asked: u32,
+        /// How many messages that took, relayed ones counted at each hop.
+        messages: u32,
+        /// What came of it, in a line.
+        note: String,
+        /// How it went against what was expected, from 0 to 1.
+        overall: Option<Share>,
+    },
+    /// An agent spoke.
+    Turn {
+        /// Which turn.
+        turn: String,
+        /// In which phase.
+        phase: DebatePhase,
+        /// In which round.
+        round: u32,
+        /// Who.
+        agent: Name,
+        /// In which role.
+        role: AgentRole,
+        /// For what.
+        part: String,
+        /// What became of it.
+        state: TurnState,
+        /// Why it has no answer.
+        why: String,
+        /// How it begins, for who watches.
+        begins: String,
+        /// Whose model spoke.
+        provider: String,
+        /// Which.
+        model: String,
+        /// How many tools it called.
+        tool_calls: u32,
+        /// How long it took.
+        response_time_ms: u64,
+        /// What it took, in tokens.
+        tokens: u64,
+        /// What it cost, in millionths of a dollar.
+        usd_micros: u64,
+    },
+    /// Code was executed on tests.
+    Tested {
+        /// Whose code.
+        author: Name,
+        /// In which phase.
+        phase: DebatePhase,
+        /// How many tests passed.
+        passed: u32,
+        /// Of so many.
+        of: u32,
+        /// Which failed.
+        failed: Vec<String>,
+    },
+    /// An agent thought about why its code failed.
+    Reflected {
+        /// Who.
+        agent: Name,
+        /// What it takes for the cause.
+        root_cause: String,
+        /// What it will change.
+        what_to_change: String,
+    },
+    /// There is a new version of the code.
+    Version {
+        /// Which, from 1.
+        version: u32,
+        /// Whose.
+        author: Name,
+        /// How much of its tests it passes.
+        test_pass_rate: Option<Share>,
+    },
+    /// A vote was cast.
+    Vote {
+        /// By whom.
+        voter: Name,
+        /// In which round.
+        round: u32,
+        /// Whom it ranks, the best first; nobody where it was refused.
+        ranking: Vec<Name>,
+        /// How sure the voter is.
+        confidence: Share,
+        /// Why it does not count.
+        refused: Option<String>,
+    },
+    /// The network was made without somebody who does not answer any more.
+    Rebalanced {
+        /// Who.
+        agent: Name,
+        /// Why.
+        reason: String,
+    },
+    /// The project's own commands were run.
+    Hook {
+        /// At which point.
+        hook: String,
+        /// How many passed.
+        passed: u32,
+        /// Of so many.
+        of: u32,
+        /// Which failed.
+        failed: Vec<String>,
+    },
+    /// Something did not go as it should, and the debate went on.
+    Error {
+        /// Where.
+        phase: Option<DebatePhase>,
+        /// What.
+        message: String,
+    },
+    /// It is over.
+    Completed {
+        /// What came of it, without the texts.
+        verdict: Box<Verdict>,
+    },
+}
+
+impl Told {
+    /// The event's type.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Told::Started { .. } => "debate.started",
+            Told::ConfigChanged { .. } => "debate.config_changed",
+            Told::LessonsShown { .. } => "debate.lessons_shown",
+            Told::RoundStarted { .. } => "debate.round_started",
+            Told::RoundCompleted { .. } => "debate.round_completed",
+            Told::PhaseStarted { .. } => "debate.phase_started",
+            Told::PhaseCompleted { .. } => "debate.phase_completed",
+            Told::Turn { .. } => "debate.turn",
+            Told::Tested { .. } => "debate.tested",
+            Told::Reflected { .. } => "debate.reflected",
+            Told::Version { .. } => "debate.version",
+            Told::Vote { .. } => "debate.vote",
+            Told::Rebalanced { .. } => "debate.rebalanced",
+            Told::Hook { .. } => "debate.hook",
+            Told::Error { .. } => "debate.error",
+            Told::Completed { .. } => "debate.completed",
+        }
+    }
+
+    /// What an event of this type says.
+    pub fn read(kind: &str, payload: &str) -> Option<Self> {
+        serde_json::from_str::<Self>(payload).ok().filter(|told| told.kind() == kind)
+    }
+}

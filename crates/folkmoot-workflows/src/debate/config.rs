@@ -1,0 +1,280 @@
+//! What a debate is to be: its topic, its team, its course and its gates. All of it is recorded when its run starts.
+
+use folkmoot_core::{
+    Agent, Name, Refusal, Timeout,
+    agent::{AGENTS_MAX, DebatePhase, Domain, Share, Team},
+    debate::{Course, Phases, Switch, planning::Style, topology::Topology},
+    gate::OnTimeout,
+    text,
+    voting::{Fallback, Method, TieBreak},
+};
+use folkmoot_llm::budget::Budget;
+use folkmoot_tools::{jail::Language, project::Hook};
+use serde::{Deserialize, Serialize};
+
+/// The longest topic. What is longer belongs into a repository.
+pub const TOPIC_BYTES_MAX: usize = 64 * 1024;
+/// How often a phase is done again at most, because people wanted it.
+pub const RETRIES_MAX: u32 = 3;
+
+folkmoot_core::vocabulary! {
+    /// A debate of a usual sort.
+    pub enum Preset {
+        /// All phases.
+        Full = "full",
+        /// Spends on disagreement only: ends where the first answers agree, else one critique and a vote.
+        Economy = "economy",
+        /// Answers and a vote.
+        Quick = "quick",
+    }
+}
+
+folkmoot_core::vocabulary! {
+    /// Who answers what is unclear before a debate.
+    pub enum Instructor {
+        /// The agent that leads.
+        Agent = "agent",
+        /// A person, through the queue of questions.
+        Person = "person",
+    }
+}
+
+folkmoot_core::vocabulary! {
+    /// What follows when somebody rejects what a phase gave.
+    pub enum OnRejected {
+        /// The debate fails.
+        Fail = "fail",
+        /// The phase is done again, with what was said, at most three times.
+        Retry = "retry",
+        /// It goes on, with what was said.
+        Continue = "continue",
+    }
+}
+
+/// What a debate is to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Debating {
+    /// What it is about.
+    pub topic: String,
+    /// Who speaks.
+    pub agents: Team,
+    /// What it was made from.
+    pub preset: Preset,
+    /// Who hears whom.
+    pub topology: Topology,
+    /// Who plans.
+    pub planning: Style,
+    /// How ballots are counted; as the number of voters says where nothing is said.
+    pub voting: Option<Method>,
+    /// What decides where nobody beats every other one.
+    pub voting_fallback: Fallback,
+    /// What tells those apart who are first together.
+    pub tie_break: Option<TieBreak>,
+    /// How many must vote; the table's number, or all who are asked where they are fewer, unless it is given.
+    pub minimum_votes: Option<u32>,
+    /// How many rounds at most.
+    pub max_rounds: u32,
+    /// How much agreement ends it.
+    pub min_consensus: Share,
+    /// Its phases.
+    pub phases: Phases,
+    /// Whether agreement ends it before its last round.
+    pub early_exit: bool,
+    /// Whether it ends where the first answers, given blindly, are the same.
+    pub early_agreement: bool,
+    /// How many agents answer.
+    pub answers: u32,
+    /// How many agents speak at the same time.
+    pub max_parallel: u32,
+    /// What code is to be written in; none for a topic that is not about code.
+    pub language: Option<Language>,
+    /// How often it is asked what is unclear.
+    pub clarification_rounds: u32,
+    /// Who answers that.
+    pub instructor: Instructor,
+    /// How often an agent mends its own draft before others see it.
+    pub self_evolvement_iterations: u32,
+    /// How often the best answer is tried, reflected on and tried again.
+    pub reflexion_attempts: u32,
+    /// How often the red team attacks.
+    pub adversarial_rounds: u32,
+    /// How many tools an agent may call in a turn; 0 for none.
+    pub tool_calls_max: u32,
+    /// Whether lessons of earlier debates are shown, and new ones kept.
+    pub lessons: bool,
+    /// Where people are asked.
+    pub gates: Gates,
+    /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// What it may spend; what the configuration says unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// A repository of the user's: code is committed there, on a branch of the debate's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// When the project's own commands are run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
+}
+
+/// Where people are asked, and what their silence means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gates {
+    /// Whether they are asked at all.
+    pub enabled: bool,
+    /// After which phases.
+    pub gate_points: Vec<DebatePhase>,
+    /// How long a gate waits; as the policy says unless it is given.
+    #[serde(default, rename = "timeout_ms", skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Timeout>,
+    /// What a timeout does; as the policy says unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_timeout: Option<OnTimeout>,
+    /// What a rejection does.
+    #[serde(default)]
+    pub on_rejected: OnRejected,
+    /// Whom to tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notification_channels: Vec<String>,
+    /// Who may decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Vec<Name>>,
+}
+
+impl Default for OnRejected {
+    /// Whoever says no means it.
+    fn default() -> Self {
+        Self::Fail
+    }
+}
+
+impl Gates {
+    /// Whether people are asked after this phase. Nothing is made or looked up where they are not.
+    #[inline]
+    pub fn ask_after(&self, phase: DebatePhase) -> bool {
+        self.enabled && self.gate_points.contains(&phase)
+    }
+}
+
+impl Preset {
+    /// How many agents its team has.
+    pub const fn agents(self) -> usize {
+        match self {
+            Preset::Full => 5,
+            Preset::Economy | Preset::Quick => 3,
+        }
+    }
+
+    /// A debate of this sort on a topic, with this team.
+    pub fn debate(self, topic: String, agents: Team) -> Debating {
+        use DebatePhase::{Convergence, Critique, Proposal};
+        let language = Language::ALL.iter().copied().find(|language| names(&topic, language.word()));
+        let (phases, max_rounds, answers) = match self {
+            Preset::Full => (Phases::all(), 3, 3),
+            Preset::Economy => (Phases::only(&[Proposal, Critique, Convergence]), 2, 2),
+            Preset::Quick => (Phases::only(&[Proposal, Convergence]), 1, 3),
+        };
+        Debating {
+            topic,
+            agents,
+            preset: self,
+            topology: Topology::GraphMesh,
+            planning: Style::Adaptive,
+            voting: None,
+            voting_fallback: Fallback::Schulze,
+            tie_break: Some(TieBreak::HighestConfidence),
+            minimum_votes: None,
+            max_rounds,
+            min_consensus: Share::hundredths(75).expect("it is below one"),
+            phases,
+            early_exit: true,
+            early_agreement: self == Preset::Economy,
+            answers,
+            max_parallel: 8,
+            language,
+            clarification_rounds: 3,
+            instructor: Instructor::Agent,
+            self_evolvement_iterations: 2,
+            reflexion_attempts: 3,
+            adversarial_rounds: 3,
+            tool_calls_max: if language.is_some() { 4 } else { 0 },
+            lessons: true,
+            gates: Gates::default(),
+            provider: None,
+            budget: None,
+            repository: None,
+            hooks: Vec::new(),
+        }
+    }
+}
+
+/// Whether a topic says that it is about code in this language.
+fn names(topic: &str, language: &str) -> bool {
+    let code = matches!(Domain::guess(topic).domain, Domain::Code | Domain::Debug | Domain::Optimization | Domain::Security);
+    code && topic.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(language))
+}
+
+impl Debating {
+    /// What it is about, in a line that fits into a list.
+    pub fn title(&self) -> String {
+        text::headline(&self.topic)
+    }
+
+    /// The course it takes where the estimate of its task says this about what is automatic.
+    pub fn course(&self, auto: bool) -> Result<Course, Refusal> {
+        Course::new(&self.phases, auto, self.max_rounds, self.min_consensus, self.early_exit)
+    }
+
+    /// How its ballots are counted.
+    pub fn method(&self) -> Method {
+        self.voting.unwrap_or_else(|| Method::for_voters(self.agents.agents().len()))
+    }
+
+    /// Refuses what cannot be debated, before anything is started.
+    pub fn check(&self) -> Result<(), Refusal> {
+        text::check_filled("topic", &self.topic, TOPIC_BYTES_MAX)?;
+        self.course(true)?;
+        self.course(false)?;
+        let agents = self.agents.agents().len();
+        let within = |field: &'static str, given: u32, least: u32, most: u32| match (least..=most).contains(&given) {
+            true => Ok(()),
+            false => Err(Refusal::invalid(field, format!("is {given}; ask for {least} to {most}"))),
+        };
+        within("answers", self.answers, 1, u32::try_from(AGENTS_MAX).unwrap_or(u32::MAX))?;
+        within("max_parallel", self.max_parallel, 1, 64)?;
+        within("clarification_rounds", self.clarification_rounds, 1, 10)?;
+        within("self_evolvement_iterations", self.self_evolvement_iterations, 0, 10)?;
+        within("reflexion_attempts", self.reflexion_attempts, 1, 10)?;
+        within("adversarial_rounds", self.adversarial_rounds, 1, 10)?;
+        within("tool_calls_max", self.tool_calls_max, 0, 32)?;
+        if let Some(votes) = self.minimum_votes
+            && usize::try_from(votes).is_ok_and(|votes| votes > agents)
+        {
+            let problem = format!("is {votes}, and {agents} agents can vote; ask for fewer, or for more agents");
+            return Err(Refusal::invalid("minimum_votes", problem));
+        }
+        if !self.gates.enabled && !self.gates.gate_points.is_empty() {
+            let problem = "has gate_points, and is not enabled: say `\"enabled\": true`, or leave them out";
+            return Err(Refusal::invalid("gates", problem));
+        }
+        if let Some(off) = self.gates.gate_points.iter().find(|phase| self.phases.switch(**phase) == Switch::Off) {
+            let problem = format!("are to open after {off}, which this debate does not have; switch it on in `phases`");
+            return Err(Refusal::invalid("gates", problem));
+        }
+        if !self.hooks.is_empty() && self.repository.is_none() {
+            return Err(Refusal::invalid("hooks", "run a project's commands; say in which `repository`"));
+        }
+        if self.repository.is_some() && self.language.is_none() {
+            return Err(Refusal::invalid("repository", "is where code goes; say in which `language` it is"));
+        }
+        Ok(())
+    }
+
+    /// An agent of the team.
+    pub fn agent(&self, id: &Name) -> Option<&Agent> {
+        self.agents.agent(id)
+    }
+}

@@ -1,0 +1,196 @@
+//! What a debate does with its hands: code is executed, tools are called, a repository is written to. Everything that is asked of
+//! them is a step of the run, so that a replay needs none of it.
+
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use folkmoot_core::agent::ToolKind;
+use folkmoot_tools::{
+    Limits, Profile, Repository, Worktree,
+    git::{Author, Kind, Removal, Snapshot},
+    project::{self, Check, Hook},
+    testing::{self, Solution, Suite, TestRun},
+    tool::{Offer, ToolCall},
+};
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::{Equipment, Site, Workbench};
+
+/// Workbenches that are kept between calls.
+const BENCHES_MAX: usize = 64;
+
+/// Where a debate's code goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// The user's repository.
+    pub repository: String,
+    /// Whose branch it is: the debate's session.
+    pub session: String,
+}
+
+/// A command of the project's own, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// What was run.
+    pub command: String,
+    /// Whether it is content.
+    pub passed: bool,
+    /// What it printed last.
+    pub output: String,
+}
+
+/// All that a debate does outside of itself, but for its models.
+pub trait Hands: fmt::Debug + Send + Sync {
+    /// Executes tests on a solution, in the jail. An error is a jail or a tool chain that is not there.
+    fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>>;
+
+    /// The tools that an agent has who works with these sorts.
+    fn offers(&self, debate: String, branch: Option<Branch>, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>>;
+
+    /// Calls one of them.
+    fn call(
+        &self,
+        debate: String,
+        branch: Option<Branch>,
+        kinds: Vec<ToolKind>,
+        tool: String,
+        arguments: serde_json::Value,
+    ) -> BoxFuture<'_, ToolCall>;
+
+    /// Writes a file into the debate's worktree and commits it; the commit's name.
+    fn commit(
+        &self,
+        branch: Branch,
+        file: String,
+        content: String,
+        author: Author,
+    ) -> BoxFuture<'_, Result<String, String>>;
+
+    /// Runs what the project has for a hook, in the debate's worktree.
+    fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>>;
+
+    /// Removes the worktree; the branch stays, with what was committed. Where nothing is left nothing is done.
+    fn clean(&self, debate: String, branch: Option<Branch>) -> BoxFuture<'_, Result<(), String>>;
+}
+
+/// Hands that really do it.
+#[derive(Debug)]
+pub struct Yard {
+    equipment: Arc<Equipment>,
+    /// By the debate that works there, the oldest first: connections to MCP servers are made once.
+    benches: Mutex<Vec<(String, Arc<Workbench>)>>,
+}
+
+impl Yard {
+    /// With this equipment.
+    pub fn new(equipment: Arc<Equipment>) -> Self {
+        Self { equipment, benches: Mutex::default() }
+    }
+
+    fn benches(&self) -> std::sync::MutexGuard<'_, Vec<(String, Arc<Workbench>)>> {
+        self.benches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn bench(&self, debate: &str, branch: Option<&Branch>) -> Arc<Workbench> {
+        if let Some((_, bench)) = self.benches().iter().find(|(name, _)| name == debate) {
+            return Arc::clone(bench);
+        }
+        let site = match branch {
+            Some(branch) => worktree(branch).await.ok().map(|worktree| Site::Worktree(Box::new(worktree))),
+            None => None,
+        };
+        let bench = Arc::new(Workbench::new(&self.equipment, site.as_ref()).await);
+        let mut benches = self.benches();
+        if benches.len() >= BENCHES_MAX {
+            benches.remove(0);
+        }
+        benches.push((debate.to_owned(), Arc::clone(&bench)));
+        bench
+    }
+}
+
+impl Hands for Yard {
+    fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
+        Box::pin(async move {
+            let jail = self.equipment.jail().await;
+            let limits = testing::limits(solution.language);
+            testing::run_tests(jail, &solution, &suite, &limits).await.map_err(|error| error.to_string())
+        })
+    }
+
+    fn offers(&self, debate: String, branch: Option<Branch>, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+        Box::pin(async move { self.bench(&debate, branch.as_ref()).await.toolbox(&kinds).offers() })
+    }
+
+    fn call(
+        &self,
+        debate: String,
+        branch: Option<Branch>,
+        kinds: Vec<ToolKind>,
+        tool: String,
+        arguments: serde_json::Value,
+    ) -> BoxFuture<'_, ToolCall> {
+        Box::pin(async move {
+            self.bench(&debate, branch.as_ref()).await.toolbox(&kinds).call(&tool, arguments).await
+        })
+    }
+
+    fn commit(
+        &self,
+        branch: Branch,
+        file: String,
+        content: String,
+        author: Author,
+    ) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let worktree = worktree(&branch).await?;
+            let snapshot = Snapshot { files: vec![(file, content.into_bytes())], deletions: Vec::new() };
+            let committed = worktree.commit(snapshot, &author).await.map_err(|error| error.to_string())?;
+            Ok(committed.commit)
+        })
+    }
+
+    fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+        Box::pin(async move {
+            let worktree = worktree(&branch).await?;
+            let project = project::detect(worktree.folder()).map_err(|error| error.to_string())?;
+            let (jail, limits) = (self.equipment.jail().await, Limits::of(Profile::Project));
+            let mut all = Vec::new();
+            for purpose in hook.purposes() {
+                let check = project::check(jail, worktree.folder(), &project, *purpose, &limits).await;
+                match check.map_err(|error| error.to_string())? {
+                    Check::NoCommand => {}
+                    Check::Unavailable(why) => all.push(Ran { command: purpose.to_string(), passed: false, output: why }),
+                    Check::Ran(results) => all.extend(results.into_iter().map(|result| Ran {
+                        command: result.command.argv.join(" "),
+                        passed: result.passed,
+                        output: result.output,
+                    })),
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn clean(&self, debate: String, branch: Option<Branch>) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            self.benches().retain(|(name, _)| *name != debate);
+            let Some(branch) = branch else { return Ok(()) };
+            let repository = open(&branch).await?;
+            let removed = repository.remove(Kind::Debate, &branch.session, Removal::Folder).await;
+            removed.map_err(|error| error.to_string())
+        })
+    }
+}
+
+async fn open(branch: &Branch) -> Result<Repository, String> {
+    Repository::open(Path::new(&branch.repository)).await.map_err(|error| error.to_string())
+}
+
+async fn worktree(branch: &Branch) -> Result<Worktree, String> {
+    open(branch).await?.worktree(Kind::Debate, &branch.session, None).await.map_err(|error| error.to_string())
+}

@@ -1,0 +1,360 @@
+//! Where a debate is held: who speaks with which voice, and how one turn of theirs goes.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use folkmoot_core::{
+    Agent, Domain, Name,
+    agent::{DebatePhase, Share},
+    debate::{Note, Part, Told, TurnState, record},
+};
+use folkmoot_engine::{Ctx, Failure};
+use folkmoot_llm::{
+    Answer, Context, Cue, Message, Prompts, Request, Schema, Speaker,
+    record::Outcome as Called,
+    structured::{self, Shape},
+};
+use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, Turn, TurnLimits, turn_by};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{Branch, Debating, Hands};
+use crate::{Call, Spending, Voice};
+
+/// How much of what was said is shown to whoever watches.
+const BEGINS_CHARS: usize = 200;
+/// How much is kept of words that are no answer.
+const UNPARSED_BYTES: usize = 16 * 1024;
+
+/// A voice, and the name that it is recorded under.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub provider: String,
+    pub voice: Voice,
+}
+
+/// What every pass of a run works with. Nothing in it changes.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    pub debating: Debating,
+    pub domain: Domain,
+    /// By agent.
+    pub voices: BTreeMap<Name, Named>,
+    /// Who speaks for an agent whose own voice fails.
+    pub usual: Named,
+    pub spending: Spending,
+    pub prompts: Arc<Prompts>,
+    pub hands: Arc<dyn Hands>,
+    /// The tools of each agent that has some.
+    pub offers: BTreeMap<Name, Vec<Offer>>,
+    pub branch: Option<Branch>,
+}
+
+/// When in a debate something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At {
+    pub phase: DebatePhase,
+    pub round: u32,
+    /// How often the phase was done before, because people wanted it again.
+    pub again: u32,
+}
+
+impl At {
+    /// A key of this moment.
+    pub fn key(&self, name: &str) -> String {
+        let again = if self.again == 0 { String::new() } else { format!("~{}", self.again + 1) };
+        format!("{}/{}{again}/{name}", self.round, self.phase)
+    }
+}
+
+/// What an agent is asked for.
+pub(super) struct Asking<'a> {
+    pub at: At,
+    /// Names the turn in its branch of the run.
+    pub key: String,
+    pub agent: &'a Agent,
+    pub part: Part,
+    pub notes: Vec<(Note, String)>,
+    pub answers: Vec<String>,
+    pub schema: Value,
+    /// What the rehearsal plays from.
+    pub given: Value,
+    pub attempt: u32,
+    /// What the form cannot say. What breaks it is refused, and recorded as that.
+    pub rule: &'a (dyn Fn(&Value) -> Result<(), String> + Sync),
+    /// What is recorded beside.
+    pub results: Value,
+    pub metadata: Value,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Spoken {
+    /// The turn's id.
+    pub turn: String,
+    pub agent: Name,
+    pub state: TurnState,
+    /// Why there is no answer.
+    pub why: String,
+    /// The answer, of the form that was asked for; nothing where the state is another than answered.
+    pub value: Value,
+    pub confidence: Option<Share>,
+    /// What it said, in words.
+    pub content: String,
+}
+
+impl Spoken {
+    /// The answer, if it is one.
+    pub fn answered(&self) -> Option<&Value> {
+        (self.state == TurnState::Answered).then_some(&self.value)
+    }
+}
+
+impl Room {
+    /// One turn, with all its calls as steps, recorded as what it was.
+    pub async fn speak(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Spoken, Failure> {
+        let own = self.voices.get(&asking.agent.id).unwrap_or(&self.usual);
+        let mut held = self.hold(ctx, &asking, own, &asking.key).await?;
+        if let (Err(failure), true) = (&held.turn, own.provider != self.usual.provider) {
+            // Somebody else speaks for it, and the record says who.
+            let message = format!("{}: {} does not answer ({failure}); {} speaks for it", asking.agent.id, own.provider, self.usual.provider);
+            let told = Told::Error { phase: Some(asking.at.phase), message };
+            ctx.emit(format!("{}/replaced", asking.key), told.kind(), &told).await?;
+            held = self.hold(ctx, &asking, &self.usual, &format!("{}/usual", asking.key)).await?;
+        }
+        let spoken = self.read(ctx, &asking, &held);
+        self.record(ctx, asking, held, &spoken).await?;
+        Ok(spoken)
+    }
+
+    async fn hold(&self, ctx: &Ctx, asking: &Asking<'_>, named: &Named, key: &str) -> Result<Held, Failure> {
+        let request = self.request(asking)?;
+        let call = Call {
+            key: key.to_owned(),
+            agent: asking.agent.id.clone(),
+            model: Arc::clone(&named.voice.model),
+            price: named.voice.price,
+            request: request.clone(),
+        };
+        let mut steps = InSteps { ctx, room: self, call, agent: asking.agent, asked: 0, called: 0 };
+        let none = Vec::new();
+        let offers = match asking.part {
+            Part::Draft | Part::Refine | Part::Proposal | Part::Optimization | Part::Attack | Part::Critique => {
+                self.offers.get(&asking.agent.id).unwrap_or(&none)
+            }
+            _ => &none,
+        };
+        let limits = TurnLimits { calls_max: usize::try_from(self.debating.tool_calls_max).unwrap_or(usize::MAX) };
+        let turn = match offers.is_empty() || limits.calls_max == 0 {
+            true => plain(&mut steps, &self.prompts, request).await?,
+            false => turn_by(&mut steps, &self.prompts, request, offers, limits).await?,
+        };
+        Ok(Held { turn, provider: named.provider.clone() })
+    }
+
+    fn request(&self, asking: &Asking<'_>) -> Result<Request, Failure> {
+        let note = |(kind, text): &(Note, String)| Context::new().word("kind", kind.word()).data("text", text);
+        let context = Context::new()
+            .word("part", asking.part.word())
+            .data("topic", &self.debating.topic)
+            .list("notes", asking.notes.iter().map(note).collect())
+            .list("answers", asking.answers.iter().map(|text| Context::new().data("text", text)).collect());
+        let text = self.prompts.render("debate/turn.md", &context)?;
+        let cue = Cue {
+            part: asking.part.word().to_owned(),
+            agent: asking.agent.id.to_string(),
+            topic: self.debating.topic.clone(),
+            attempt: asking.attempt,
+            given: asking.given.clone(),
+        };
+        Ok(Request {
+            system: Some(self.prompts.system(asking.agent.role, asking.agent.domain)?),
+            messages: vec![Message { speaker: Speaker::User, text }],
+            schema: Some(Schema { name: asking.part.word().to_owned(), schema: asking.schema.clone() }),
+            cue: Some(cue),
+            ..Request::new("")
+        })
+    }
+
+    fn read(&self, ctx: &Ctx, asking: &Asking<'_>, held: &Held) -> Spoken {
+        let last = |turn: &Turn| turn.answers.last().map_or_else(String::new, |answer| answer.text.clone());
+        let (state, why, value, content) = match &held.turn {
+            Err(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
+            Ok(turn) => match &turn.outcome {
+                Outcome::Answered(value) => match (asking.rule)(value) {
+                    Ok(()) => (TurnState::Answered, String::new(), value.clone(), words(value)),
+                    Err(why) => (TurnState::Refused, why, Value::Null, words(value)),
+                },
+                Outcome::Unparsed { why } => (TurnState::Unparsed, why.clone(), Value::Null, last(turn)),
+                Outcome::OutOfCalls => {
+                    (TurnState::Unparsed, "it wanted to call tools for ever".to_owned(), Value::Null, last(turn))
+                }
+                Outcome::Failed(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
+            },
+        };
+        let content = match state {
+            TurnState::Answered => content,
+            _ => folkmoot_core::text::shortened(&content, UNPARSED_BYTES),
+        };
+        Spoken {
+            turn: record::uuid(&[ctx.run_id().as_str(), &ctx.key_in_run(&asking.key)]),
+            agent: asking.agent.id.clone(),
+            state,
+            why,
+            confidence: share(&value["confidence"]),
+            value,
+            content,
+        }
+    }
+
+    async fn record(&self, ctx: &Ctx, asking: Asking<'_>, held: Held, spoken: &Spoken) -> Result<(), Failure> {
+        let none = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
+        let turn = held.turn.as_ref().unwrap_or(&none);
+        let last = turn.answers.last();
+        let sum = |of: fn(&Answer) -> u64| turn.answers.iter().map(of).sum::<u64>();
+        let (tokens, usd_micros) = (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
+        let response_time_ms = sum(|answer| answer.latency_ms);
+        let provider = last.map_or_else(|| held.provider.clone(), |answer| answer.provider.clone());
+        let model = last.map_or_else(String::new, |answer| answer.model.clone());
+        let told = Told::Turn {
+            turn: spoken.turn.clone(),
+            phase: asking.at.phase,
+            round: asking.at.round,
+            agent: spoken.agent.clone(),
+            role: asking.agent.role,
+            part: asking.part.word().to_owned(),
+            state: spoken.state,
+            why: folkmoot_core::text::shortened(&spoken.why, 1_000),
+            begins: spoken.content.chars().take(BEGINS_CHARS).collect(),
+            provider: provider.clone(),
+            model: model.clone(),
+            tool_calls: u32::try_from(turn.tool_calls.len()).unwrap_or(u32::MAX),
+            response_time_ms,
+            tokens,
+            usd_micros,
+        };
+        let mut metadata = json!({
+            "part": asking.part, "state": spoken.state, "why": spoken.why, "calls": turn.answers.len(),
+            "tokens": tokens, "usd_micros": usd_micros, "version": last.and_then(|answer| answer.version.clone()),
+            "step": ctx.key_in_run(&asking.key),
+        });
+        if let (Some(all), Value::Object(more)) = (metadata.as_object_mut(), asking.metadata) {
+            all.extend(more);
+        }
+        let reflections = match asking.part {
+            Part::Reflect => spoken.value.clone(),
+            _ => Value::Null,
+        };
+        let row = record::Turn {
+            id: spoken.turn.clone(),
+            round: asking.at.round,
+            phase: asking.at.phase,
+            agent_id: spoken.agent.clone(),
+            agent_role: asking.agent.role,
+            provider,
+            model,
+            content: spoken.content.clone(),
+            confidence: spoken.confidence,
+            tool_calls: serde_json::to_value(&turn.tool_calls)?,
+            test_results: asking.results,
+            reflections,
+            metadata,
+            response_time_ms,
+        };
+        ctx.keep(format!("{}/turn", asking.key), told.kind(), &told, vec![record::Record::Turn(Box::new(row))]).await
+    }
+}
+
+/// A turn as it went, before it is read.
+struct Held {
+    turn: Result<Turn, folkmoot_llm::Failure>,
+    provider: String,
+}
+
+/// A turn whose every call is a step.
+struct InSteps<'a> {
+    ctx: &'a Ctx,
+    room: &'a Room,
+    call: Call,
+    agent: &'a Agent,
+    asked: u32,
+    called: u32,
+}
+
+impl Steps for InSteps<'_> {
+    type Error = Failure;
+
+    fn ask<'a>(
+        &'a mut self,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Result<Answer, folkmoot_llm::Failure>, Failure>> {
+        self.asked += 1;
+        let key = format!("{}/{}", self.call.key, self.asked);
+        let call = Call { key, request: request.clone(), ..self.call.clone() };
+        Box::pin(async move {
+            Ok(match self.room.spending.call(self.ctx, call).await?.outcome {
+                Called::Answered(answer) => Ok(answer),
+                Called::Failed(failure) => Err(failure),
+            })
+        })
+    }
+
+    fn call<'a>(&'a mut self, tool: &'a str, arguments: Value) -> BoxFuture<'a, Result<ToolCall, Failure>> {
+        self.called += 1;
+        let key = format!("{}/tool/{}", self.call.key, self.called);
+        let input = json!({ "tool": tool, "arguments": arguments });
+        let (hands, kinds) = (Arc::clone(&self.room.hands), self.agent.tools().to_vec());
+        let (debate, branch) = (self.ctx.run_id().to_string(), self.room.branch.clone());
+        let tool = tool.to_owned();
+        let work = move || {
+            let (hands, kinds, debate, branch) = (Arc::clone(&hands), kinds.clone(), debate.clone(), branch.clone());
+            let (tool, arguments) = (tool.clone(), arguments.clone());
+            async move { Ok(hands.call(debate, branch, kinds, tool, arguments).await) }
+        };
+        Box::pin(async move { self.ctx.step(key, work).input(&input).agent(self.agent.id.clone()).await })
+    }
+}
+
+/// A turn without tools: one call, and another where the first cannot be read.
+async fn plain(
+    steps: &mut InSteps<'_>,
+    prompts: &Prompts,
+    request: Request,
+) -> Result<Result<Turn, folkmoot_llm::Failure>, Failure> {
+    let schema = request.schema.as_ref().map(|schema| schema.schema.clone()).unwrap_or_default();
+    let shape = Shape::new(&schema).map_err(|why| Failure::new("schema", why))?;
+    let mut turn = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
+    let mut asked = request;
+    loop {
+        let answer = match steps.ask(&asked).await? {
+            Ok(answer) => answer,
+            Err(failure) if turn.answers.is_empty() => return Ok(Err(failure)),
+            Err(failure) => return Ok(Ok(Turn { outcome: Outcome::Failed(failure), ..turn })),
+        };
+        let read = structured::read(&shape, &answer);
+        let again = read.as_ref().err().filter(|_| turn.answers.is_empty()).cloned();
+        turn.answers.push(answer);
+        match (read, again) {
+            (Ok(value), _) => return Ok(Ok(Turn { outcome: Outcome::Answered(value), ..turn })),
+            (Err(why), None) => return Ok(Ok(Turn { outcome: Outcome::Unparsed { why }, ..turn })),
+            (Err(_), Some(why)) => asked = structured::repair(prompts, &asked, &turn.answers[0], &why)?,
+        }
+    }
+}
+
+/// From 0 to 1, as models write it.
+pub(super) fn share(value: &Value) -> Option<Share> {
+    let given = value.as_f64().filter(|given| (0.0..=1.0).contains(given))?;
+    // It is at most 100 by now.
+    Share::hundredths((given * 100.0).round() as u8).ok()
+}
+
+/// An answer as people read it.
+fn words(value: &Value) -> String {
+    let text = |name: &str| value[name].as_str().map(str::trim).filter(|text| !text.is_empty());
+    match (text("summary"), text("code")) {
+        (Some(summary), Some(code)) => format!("{summary}\n\n```\n{code}\n```"),
+        (Some(summary), None) => summary.to_owned(),
+        (None, Some(code)) => format!("```\n{code}\n```"),
+        (None, None) => serde_json::to_string_pretty(value).unwrap_or_default(),
+    }
+}
