@@ -1,12 +1,14 @@
-//! Debates: their course, what is told of them, and what they come to.
+//! Debates: their course, what is told and kept of them, and what they come to.
 
 pub mod course;
 mod part;
+pub mod record;
 pub mod told;
 pub mod verdict;
 
 pub use course::{Course, Phases, Switch};
 pub use part::{Note, Part};
+pub use record::Record;
 pub use told::{Told, TurnState};
 pub use verdict::{Cast, DecidedBy, Dissent, NoDecision, Turns, Verdict};
 
