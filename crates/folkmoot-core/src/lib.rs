@@ -15,6 +15,7 @@ pub mod checkpoint;
 pub mod clearance;
 pub mod command;
 pub mod commit;
+pub mod debate;
 pub mod delivery;
 pub mod digest;
 pub mod erase;

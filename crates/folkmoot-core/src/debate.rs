@@ -1,0 +1,9 @@
+//! The rules of a debate: who hears whom, how it is planned, what counts as agreement, what is learned.
+//!
+//! Pure, and arithmetic of integers: what was recorded of a debate gives the same numbers again, on any machine. What a model
+//! did not say is never counted as if it had: no votes are no agreement, and a report that nobody could read found nothing out.
+
+pub mod topology;
+mod words;
+
+pub use topology::{Network, Topology};
