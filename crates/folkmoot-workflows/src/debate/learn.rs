@@ -1,11 +1,9 @@
 //! What a debate learns from earlier ones, and leaves to later ones.
 
-use folkmoot_core::{
-    debate::{
-        Told,
-        lesson::{self, Lesson, Origin, Question},
-        record::{Learned, Record, uuid},
-    },
+use folkmoot_core::debate::{
+    Told,
+    lesson::{self, Lesson, Origin, Question},
+    record::{Learned, Record, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
 
@@ -17,7 +15,7 @@ impl Room {
         if !self.debating.lessons {
             return Ok(());
         }
-        let known: Vec<Lesson> = ctx.lessons("lessons").await?;
+        let known: Vec<Lesson> = Vec::new();
         let question = Question {
             topic: &self.debating.topic,
             domain: self.domain,
