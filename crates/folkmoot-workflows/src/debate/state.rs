@@ -6,8 +6,8 @@ use folkmoot_core::{
     Agent, Digest, Name, Timestamp,
     agent::Share,
     debate::{
-        Note, Part, TurnState, Turns, cognition::Planner, findings::Finding, lesson::Lesson, memory::EpisodicMemory,
-        planning, topology::Network,
+        Note, Part, TurnState, Turns, cognition::Planner, consensus::same_answer, findings::Finding, lesson::Lesson,
+        memory::EpisodicMemory, planning, topology::Network,
     },
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
@@ -169,6 +169,15 @@ impl State {
         let all = || self.candidates.keys().cloned();
         let Some(fewest) = self.candidates.keys().filter_map(failures).min() else { return all().collect() };
         all().filter(|author| failures(author) == Some(fewest)).collect()
+    }
+
+    /// Whether two authors gave the same answer.
+    pub fn is_same(&self, one: &Name, two: &Name) -> bool {
+        let (Some(one), Some(two)) = (self.candidates.get(one), self.candidates.get(two)) else { return false };
+        match (&one.code, &two.code) {
+            (Some(one), Some(two)) => one.trim() == two.trim(),
+            _ => same_answer(&one.position, &two.position),
+        }
     }
 
     /// The mean of what reviewers gave an author's answer.

@@ -90,13 +90,18 @@ impl Room {
         voters
     }
 
-    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for their own.
+    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for their own. Of answers that are the
+    /// same the one of the first author stands: else they would take each other's votes.
     fn standing(&self, state: &State) -> Vec<Name> {
-        let eligible = state.eligible();
-        match state.network.agents().len() {
-            0..=2 => state.leading().map(|candidate| candidate.author.clone()).into_iter().collect(),
-            _ => eligible,
+        if state.network.agents().len() <= 2 {
+            return state.leading().map(|candidate| candidate.author.clone()).into_iter().collect();
         }
+        let mut standing: Vec<Name> = Vec::new();
+        for author in state.eligible() {
+            let same = standing.iter().any(|other| state.is_same(other, &author));
+            standing.extend((!same).then_some(author));
+        }
+        standing
     }
 
     async fn vote(&self, ctx: &Ctx, at: At, voter: &Agent, standing: &[Name], state: &State) -> Result<Voted, Failure> {
@@ -104,7 +109,10 @@ impl Room {
         // From three on nobody is shown their own: they may not vote for it.
         let shown: Vec<Name> = match standing.len() {
             0..=2 => standing.to_vec(),
-            _ => standing.iter().filter(|author| **author != voter.id).cloned().collect(),
+            _ => {
+                let own = |author: &Name| *author == voter.id || state.is_same(author, &voter.id);
+                standing.iter().filter(|author| !own(author)).cloned().collect()
+            }
         };
         let shown = state.shown_to(voter, &shown, &run, at.round);
         let part = if standing.len() == 1 { Part::Endorse } else { Part::Ballot };
@@ -187,7 +195,7 @@ impl Room {
             ballots.iter().map(|ballot| (ballot, self.voice_of(&ballot.voter))).collect();
         let label = label(&candidates, &ballots, &elected)?;
         // Where executed tests leave one answer of several, no opinion overrides them.
-        let by_tests = standing.len() == 1 && state.candidates.len() > 1 && state.tested(&standing[0]).is_some();
+        let by_tests = standing.len() == 1 && state.eligible().len() < state.candidates.len();
         let for_an_answer = elected.winner.clone().filter(|winner| *winner != none());
         let (winner, decided_by) = match (for_an_answer, by_tests) {
             (_, true) => (Some(standing[0].clone()), Some(DecidedBy::Tests)),
