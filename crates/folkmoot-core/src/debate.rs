@@ -1,13 +1,28 @@
-//! Debates: their course, what is told of them, and what they come to.
+//! Debates: their rules, their course, what is told of them, and what they come to.
+//!
+//! Pure, and arithmetic of integers: what was recorded of a debate gives the same numbers again, on any machine. What a model
+//! did not say is never counted as if it had: no votes are no agreement, and a report that nobody could read found nothing out.
 
+pub mod cognition;
+pub mod consensus;
 pub mod course;
+pub mod effective;
+pub mod estimate;
 mod part;
+pub mod planning;
 pub mod told;
+pub mod topology;
 pub mod verdict;
+mod words;
 
+pub use consensus::Consensus;
 pub use course::{Course, Phases, Switch};
+pub use effective::Effective;
+pub use estimate::Estimate;
 pub use part::{Note, Part};
+pub use planning::{Style, TaskPlan};
 pub use told::{Told, TurnState};
+pub use topology::{Network, Topology};
 pub use verdict::{Cast, DecidedBy, Dissent, NoDecision, Turns, Verdict};
 
 /// The workflow of debates, with its version.

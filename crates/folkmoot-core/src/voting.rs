@@ -190,6 +190,12 @@ pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: Rules) -> Result<El
     Ok(decide(held, &ballots, rules))
 }
 
+/// Whom each ballot that is counted has in the first place, in the order of the voters' names.
+pub fn first_choices(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Name>, BadBallot> {
+    let counted = ballot::checked(candidates, ballots)?;
+    Ok(counted.into_iter().filter_map(|ballot| ballot.ranking.into_iter().next()).collect())
+}
+
 fn condorcet(candidates: &[Name], ballots: &[Ballot], fallback: Fallback, empty: Elected) -> Elected {
     let pairwise = Pairwise::of(candidates, ballots);
     let points = pairwise.victories();

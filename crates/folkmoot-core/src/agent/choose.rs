@@ -83,6 +83,6 @@ fn best<'a>(candidates: &[&'a Agent], required: &[AgentRole], cap: usize) -> BTr
 }
 
 /// The lower, the better. Ids are unique in a team, so no two are equal.
-fn rank(agent: &Agent) -> (Reverse<Score>, Reverse<Share>, AgentRole, &Name) {
+pub(crate) fn rank(agent: &Agent) -> (Reverse<Score>, Reverse<Share>, AgentRole, &Name) {
     (Reverse(agent.score), Reverse(agent.confidence), agent.role, &agent.id)
 }

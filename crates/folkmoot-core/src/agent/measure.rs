@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+mod tests;
+
 /// From 0 to 1, in hundredths. Written as the integer, because the log hashes integers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
@@ -22,6 +25,8 @@ pub struct OutOfRange {
 }
 
 impl Share {
+    /// Nothing of it.
+    pub const ZERO: Share = Share(0);
     /// All of it.
     pub const ONE: Share = Share(100);
     /// How well an agent knows its domain where nobody says: 0.7.
@@ -38,9 +43,16 @@ impl Share {
     }
 
     /// For our own tables: what is out of range there does not compile.
-    pub(super) const fn of(hundredths: u8) -> Self {
+    pub(crate) const fn of(hundredths: u8) -> Self {
         assert!(hundredths <= 100, "a share is at most 1");
         Self(hundredths)
+    }
+
+    /// How much `part` is of `whole`, at most all of it; nobody knows of nothing. Rounded down: the share reaches a threshold
+    /// exactly where the fraction does, and is [`Share::ONE`] only where nothing is missing.
+    pub fn part(part: u64, whole: u64) -> Option<Self> {
+        let hundredths = (u128::from(part) * 100).checked_div(u128::from(whole))?;
+        Some(Self(u8::try_from(hundredths.min(100)).unwrap_or(100)))
     }
 
     /// As hundredths.

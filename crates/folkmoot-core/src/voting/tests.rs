@@ -117,6 +117,18 @@ fn a_majority_is_more_than_half_and_unanimous_is_all() {
 }
 
 #[test]
+fn first_choices_are_of_ballots_that_are_counted() {
+    let choices = |candidates: &str, ballots: &[Ballot]| {
+        let candidates: Vec<Name> = candidates.chars().map(name).collect();
+        first_choices(&candidates, ballots).map(|names| names.iter().map(Name::as_str).collect::<String>())
+    };
+    let ballots = [ballot("w", "BA"), ballot("A", "AB"), ballot("v", "")];
+    assert_eq!(choices("AB", &ballots), Ok("AB".to_owned()));
+    assert_eq!(choices("ABC", &ballots), Ok("BB".to_owned()), "nobody votes for their own from three up");
+    assert!(choices("A", &ballots).is_err());
+}
+
+#[test]
 fn a_weight_counts_as_so_many_ballots() {
     let mut weighted = vec![ballot("x", "AB"), ballot("y", "BA"), ballot("z", "BA")];
     weighted[0].weight = 3;
