@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain,
-    journal::Entry, receipt, token::Token, webhook::LoggedWebhook,
+    debate::{self, record::Note},
+    journal::Entry,
+    receipt,
+    token::Token,
+    webhook::LoggedWebhook,
 };
 
 /// Something that the log, or a row, should not say.
@@ -116,8 +120,8 @@ pub enum Record {
     Question(Box<Question>),
     /// A halt's.
     Halt(Box<Halt>),
-    /// A run's, and its journal's, by key.
-    Run(Box<Run>, Vec<Entry>),
+    /// A run's, its journal's by key, and what is to be said of what it keeps, by table and id.
+    Run(Box<Run>, Vec<Entry>, Vec<Note>),
 }
 
 impl Record {
@@ -129,7 +133,8 @@ impl Record {
             "halt" => Ok(Halt::fold(facts)?.map(|halt| Record::Halt(Box::new(halt)))),
             "run" => {
                 let (run, journal) = Run::fold(facts)?;
-                Ok(Some(Record::Run(Box::new(run), journal.into_values().collect())))
+                let notes = debate::record::notes(&run, events.iter().map(|event| &event.fact))?;
+                Ok(Some(Record::Run(Box::new(run), journal.into_values().collect(), notes)))
             }
             _ => Ok(Some(Record::Gate(Box::new(Gate::fold(facts)?)))),
         }
@@ -145,22 +150,33 @@ impl Record {
             }
             Record::Question(question) => vec![question.text],
             Record::Halt(_) => Vec::new(),
-            Record::Run(run, journal) => {
+            Record::Run(run, journal, notes) => {
                 let output = run.ending().and_then(|ending| ending.output);
-                run.start.input.into_iter().chain(output).chain(journal.iter().filter_map(Entry::result)).collect()
+                let results = journal.iter().filter_map(Entry::result);
+                let kept = notes.iter().flat_map(|note| note.contents.iter().copied());
+                run.start.input.into_iter().chain(output).chain(results).chain(kept).collect()
             }
         }
     }
 
-    /// As [`Record::contents`], and what a gate showed before it was amended.
+    /// As [`Record::contents`], and what a gate showed before it was amended, and a debate before it said it again.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
-        if let Record::Gate(gate) = self
-            && gate.revision > 1
-        {
-            digests.extend(receipt::digests(events));
+        match self {
+            Record::Gate(gate) if gate.revision > 1 => digests.extend(receipt::digests(events)),
+            Record::Run(run, ..) => digests.extend(debate::record::contents(run, events)),
+            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => {}
         }
         digests
+    }
+
+    /// As the row should be, which may have forgotten what goes when its time is over.
+    fn without_forgotten(mut self, row: Option<&Record>) -> Self {
+        if let (Record::Run(.., notes), Some(Record::Run(.., kept))) = (&mut self, row) {
+            let kept: BTreeSet<_> = kept.iter().map(|note| (note.table, &note.id)).collect();
+            notes.retain(|note| !note.fleeting || kept.contains(&(note.table, &note.id)));
+        }
+        self
     }
 
     /// Since when it is over, and nothing more is done with what it shows.
@@ -169,7 +185,7 @@ impl Record {
             Record::Gate(gate) => gate.decision().map(|decision| decision.decided_at),
             Record::Question(question) => question.closure().map(|closure| closure.at),
             Record::Halt(halt) => halt.lifted.as_ref().map(|lifting| lifting.at),
-            Record::Run(run, _) => run.ending().map(|ending| ending.at),
+            Record::Run(run, ..) => run.ending().map(|ending| ending.at),
         }
     }
 
@@ -187,19 +203,23 @@ impl Record {
             Record::Gate(gate) => serde_json::to_value(gate),
             Record::Question(question) => serde_json::to_value(question),
             Record::Halt(halt) => serde_json::to_value(halt),
-            Record::Run(run, _) => serde_json::to_value(run),
+            Record::Run(run, ..) => serde_json::to_value(run),
         };
         let fields = json.expect("structs of texts and integers are JSON");
         let fields = fields.as_object().cloned().unwrap_or_default().into_iter();
-        let journal = match self {
-            Record::Run(_, journal) => journal.as_slice(),
-            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => &[],
+        let (journal, notes): (&[Entry], &[Note]) = match self {
+            Record::Run(_, journal, notes) => (journal, notes),
+            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => (&[], &[]),
         };
         let lines = journal.iter().map(|entry| {
             let line = serde_json::to_value(entry).expect("structs of texts and integers are JSON");
             (format!("step {}", entry.key), line)
         });
-        fields.chain(lines).collect()
+        let notes = notes.iter().map(|note| {
+            let row = serde_json::to_value(note).expect("structs of texts are JSON");
+            (format!("{} {}", note.table, note.id), row)
+        });
+        fields.chain(lines).chain(notes).collect()
     }
 
     fn noun(&self) -> &'static str {
@@ -216,7 +236,8 @@ impl Record {
 pub fn check_row(stream: &str, row: Option<&Record>, events: &[Event]) -> Option<Problem> {
     let first = events.first().and_then(|first| first.fact.kind.split('.').next());
     let noun = row.map(Record::noun).or(first).unwrap_or("gate");
-    let problem = match (row, Record::fold(noun, events)) {
+    let folded = Record::fold(noun, events).map(|folded| folded.map(|folded| folded.without_forgotten(row)));
+    let problem = match (row, folded) {
         (_, Err(broken)) => format!("its events do not make a {noun}: {broken}"),
         (None, Ok(Some(_))) => format!("the log has this {noun}, but its row is gone"),
         (Some(row), Ok(None)) => format!("its row ({row}) is of something that never came to be"),
@@ -243,7 +264,7 @@ impl fmt::Display for Record {
                 let lifted = halt.lifted.as_ref().map_or("standing".to_owned(), |by| format!("lifted by {}", by.by));
                 write!(f, "{lifted}, {} events", halt.seq)
             }
-            Record::Run(run, journal) => {
+            Record::Run(run, journal, _) => {
                 write!(f, "{}, claim {}, {} steps, {} events", run.status(), run.epoch, journal.len(), run.seq)
             }
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Delivery, Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Refusal, Run, RunId, Timestamp, Webhook,
-    clearance::Target, delivery::Telling, journal::Entry, run, token::Token,
+    clearance::Target, debate::record::Stored, delivery::Telling, journal::Entry, run, token::Token,
 };
 
 /// What the rules say to a command.
@@ -109,6 +109,8 @@ pub enum Row {
     Run(Box<Run>),
     /// A line of a run's journal.
     Entry(RunId, Box<Entry>),
+    /// What a debate keeps: new, or instead of what has the same id.
+    Debate(Stored),
     /// A node lives until then; where it is alone, no other does.
     Node {
         /// Which one.

@@ -10,6 +10,7 @@ pub mod effective;
 pub mod estimate;
 mod part;
 pub mod planning;
+pub mod record;
 pub mod told;
 pub mod topology;
 pub mod verdict;

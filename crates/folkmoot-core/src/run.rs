@@ -61,7 +61,7 @@ pub struct Run {
     pub steps: u32,
     /// How many of them were begun and have not ended.
     pub begun: u32,
-    /// How many bytes the results in its journal have.
+    /// How many bytes the results in its journal have, and what it has kept.
     pub journal_bytes: u64,
     /// How long it has been worked on; while it is parked its clock stands still.
     pub active_micros: u64,
@@ -112,7 +112,7 @@ pub struct Parked {
 }
 
 vocabulary! {
-    /// What a run executes. Debates and tasks come with their workflows.
+    /// What a run executes. Tasks come with their workflow.
     pub enum RunKind {
         /// Somebody else's agent.
         External = "external",
@@ -120,6 +120,8 @@ vocabulary! {
         Custom = "custom",
         /// A plan in iterations.
         Plan = "plan",
+        /// A debate of several agents.
+        Debate = "debate",
     }
 }
 
@@ -149,6 +151,7 @@ impl RunKind {
         match workflow.map(WorkflowName::name) {
             None => RunKind::External,
             Some("plan") => RunKind::Plan,
+            Some("debate") => RunKind::Debate,
             Some(_) => RunKind::Custom,
         }
     }

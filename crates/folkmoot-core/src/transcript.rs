@@ -422,7 +422,8 @@ impl Stage {
             "sleeps" => (EntryKind::Sleep, Write::Sleep(span(&words.text("for").unwrap()))),
             "tells" => {
                 let kind = words.text("event").unwrap();
-                (EntryKind::Event, Write::Emit { kind, payload: words.quoted.take().unwrap_or_default() })
+                let payload = words.quoted.take().unwrap_or_default();
+                (EntryKind::Event, Write::Emit { kind, payload, records: Vec::new() })
             }
             _ => {
                 words.bare.push_front(verb.clone());

@@ -136,7 +136,7 @@ impl Over {
     fn is(&self, row: &Record) -> bool {
         let run = match row {
             Record::Gate(gate) => gate.run_id.as_ref(),
-            Record::Run(run, _) => run.start.parent.as_ref(),
+            Record::Run(run, ..) => run.start.parent.as_ref(),
             Record::Question(_) | Record::Halt(_) => None,
         };
         let is_replayed = run.is_some_and(|run| self.going_on.contains(run));

@@ -19,6 +19,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 4, name: "operations", sql: include_str!("../migrations/0004_operations.sql") },
     Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
     Migration { version: 6, name: "webhook_keys", sql: include_str!("../migrations/0006_webhook_keys.sql") },
+    Migration { version: 7, name: "debates", sql: include_str!("../migrations/0007_debates.sql") },
 ];
 
 /// Where the steps that were taken are recorded.
@@ -63,7 +64,18 @@ pub(crate) fn missing(taken: &[(i64, String)]) -> Result<&'static [Migration], E
     Ok(&ALL[taken.len()..])
 }
 
-/// The same text for PostgreSQL: 64-bit integers, text that sorts by bytes, and its word for blobs.
+/// What PostgreSQL says otherwise, in the order in which it is replaced: how the bytes of an artifact are read, its JSON
+/// (SQLite takes any word with TEXT in it for text), 64-bit integers, its word for blobs, and text that sorts by bytes.
+const POSTGRES: [(&str, &str); 6] = [
+    ("CAST(content AS JSON_TEXT)", "CAST(convert_from(content, 'UTF8') AS jsonb)"),
+    ("CAST(content AS TEXT)", "convert_from(content, 'UTF8')"),
+    (" AS JSON_TEXT)", " AS jsonb)"),
+    ("INTEGER", "BIGINT"),
+    ("BLOB", "BYTEA"),
+    (" TEXT", " TEXT COLLATE \"C\""),
+];
+
+/// The same text for PostgreSQL.
 pub(crate) fn for_postgres(sql: &str) -> String {
-    sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" TEXT", " TEXT COLLATE \"C\"")
+    POSTGRES.iter().fold(sql.to_owned(), |sql, (ours, theirs)| sql.replace(ours, theirs))
 }

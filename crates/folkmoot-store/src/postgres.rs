@@ -366,10 +366,15 @@ impl Store for Postgres {
             let columns = rows::JOURNAL.names();
             let sql = format!("SELECT {columns} FROM journal WHERE run_id = ANY($1) ORDER BY run_id, key");
             let journal = snapshot.query(&sql, &[&runs]).await?;
-            Ok((streams, events, records, journal))
+            let mut kept = Vec::new();
+            for (table, read) in rows::debates::KEPT {
+                let sql = format!("SELECT {} FROM {} WHERE run_id = ANY($1)", table.names(), table.name);
+                kept.extend(snapshot.query(&sql, &[&runs]).await?.into_iter().map(|row| (row, read)));
+            }
+            Ok((streams, events, records, journal, kept))
         });
         let found = asked.await;
-        let (streams, events, records, journal) = answered(client, found)?;
+        let (streams, events, records, journal, kept) = answered(client, found)?;
         let mut histories: Vec<History> =
             streams.into_iter().map(|stream| History { stream, row: None, events: Vec::new() }).collect();
         let place = |histories: &[History], stream: &str| {
@@ -388,11 +393,25 @@ impl Store for Postgres {
         }
         for row in &journal {
             let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
-            if let Some(Ok(Record::Run(_, entries))) = &mut histories[n].row {
+            if let Some(Ok(Record::Run(_, entries, _))) = &mut histories[n].row {
                 match rows::read_entry(row) {
                     Ok(entry) => entries.push(entry),
                     Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
                 }
+            }
+        }
+        for (row, read) in &kept {
+            let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
+            if let Some(Ok(Record::Run(.., notes))) = &mut histories[n].row {
+                match read(row) {
+                    Ok(row) => notes.push(row.note()),
+                    Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
+                }
+            }
+        }
+        for history in &mut histories {
+            if let Some(Ok(Record::Run(.., notes))) = &mut history.row {
+                *notes = rows::debates::in_order(std::mem::take(notes));
             }
         }
         Ok(histories)

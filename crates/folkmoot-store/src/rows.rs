@@ -1,5 +1,7 @@
 //! How core's types become columns and come back, once for both databases.
 
+pub(crate) mod debates;
+
 use std::{borrow::Cow, sync::OnceLock};
 
 use folkmoot_core::{
@@ -354,7 +356,7 @@ pub(crate) const IDEMPOTENCY: Table = Table {
 };
 
 /// Every table that commands write.
-pub(crate) const WRITTEN: [Table; 15] = [
+pub(crate) const WRITTEN: [Table; 20] = [
     GATES,
     EVENTS,
     ARTIFACTS,
@@ -370,6 +372,11 @@ pub(crate) const WRITTEN: [Table; 15] = [
     PRINCIPALS,
     TOKENS,
     IDEMPOTENCY,
+    debates::DEBATES,
+    debates::TURNS,
+    debates::VERSIONS,
+    debates::LINES,
+    debates::LESSONS,
 ];
 
 /// How a row that is the fold of a stream is read.
@@ -380,7 +387,7 @@ pub(crate) const RECORDS: [(&Table, ReadRecord); 4] = [
     (&GATES, |row| Ok(Record::Gate(Box::new(read_gate(row)?)))),
     (&QUESTIONS, |row| Ok(Record::Question(Box::new(read_question(row)?)))),
     (&HALTS, |row| Ok(Record::Halt(Box::new(read_halt(row)?)))),
-    (&RUNS, |row| Ok(Record::Run(Box::new(read_run(row)?), Vec::new()))),
+    (&RUNS, |row| Ok(Record::Run(Box::new(read_run(row)?), Vec::new(), Vec::new()))),
 ];
 
 impl Table {

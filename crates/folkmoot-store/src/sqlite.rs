@@ -652,12 +652,20 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
                 let sql = format!("SELECT {} FROM {} WHERE id = ?1", table.names(), table.name);
                 row = row.or(all(&snapshot, &sql, &id, |row| Ok(read(row).map_err(|e| e.to_string())))?.pop());
             }
-            if let (Some(Ok(Record::Run(_, journal))), Some(run)) = (&mut row, run) {
+            if let (Some(Ok(Record::Run(_, journal, notes))), Some(run)) = (&mut row, run) {
+                let run = [Value::Text(run.into())];
                 let sql = format!("SELECT {} FROM journal WHERE run_id = ?1 ORDER BY key", rows::JOURNAL.names());
                 let read = |row: &dyn Columns| Ok(rows::read_entry(row).map_err(|error| error.to_string()));
-                let lines = all(&snapshot, &sql, &[Value::Text(run.into())], read)?;
-                match lines.into_iter().collect() {
-                    Ok(lines) => *journal = lines,
+                let lines: Result<Vec<_>, String> = all(&snapshot, &sql, &run, read)?.into_iter().collect();
+                let mut kept = Vec::new();
+                for (table, read) in rows::debates::KEPT {
+                    let sql = format!("SELECT {} FROM {} WHERE run_id = ?1", table.names(), table.name);
+                    let read =
+                        |row: &dyn Columns| Ok(read(row).map(|row| row.note()).map_err(|error| error.to_string()));
+                    kept.extend(all(&snapshot, &sql, &run, read)?);
+                }
+                match lines.and_then(|lines| Ok((lines, kept.into_iter().collect::<Result<Vec<_>, _>>()?))) {
+                    Ok((lines, kept)) => (*journal, *notes) = (lines, rows::debates::in_order(kept)),
                     Err(unreadable) => row = Some(Err(unreadable)),
                 }
             }

@@ -2,7 +2,9 @@
 
 use super::{Entry, EntryKind, EntryState, Key, StepError, Waits};
 use crate::{
-    Digest, Name, Principal, Refusal, RunId, Timestamp, event,
+    Digest, Name, Principal, Refusal, RunId, Timestamp,
+    debate::record::{self, Record},
+    event,
     gate::{Opening, Policy},
     principal,
     question::{Asking, Usual},
@@ -93,6 +95,8 @@ pub enum Write {
         kind: String,
         /// JSON.
         payload: String,
+        /// What a debate keeps with it, for people to ask for.
+        records: Vec<Record>,
     },
 }
 
@@ -171,9 +175,11 @@ pub(crate) fn record(
         (Write::Ask { asking, .. }, None) => EntryState::Waiting(Waits::Question(asking.id.clone())),
         (Write::Sleep(span), None) => EntryState::Waiting(Waits::Until(now.plus(*span))),
         (Write::Start(starting), None) => EntryState::Waiting(Waits::Run(starting.id.clone())),
-        (Write::Emit { kind, payload }, None) => {
+        (Write::Emit { kind, payload, records }, None) => {
             check_event(kind, payload)?;
-            EntryState::Done { result: Digest::of(b"null"), bytes: 4 }
+            record::refuse_told(run, payload)?;
+            let kept = record::check(run, records)?;
+            EntryState::Done { result: Digest::of(b"null"), bytes: 4 + kept }
         }
         (Write::Open { .. } | Write::Ask { .. } | Write::Sleep(_) | Write::Start(_), Some(EntryState::Waiting(_)))
         | (Write::Emit { .. }, Some(EntryState::Done { .. })) => return Ok(Recorded::Known),

@@ -5,6 +5,10 @@ use crate::{
     Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Principal, Question, Refusal, Row, Run, RunId, Subject,
     Timer, TimerChange, Wake,
     clearance::{Holds, Others},
+    debate::{
+        self,
+        record::{Note, Stored},
+    },
     gate::{self, GateEvent},
     journal::{self, Fence, Recorded, Recording, Write},
     question::{self, QuestionEvent},
@@ -118,13 +122,18 @@ impl Case<'_> {
                 let start = run::start_child(starting, run, self.now)?;
                 Ok(self.starts(start, starting.input.as_deref()))
             }
-            Write::Emit { kind, payload } => {
-                let event = RunEvent::Emitted { kind: kind.clone(), payload: payload.clone(), at: self.now };
+            Write::Emit { kind, payload, records } => {
+                let (kept, texts) = debate::record::stored(&run.start.id, run.seq + 1, records, self.now);
+                let notes: Vec<Note> = kept.iter().map(Stored::note).collect();
+                let payload = debate::record::told(payload, &notes)?;
+                let event = RunEvent::Emitted { kind: kind.clone(), payload, at: self.now };
                 run.apply(&event, None).expect("a run that is worked on can tell");
                 // Its payload is the workflow's own, and says nothing of whose it is.
                 let on_behalf_of = Some(run.start.initiator.clone());
                 let events = vec![Fact { on_behalf_of, ..self.of_run(run, &event) }];
-                Ok(Commit { rows: vec![artifact("null")], events, ..Commit::default() })
+                let rows = texts.into_iter().map(Row::Artifact).chain(kept.into_iter().map(Row::Debate));
+                let rows = rows.chain([artifact("null")]).collect();
+                Ok(Commit { rows, events, ..Commit::default() })
             }
         }
     }

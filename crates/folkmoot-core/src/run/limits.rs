@@ -13,7 +13,7 @@ use crate::{Principal, Refusal, Role, Timestamp};
 pub struct Limits {
     /// Entries in its journal.
     pub steps_max: u32,
-    /// Bytes of all results in its journal.
+    /// Bytes of all results in its journal, and of what it keeps.
     pub journal_bytes_max: u64,
     /// Time during which it is worked on; waiting is not counted.
     pub active_ms_max: u64,

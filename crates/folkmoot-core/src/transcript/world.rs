@@ -14,6 +14,7 @@ use crate::{
     audit::{self, Record},
     chain,
     clearance::{Holds, Others, Target},
+    debate::record::{self, Stored},
     delivery::Subscription,
     erase,
     gate::{self, GateEvent},
@@ -35,6 +36,8 @@ pub(crate) struct World {
     pub artifacts: BTreeMap<Digest, Vec<u8>>,
     pub runs: BTreeMap<RunId, Run>,
     pub journals: BTreeMap<RunId, BTreeMap<Key, Entry>>,
+    /// What debates have kept, by table and id.
+    pub kept: BTreeMap<RunId, BTreeMap<(record::Table, String), Stored>>,
     /// How often something has changed for each run.
     pub wakes: BTreeMap<RunId, u64>,
     /// Until when each node lives.
@@ -265,6 +268,11 @@ impl World {
                     runs.insert(run.clone());
                     self.journals.entry(run).or_default().insert(entry.key.clone(), *entry);
                 }
+                Row::Debate(row) => {
+                    let run = row.run_id().clone();
+                    runs.insert(run.clone());
+                    self.kept.entry(run).or_default().insert((row.table(), row.id()), row);
+                }
                 Row::Node { node, until, alone } => {
                     if alone {
                         self.nodes.clear();
@@ -294,14 +302,17 @@ impl World {
             }
         }
         commit.wakes.iter().for_each(|wake| self.wake(wake));
-        let of_run = |id| {
-            let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
-            Record::Run(Box::new(self.runs[id].clone()), journal)
-        };
-        touched.extend(runs.iter().map(of_run));
+        touched.extend(runs.iter().map(|id| self.run_record(id)));
         for row in touched {
             self.check_row(&row);
         }
+    }
+
+    /// All that is kept of a run.
+    pub(crate) fn run_record(&self, id: &RunId) -> Record {
+        let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
+        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(Stored::note).collect();
+        Record::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 
     fn put_run(&mut self, id: RunId, run: Run) {
@@ -339,7 +350,7 @@ impl World {
             Record::Gate(gate) => (gate.id.to_string(), gate.seq),
             Record::Question(question) => (question.id.to_string(), question.seq),
             Record::Halt(halt) => (halt.id.to_string(), halt.seq),
-            Record::Run(run, _) => (run::stream(&run.start.id), run.seq),
+            Record::Run(run, ..) => (run::stream(&run.start.id), run.seq),
         };
         let events = self.stream(&id);
         let seqs: Vec<_> = events.iter().map(|event| event.fact.stream_seq).collect();
@@ -364,7 +375,7 @@ impl World {
                 (Subject::Question(question.id.clone()), is_open.then_some(question.due))
             }
             Record::Halt(halt) => return check_reads_back(halt.as_ref()),
-            Record::Run(run, journal) => {
+            Record::Run(run, journal, _) => {
                 check_reads_back(run.as_ref());
                 journal.iter().for_each(check_reads_back);
                 let kept = row.contents().iter().all(|digest| self.artifacts.contains_key(digest));

@@ -17,6 +17,7 @@ use folkmoot_core::{
     Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
     TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
+    debate::record::{self, Stored},
     erase::Kept,
     journal::{Entry, Key, Write},
     judge,
@@ -114,6 +115,8 @@ struct Work {
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
     new_entries: BTreeSet<(RunId, Key)>,
+    /// What debates keep, each row once.
+    new_kept: BTreeMap<(record::Table, RunId, String), Stored>,
     nodes: BTreeMap<Name, Timestamp>,
     gone_nodes: Vec<Name>,
     new_tokens: Vec<(Token, [u8; 32])>,
@@ -311,6 +314,9 @@ impl Work {
                     self.new_entries.insert(place.clone());
                     self.entries.insert(place, *entry);
                 }
+                Row::Debate(row) => {
+                    self.new_kept.insert((row.table(), row.run_id().clone(), row.id()), row);
+                }
                 // Nobody is alone on a database that others can reach.
                 Row::Node { node, until, alone: _ } => {
                     self.gone_nodes.retain(|gone| *gone != node);
@@ -470,6 +476,13 @@ impl Work {
             Columnar::new(&rows::TOKENS, self.new_tokens.iter().map(|(t, hash)| rows::token(t, hash)).collect()),
             Columnar::new(&rows::IDEMPOTENCY, self.new_keys.clone()),
         ];
+        let mut kept: HashMap<&'static str, (&'static Table, Vec<Vec<Value<'_>>>)> = HashMap::new();
+        for row in self.new_kept.values() {
+            let (table, values) = rows::debates::stored(row);
+            kept.entry(table.name).or_insert((table, Vec::new())).1.push(values);
+        }
+        let kept = kept.into_values().map(|(table, rows)| Columnar::new(table, rows));
+        let filled: Vec<Columnar<'_>> = filled.into_iter().chain(kept).collect();
         let arguments: Vec<_> = filled.iter().map(Columnar::arguments).collect();
         let mut writes = Vec::new();
         for (table, arguments) in filled.iter().zip(&arguments) {

@@ -333,6 +333,10 @@ impl Writer {
                     self.insert(&rows::RUNS, &rows::run(run))?;
                 }
                 Row::Entry(run, entry) => self.insert(&rows::JOURNAL, &rows::entry(run, entry))?,
+                Row::Debate(row) => {
+                    let (table, values) = rows::debates::stored(row);
+                    self.insert(table, &values)?;
+                }
                 Row::Node { node, until, alone } => {
                     if *alone {
                         self.execute("DELETE FROM nodes", &[])?;

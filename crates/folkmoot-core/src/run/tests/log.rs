@@ -123,8 +123,7 @@ fn ended() -> (audit::Record, Vec<Event>) {
         "#,
     );
     let id: RunId = "r1".parse().unwrap();
-    let journal = world.journals[&id].values().cloned().collect();
-    (audit::Record::Run(Box::new(world.runs[&id].clone()), journal), world.stream("run:r1"))
+    (world.run_record(&id), world.stream("run:r1"))
 }
 
 #[test]
@@ -132,15 +131,15 @@ fn a_row_or_a_journal_that_somebody_changed_is_found() {
     let (row, events) = ended();
     assert_eq!(audit::check_row("run:r1", Some(&row), &events), None);
     assert_eq!(row.to_string(), "completed, claim 1, 1 steps, 4 events");
-    let audit::Record::Run(run, journal) = &row else { unreachable!("it is a run") };
+    let audit::Record::Run(run, journal, _) = &row else { unreachable!("it is a run") };
     let found = |row: Option<audit::Record>| audit::check_row("run:r1", row.as_ref(), &events).unwrap().problem;
-    let changed = audit::Record::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone());
+    let changed = audit::Record::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone(), Vec::new());
     let disagrees = "its row (completed, claim 2, 1 steps, 4 events) disagrees with the log (completed, claim 1, 1 steps, 4 events) in epoch";
     assert_eq!(found(Some(changed)), disagrees);
-    let forgotten = audit::Record::Run(run.clone(), Vec::new());
+    let forgotten = audit::Record::Run(run.clone(), Vec::new(), Vec::new());
     assert!(found(Some(forgotten)).contains("0 steps"));
     let forged = Entry { attempts: 9, ..journal[0].clone() };
-    assert!(found(Some(audit::Record::Run(run.clone(), vec![forged]))).contains("disagrees"));
+    assert!(found(Some(audit::Record::Run(run.clone(), vec![forged], Vec::new()))).contains("disagrees"));
     assert_eq!(found(None), "the log has this run, but its row is gone");
 }
 

@@ -164,7 +164,7 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
         ("ask", asks("question-1", QuestionType::Decision)),
         ("nap", Write::Sleep(Duration::from_secs(60))),
         ("part", starts("r3")),
-        ("tell", Write::Emit { kind: "draft.grown".to_owned(), payload: "{}".to_owned() }),
+        ("tell", Write::Emit { kind: "draft.grown".to_owned(), payload: "{}".to_owned(), records: Vec::new() }),
         ("try", Write::Failing(boom(), noon().plus(minutes(1)))),
         ("once", Write::Begin),
         ("no", Write::Failed(boom())),

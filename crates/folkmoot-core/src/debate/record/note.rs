@@ -1,0 +1,88 @@
+//! What the log says of rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    Broken, Digest, Event, Fact, Refusal, event,
+    run::{Run, RunKind},
+};
+
+/// Under which name an event tells of the rows that were kept with it.
+pub(super) const MEMBER: &str = "records";
+
+/// What the log says of one row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Where people find the row.
+    pub table: Table,
+    /// Which one, in its debate.
+    pub id: String,
+    /// Of the canonical JSON of all that the row says.
+    pub digest: Digest,
+    /// The texts that the row shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contents: Vec<Digest>,
+    /// It goes when its time is over, and is not missed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fleeting: bool,
+}
+
+vocabulary! {
+    /// Where people find what a debate keeps.
+    pub enum Table {
+        /// Its session.
+        Sessions = "debate_sessions",
+        /// Its turns.
+        Turns = "debate_turns",
+        /// Its versions of code.
+        Versions = "code_versions",
+        /// Its lines.
+        Logs = "debate_logs",
+        /// Its lessons.
+        Lessons = "lessons",
+    }
+}
+
+/// The payload of an event, and in it what is kept with it.
+pub(crate) fn told(payload: &str, notes: &[Note]) -> Result<String, Refusal> {
+    if notes.is_empty() {
+        return Ok(payload.to_owned());
+    }
+    let no_object = |_| Refusal::invalid("payload", "is no JSON object; one is needed to keep records with it");
+    let mut fields: Map<String, Value> = serde_json::from_str(payload).map_err(no_object)?;
+    fields.insert(MEMBER.to_owned(), serde_json::to_value(notes).expect("structs of texts are JSON"));
+    Ok(Value::Object(fields).to_string())
+}
+
+/// The rows that a debate should have, by what its events say, in order of table and id.
+pub(crate) fn notes<'a>(run: &Run, facts: impl Iterator<Item = &'a Fact>) -> Result<Vec<Note>, Broken> {
+    let mut last = BTreeMap::new();
+    for fact in facts.filter(|_| run.start.kind == RunKind::Debate) {
+        for note in of(fact)? {
+            last.insert((note.table, note.id.clone()), note);
+        }
+    }
+    Ok(last.into_values().collect())
+}
+
+/// All texts that rows of a debate show or have shown.
+pub(crate) fn contents(run: &Run, events: &[Event]) -> BTreeSet<Digest> {
+    let of_debate = events.iter().filter(|_| run.start.kind == RunKind::Debate);
+    of_debate.filter_map(|event| of(&event.fact).ok()).flatten().flat_map(|note| note.contents).collect()
+}
+
+fn of(fact: &Fact) -> Result<Vec<Note>, Broken> {
+    #[derive(Deserialize)]
+    struct Told {
+        #[serde(default)]
+        records: Vec<Note>,
+    }
+    // Anything but an object tells of nothing.
+    if event::Kind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
+        return Ok(Vec::new());
+    }
+    Broken::parse::<Told>(fact).map(|told| told.records)
+}

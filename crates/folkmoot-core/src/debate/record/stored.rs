@@ -1,0 +1,349 @@
+//! Rows as they are kept: plain columns, and the digests of texts, which are artifacts.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Learned, Level, LogLine, Note, Record, Session, Table, Turn, Version, uuid};
+use crate::{
+    AgentRole, Artifact, Deadline, DebatePhase, Digest, Domain, Name, RunId, Timestamp, agent::Share, canonical,
+};
+
+/// A row of a debate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// Its session.
+    Session(Box<StoredSession>),
+    /// A turn.
+    Turn(Box<StoredTurn>),
+    /// A version of code.
+    Version(Box<StoredVersion>),
+    /// A line.
+    Line(Box<StoredLine>),
+    /// A lesson.
+    Lesson(Box<StoredLesson>),
+}
+
+/// How far a debate is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredSession {
+    /// Whose.
+    pub run_id: RunId,
+    /// Where it was written: see [`StoredTurn::place`].
+    pub place: u64,
+    /// What is debated.
+    pub topic: Digest,
+    /// Who hears whom.
+    pub topology: String,
+    /// Who plans.
+    pub coordination_protocol: String,
+    /// JSON.
+    pub config: Option<Digest>,
+    /// How many rounds are over.
+    pub total_rounds: u32,
+    /// How far they agreed.
+    pub final_consensus_score: Option<Share>,
+    /// JSON.
+    pub outcome: Option<Digest>,
+    /// JSON.
+    pub metadata: Option<Digest>,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// A turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredTurn {
+    /// Whose.
+    pub run_id: RunId,
+    /// A UUID.
+    pub id: String,
+    /// Where it was written: the event in the run's stream, and which of its records. Later ones are higher.
+    pub place: u64,
+    /// Which round.
+    pub round: u32,
+    /// Which phase.
+    pub phase: DebatePhase,
+    /// Who spoke.
+    pub agent_id: Name,
+    /// As what.
+    pub agent_role: AgentRole,
+    /// Who runs the model.
+    pub provider: String,
+    /// Which model.
+    pub model: String,
+    /// What was said.
+    pub content: Digest,
+    /// How sure the agent was.
+    pub confidence: Option<Share>,
+    /// JSON.
+    pub tool_calls: Option<Digest>,
+    /// JSON.
+    pub test_results: Option<Digest>,
+    /// JSON.
+    pub reflections: Option<Digest>,
+    /// JSON.
+    pub metadata: Option<Digest>,
+    /// How long the answer took.
+    pub response_time_ms: u64,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// A version of code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredVersion {
+    /// Whose.
+    pub run_id: RunId,
+    /// A UUID.
+    pub id: String,
+    /// Where it was written: see [`StoredTurn::place`].
+    pub place: u64,
+    /// The turn that wrote it.
+    pub turn_id: Option<String>,
+    /// In which language.
+    pub language: String,
+    /// All of it.
+    pub code: Digest,
+    /// From 1, in its debate.
+    pub version_number: u32,
+    /// How good it was judged to be.
+    pub quality_score: Option<Share>,
+    /// How many of its tests passed.
+    pub test_pass_rate: Option<Share>,
+    /// JSON.
+    pub metrics: Option<Digest>,
+    /// What changed.
+    pub diff_from_previous: Option<Digest>,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// A line, with its text: one goes with the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredLine {
+    /// Whose.
+    pub run_id: RunId,
+    /// A UUID.
+    pub id: String,
+    /// Where it was written: see [`StoredTurn::place`].
+    pub place: u64,
+    /// How grave it is.
+    pub level: Level,
+    /// What happened.
+    pub message: String,
+    /// JSON.
+    pub data: Option<String>,
+    /// When it was written.
+    pub at: Timestamp,
+    /// When it may be forgotten.
+    pub expires_at: Deadline,
+}
+
+/// A lesson.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredLesson {
+    /// Of which debate.
+    pub run_id: RunId,
+    /// A UUID.
+    pub id: String,
+    /// Where it was written: see [`StoredTurn::place`].
+    pub place: u64,
+    /// Where it holds.
+    pub domain: Domain,
+    /// For code in this language.
+    pub language: Option<String>,
+    /// What had gone wrong.
+    pub root_cause: Digest,
+    /// What to do about it.
+    pub lesson: Digest,
+    /// How sure that is.
+    pub confidence: Share,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// More than an event has records.
+const PLACES: u64 = 1024;
+const _: () = assert!(super::RECORDS_MAX < PLACES as usize);
+
+/// The rows and texts of what is kept with event `seq` of a run.
+pub(crate) fn stored(run: &RunId, seq: u64, records: &[Record], at: Timestamp) -> (Vec<Stored>, Vec<Artifact>) {
+    let mut texts = Texts::default();
+    let rows = (seq * PLACES..).zip(records).map(|(place, record)| texts.store(run, place, record, at)).collect();
+    (rows, texts.0)
+}
+
+#[derive(Default)]
+struct Texts(Vec<Artifact>);
+
+impl Texts {
+    fn store(&mut self, run: &RunId, place: u64, record: &Record, at: Timestamp) -> Stored {
+        let run_id = run.clone();
+        match record {
+            Record::Session(session) => {
+                let Session { topology, coordination_protocol, total_rounds, final_consensus_score, .. } = session;
+                Stored::Session(Box::new(StoredSession {
+                    run_id,
+                    place,
+                    topic: self.text(&session.topic),
+                    topology: topology.clone(),
+                    coordination_protocol: coordination_protocol.clone(),
+                    config: self.json(&session.config),
+                    total_rounds: *total_rounds,
+                    final_consensus_score: *final_consensus_score,
+                    outcome: session.outcome.as_ref().and_then(|outcome| self.json(outcome)),
+                    metadata: self.json(&session.metadata),
+                    at,
+                }))
+            }
+            Record::Turn(turn) => {
+                let Turn { id, round, phase, agent_id, agent_role, provider, model, confidence, .. } = turn.as_ref();
+                Stored::Turn(Box::new(StoredTurn {
+                    run_id,
+                    id: id.clone(),
+                    place,
+                    round: *round,
+                    phase: *phase,
+                    agent_id: agent_id.clone(),
+                    agent_role: *agent_role,
+                    provider: provider.clone(),
+                    model: model.clone(),
+                    content: self.text(&turn.content),
+                    confidence: *confidence,
+                    tool_calls: self.json(&turn.tool_calls),
+                    test_results: self.json(&turn.test_results),
+                    reflections: self.json(&turn.reflections),
+                    metadata: self.json(&turn.metadata),
+                    response_time_ms: turn.response_time_ms,
+                    at,
+                }))
+            }
+            Record::Version(version) => {
+                let Version { id, turn_id, language, version_number, quality_score, test_pass_rate, .. } =
+                    version.as_ref();
+                let diff = Some(&version.diff_from_previous).filter(|diff| !diff.is_empty());
+                Stored::Version(Box::new(StoredVersion {
+                    run_id,
+                    id: id.clone(),
+                    place,
+                    turn_id: turn_id.clone(),
+                    language: language.clone(),
+                    code: self.text(&version.code),
+                    version_number: *version_number,
+                    quality_score: *quality_score,
+                    test_pass_rate: *test_pass_rate,
+                    metrics: self.json(&version.metrics),
+                    diff_from_previous: diff.map(|diff| self.text(diff)),
+                    at,
+                }))
+            }
+            Record::Line(LogLine { level, message, data, expires_after }) => Stored::Line(Box::new(StoredLine {
+                id: uuid(&[run.as_str(), "line", &place.to_string()]),
+                run_id,
+                place,
+                level: *level,
+                message: message.clone(),
+                data: (!data.is_null()).then(|| data.to_string()),
+                at,
+                expires_at: expires_after.map_or(Deadline::Never, |span| Deadline::At(at.plus(span))),
+            })),
+            Record::Lesson(Learned { id, domain, language, root_cause, lesson, confidence, tags }) => {
+                Stored::Lesson(Box::new(StoredLesson {
+                    run_id,
+                    id: id.clone(),
+                    place,
+                    domain: *domain,
+                    language: language.clone(),
+                    root_cause: self.text(root_cause),
+                    lesson: self.text(lesson),
+                    confidence: *confidence,
+                    tags: tags.clone(),
+                    at,
+                }))
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Digest {
+        let artifact = Artifact::new(text.as_bytes().to_vec());
+        let digest = artifact.digest;
+        self.0.push(artifact);
+        digest
+    }
+
+    /// Nothing is kept of null.
+    fn json(&mut self, value: &Value) -> Option<Digest> {
+        (!value.is_null()).then(|| self.text(&value.to_string()))
+    }
+}
+
+impl Stored {
+    /// Whose it is.
+    pub fn run_id(&self) -> &RunId {
+        match self {
+            Stored::Session(row) => &row.run_id,
+            Stored::Turn(row) => &row.run_id,
+            Stored::Version(row) => &row.run_id,
+            Stored::Line(row) => &row.run_id,
+            Stored::Lesson(row) => &row.run_id,
+        }
+    }
+
+    /// Where people find it.
+    pub fn table(&self) -> Table {
+        match self {
+            Stored::Session(_) => Table::Sessions,
+            Stored::Turn(_) => Table::Turns,
+            Stored::Version(_) => Table::Versions,
+            Stored::Line(_) => Table::Logs,
+            Stored::Lesson(_) => Table::Lessons,
+        }
+    }
+
+    /// Which one it is in its debate: what is kept again under this replaces what was there.
+    pub fn id(&self) -> String {
+        match self {
+            Stored::Session(row) => row.run_id.to_string(),
+            Stored::Turn(row) => row.id.clone(),
+            Stored::Version(row) => row.version_number.to_string(),
+            Stored::Line(row) => row.id.clone(),
+            Stored::Lesson(row) => row.id.clone(),
+        }
+    }
+
+    /// What the log says of it.
+    pub fn note(&self) -> Note {
+        let says = match self {
+            Stored::Session(row) => serde_json::to_value(row),
+            Stored::Turn(row) => serde_json::to_value(row),
+            Stored::Version(row) => serde_json::to_value(row),
+            Stored::Line(row) => serde_json::to_value(row),
+            Stored::Lesson(row) => serde_json::to_value(row),
+        };
+        let says = says.expect("structs of texts and integers are JSON");
+        let says = canonical::canonical(&says).expect("columns have plain names, and their numbers are integers");
+        Note {
+            table: self.table(),
+            id: self.id(),
+            digest: Digest::of(says.as_bytes()),
+            contents: self.contents(),
+            fleeting: matches!(self, Stored::Line(row) if row.expires_at != Deadline::Never),
+        }
+    }
+
+    /// The texts that it shows.
+    fn contents(&self) -> Vec<Digest> {
+        let contents = match self {
+            Stored::Session(row) => vec![Some(row.topic), row.config, row.outcome, row.metadata],
+            Stored::Turn(row) => {
+                vec![Some(row.content), row.tool_calls, row.test_results, row.reflections, row.metadata]
+            }
+            Stored::Version(row) => vec![Some(row.code), row.metrics, row.diff_from_previous],
+            Stored::Line(_) => Vec::new(),
+            Stored::Lesson(row) => vec![Some(row.root_cause), Some(row.lesson)],
+        };
+        contents.into_iter().flatten().collect()
+    }
+}
