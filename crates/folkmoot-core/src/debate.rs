@@ -1,4 +1,4 @@
-//! Debates: their rules, their course, what is told of them, and what they come to.
+//! The rules of a debate: its course, who hears whom, how it is planned, what counts as agreement, what is learned, told and kept.
 //!
 //! Pure, and arithmetic of integers: what was recorded of a debate gives the same numbers again, on any machine. What a model
 //! did not say is never counted as if it had: no votes are no agreement, and a report that nobody could read found nothing out.
@@ -8,6 +8,9 @@ pub mod consensus;
 pub mod course;
 pub mod effective;
 pub mod estimate;
+pub mod findings;
+pub mod lesson;
+pub mod memory;
 mod part;
 pub mod planning;
 mod provenance;
@@ -21,9 +24,13 @@ pub use consensus::Consensus;
 pub use course::{Course, Phases, Switch};
 pub use effective::Effective;
 pub use estimate::Estimate;
+pub use findings::Finding;
+pub use lesson::Lesson;
+pub use memory::{Episode, EpisodicMemory, Reflection};
 pub use part::{Note, Part};
 pub use planning::{Style, TaskPlan};
 pub use provenance::Provenance;
+pub use record::Record;
 pub use told::{Told, TurnState};
 pub use topology::{Network, Topology};
 pub use verdict::{Cast, DecidedBy, Dissent, NoDecision, Turns, Verdict};

@@ -5,7 +5,10 @@
 //! and what they come to is the plan. `adaptive` is one of the two, chosen at the start, and the other one after a round that
 //! came to much less than was expected of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -171,15 +174,30 @@ impl TaskPlan {
                 return Err(BadPlan::UnknownDependency { id: task.id.clone(), dependency: dependency.clone() });
             }
         }
+        let mut waits: BTreeMap<Name, usize> =
+            left.values().map(|task| (task.id.clone(), task.depends_on.len())).collect();
+        let mut waited_for: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+        for task in left.values() {
+            for dependency in &task.depends_on {
+                waited_for.entry(dependency.clone()).or_default().push(task.id.clone());
+            }
+        }
+        let urgency = |task: &Task| (Reverse(task.priority), task.id.clone());
+        let mut next: BTreeSet<(Reverse<u8>, Name)> =
+            left.values().filter(|task| task.depends_on.is_empty()).map(urgency).collect();
         let mut ordered = Vec::with_capacity(left.len());
-        while !left.is_empty() {
-            let can_be_next = |task: &&Task| task.depends_on.iter().all(|id| !left.contains_key(id));
-            let next = left
-                .values()
-                .filter(can_be_next)
-                .max_by(|one, two| one.priority.cmp(&two.priority).then_with(|| two.id.cmp(&one.id)));
-            let Some(id) = next.map(|task| task.id.clone()) else { return Err(BadPlan::Cycle { tasks: cycle(&left) }) };
+        while let Some((_, id)) = next.pop_first() {
             ordered.extend(left.remove(&id));
+            for waiting in waited_for.remove(&id).unwrap_or_default() {
+                let Some(count) = waits.get_mut(&waiting) else { continue };
+                *count -= 1;
+                if *count == 0 {
+                    next.extend(left.get(&waiting).map(urgency));
+                }
+            }
+        }
+        if !left.is_empty() {
+            return Err(BadPlan::Cycle { tasks: cycle(&left) });
         }
         Ok(Self(ordered))
     }
@@ -193,7 +211,7 @@ impl TaskPlan {
     pub fn ready(&self, done: &BTreeSet<Name>) -> Vec<&Task> {
         let ready = |task: &&Task| !done.contains(&task.id) && task.depends_on.iter().all(|id| done.contains(id));
         let mut tasks: Vec<&Task> = self.0.iter().filter(ready).collect();
-        tasks.sort_by(|one, two| two.priority.cmp(&one.priority).then_with(|| one.id.cmp(&two.id)));
+        tasks.sort_by_key(|task| (Reverse(task.priority), task.id.clone()));
         tasks
     }
 }

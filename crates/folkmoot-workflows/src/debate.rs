@@ -1,0 +1,494 @@
+//! The workflow `debate@1`: a team answers, attacks its answers, executes what can be executed, and votes; people are asked wherever
+//! the configuration says.
+//!
+//! ```text
+//! Debating ─▶ Room (voices, tools: what never changes) + State (answers, tests, points: made anew in every pass)
+//!   ─▶ for each round, for each phase: phases/… ─▶ gate ─▶ hooks ─▶ … ─▶ Verdict
+//! ```
+
+mod config;
+mod evidence;
+mod forms;
+mod gate;
+mod hands;
+mod learn;
+mod phases;
+mod room;
+mod state;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use folkmoot_core::{
+    Name, agent::{DebatePhase, Domain},
+    debate::{
+        self, Course, DecidedBy, NoDecision, Told, Verdict,
+        cognition::{Observed, Planner},
+        consensus::same_answer,
+        estimate::Estimate,
+        memory::EpisodicMemory,
+        planning,
+        record::{Record, Session},
+        topology::Network,
+    },
+};
+use folkmoot_engine::{Ctx, Failure, Workflows, key};
+use folkmoot_llm::budget::{Purse, Spent};
+use folkmoot_tools::tool::Offer;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+pub use config::{Debating, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
+pub use hands::{Branch, Hands, Ran, Yard};
+
+use self::{
+    gate::AtGate,
+    room::{At, Named, Room},
+    state::{Candidate, State},
+};
+use crate::{OnExceeded, Spending, Voices};
+
+/// What a debate gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Debated {
+    /// What it came to.
+    pub verdict: Verdict,
+    /// The answer that won, in words; empty where nothing was decided.
+    pub answer: String,
+    /// Its code.
+    pub code: Option<String>,
+    /// What that is written in.
+    pub language: Option<String>,
+    /// How many versions of code there are.
+    pub versions: u32,
+    /// Who was asked.
+    pub providers: Vec<String>,
+    /// What that took.
+    pub spent: Spent,
+}
+
+/// Who holds debates, and with what.
+#[derive(Clone, Debug)]
+pub struct Debater {
+    /// Who can be asked.
+    pub voices: Arc<dyn Voices>,
+    /// What executes, calls and commits.
+    pub hands: Arc<dyn Hands>,
+}
+
+impl Debater {
+    /// As a workflow, beside others.
+    #[must_use]
+    pub fn join(self, workflows: Workflows) -> Workflows {
+        workflows.with(debate::WORKFLOW, move |ctx: Ctx, debating: Debating| {
+            let debater = self.clone();
+            async move { debater.debate(ctx, debating).await }
+        })
+    }
+
+    async fn debate(self, ctx: Ctx, debating: Debating) -> Result<Debated, Failure> {
+        debating.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
+        let estimate = Estimate::of(&debating.topic, debating.language.map(|language| language.word()), &[]);
+        let course = debating.course(estimate.needs_clarification())?;
+        let room = self.room(&ctx, debating).await?;
+        let held = room.hold(&ctx, &course, &estimate).await;
+        // Whatever came of it, nothing is left lying about. What a cancelled debate leaves is cleaned by whoever cancels it.
+        room.clean(&ctx).await?;
+        held
+    }
+
+    /// What every pass works with. What may be another time is asked once, and recorded.
+    async fn room(self, ctx: &Ctx, debating: Debating) -> Result<Room, Failure> {
+        let wanted: Vec<(Option<Name>, Option<String>)> = std::iter::once((None, debating.provider.clone()))
+            .chain(debating.agents.agents().iter().filter_map(|agent| {
+                let model = agent.model.as_ref()?;
+                let name = match &model.model {
+                    Some(which) => format!("{}/{which}", model.provider),
+                    None => model.provider.clone(),
+                };
+                Some((Some(agent.id.clone()), Some(name)))
+            }))
+            .collect();
+        let voices = Arc::clone(&self.voices);
+        let choose = move || {
+            let (voices, wanted) = (Arc::clone(&voices), wanted.clone());
+            async move {
+                let mut chosen = Vec::new();
+                for (agent, named) in wanted {
+                    chosen.push((agent, voices.choose(named).await?));
+                }
+                Ok(chosen)
+            }
+        };
+        let chosen: Vec<(Option<Name>, String)> = ctx.step("voices", choose).await?;
+        let mut usual = None;
+        let mut named = BTreeMap::new();
+        for (agent, provider) in chosen {
+            let voice = Named { voice: self.voices.voice(&provider)?, provider };
+            match agent {
+                Some(agent) => drop(named.insert(agent, voice)),
+                None => usual = Some(voice),
+            }
+        }
+        let usual = usual.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
+        let session = ctx.session_id().to_string();
+        let branch = debating.repository.clone().map(|repository| Branch { repository, session });
+        let offers = self.offers(ctx, &debating, branch.clone()).await?;
+        let budget = debating.budget.unwrap_or_else(|| self.voices.budget());
+        let on_exceeded = if debating.gates.enabled { OnExceeded::Ask } else { OnExceeded::Fail };
+        Ok(Room {
+            domain: Domain::guess(&debating.topic).domain,
+            voices: named,
+            usual,
+            spending: Spending::new(Purse::new(budget), on_exceeded),
+            prompts: self.voices.prompts()?,
+            hands: self.hands,
+            offers,
+            branch,
+            debating,
+        })
+    }
+
+    /// The tools of each agent. They are asked for once: a server of tools may be gone when the run is taken up again.
+    async fn offers(
+        &self,
+        ctx: &Ctx,
+        debating: &Debating,
+        branch: Option<Branch>,
+    ) -> Result<BTreeMap<Name, Vec<Offer>>, Failure> {
+        if debating.tool_calls_max == 0 {
+            return Ok(BTreeMap::new());
+        }
+        let (hands, debate) = (Arc::clone(&self.hands), ctx.run_id().to_string());
+        let agents: Vec<_> =
+            debating.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
+        let look = move || {
+            let (hands, debate, branch, agents) = (Arc::clone(&hands), debate.clone(), branch.clone(), agents.clone());
+            async move {
+                let mut offers = BTreeMap::new();
+                for (agent, kinds) in agents {
+                    offers.insert(agent, hands.offers(debate.clone(), branch.clone(), kinds).await);
+                }
+                Ok(offers)
+            }
+        };
+        ctx.step("tools", look).await
+    }
+}
+
+/// Why a debate ends where it is.
+enum Ends {
+    Undecided(NoDecision, String),
+    Agreed(Candidate),
+}
+
+impl Room {
+    async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<Debated, Failure> {
+        let agents = self.debating.agents.agents();
+        let parallel = usize::try_from(self.debating.max_parallel).unwrap_or(usize::MAX);
+        let mut state = State {
+            network: Network::new(self.debating.topology, agents, parallel),
+            style: planning::Chosen::at_the_start(self.debating.planning, estimate, agents.len()),
+            planner: Planner::default(),
+            candidates: BTreeMap::new(),
+            notes: Vec::new(),
+            lessons: Vec::new(),
+            points: Vec::new(),
+            scores: Vec::new(),
+            cross: None,
+            hooked: Vec::new(),
+            findings: Vec::new(),
+            memory: EpisodicMemory::default(),
+            versions: Vec::new(),
+            turns: debate::Turns::default(),
+            said: BTreeMap::new(),
+            in_phase: Vec::new(),
+            began: ctx.now("began").await?,
+        };
+        self.start(ctx, course, estimate, &state).await?;
+        self.recall(ctx, &mut state).await?;
+        let mut verdict = None;
+        let mut rounds = 0;
+        'rounds: for round in 1..=course.max_rounds {
+            rounds = round;
+            tell(ctx, &key!(round, "started"), Told::RoundStarted { round }).await?;
+            for phase in course.round(round) {
+                match self.phase(ctx, course, phase, round, &mut state).await? {
+                    Some(Came::Verdict(came)) => verdict = Some(came),
+                    Some(Came::Ends(ends)) => {
+                        verdict = Some(self.ended(ends, round, &state));
+                        break 'rounds;
+                    }
+                    None => {}
+                }
+            }
+            let (decided, consensus) =
+                verdict.as_ref().map_or((false, None), |verdict| (verdict.winner.is_some(), verdict.consensus));
+            tell(ctx, &key!(round, "completed"), Told::RoundCompleted { round, consensus, decided }).await?;
+            self.keep_session(ctx, &key!(round, "session"), round, None, &state).await?;
+            if !course.goes_on(round, decided, consensus) {
+                break;
+            }
+            self.rethink(ctx, round, &mut state).await?;
+        }
+        let mut verdict = verdict.unwrap_or_else(|| {
+            let why = "nobody votes in a debate without convergence".to_owned();
+            self.ended(Ends::Undecided(NoDecision::NoConvergence, why), rounds, &state)
+        });
+        verdict.rounds = rounds;
+        verdict.turns = state.turns;
+        self.conclude(ctx, verdict, state).await
+    }
+
+    /// One phase, as often as people want it.
+    async fn phase(
+        &self,
+        ctx: &Ctx,
+        course: &Course,
+        phase: DebatePhase,
+        round: u32,
+        state: &mut State,
+    ) -> Result<Option<Came>, Failure> {
+        for again in 0.. {
+            let at = At { phase, round, again };
+            state.in_phase.clear();
+            let came = match phase {
+                DebatePhase::Dehallucination => self.dehallucination(ctx, at, state).await?,
+                DebatePhase::SelfEvolvement => self.self_evolvement(ctx, at, state).await?,
+                DebatePhase::Proposal => self.proposal(ctx, at, state).await?,
+                DebatePhase::Critique => self.critique(ctx, at, state).await?,
+                DebatePhase::Review => self.review(ctx, at, state).await?,
+                DebatePhase::Optimization => self.optimization(ctx, at, state).await?,
+                DebatePhase::Adversarial => self.adversarial(ctx, at, state).await?,
+                DebatePhase::Convergence => self.convergence(ctx, at, state).await?,
+            };
+            self.complete(ctx, at, &came, state).await?;
+            if let Some(why) = came.too_few {
+                return Ok(Some(Came::Ends(Ends::Undecided(NoDecision::TooFewResponses, why))));
+            }
+            // The last gate stands before what is final; a vote that another round follows is not.
+            let is_final = came.verdict.as_ref().is_none_or(|verdict| {
+                !course.goes_on(round, verdict.winner.is_some(), verdict.consensus)
+            });
+            if is_final && self.debating.gates.ask_after(phase) {
+                match self.ask(ctx, at, &came, state).await? {
+                    AtGate::GoOn => {}
+                    AtGate::Again => continue,
+                }
+            }
+            self.hooks(ctx, at, state).await?;
+            if let Some(agreed) = self.agreed(at, state) {
+                return Ok(Some(Came::Ends(Ends::Agreed(agreed))));
+            }
+            return Ok(came.verdict.map(Came::Verdict));
+        }
+        unreachable!("a gate lets it be done again only a few times")
+    }
+
+    async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &State) -> Result<(), Failure> {
+        let agents = self.debating.agents.agents();
+        let providers = self.providers();
+        let clarifies = course.phases.contains(&DebatePhase::Dehallucination);
+        let reasons = vec![
+            format!("domain: {}", self.domain),
+            format!("complexity {}, ambiguity {}: {}", estimate.complexity, estimate.ambiguity, serde_json::to_string(&estimate.reasons)?),
+            format!("dehallucination: {}", if clarifies { "on" } else { "off" }),
+            format!("planning: {} ({})", state.style.style, state.style.reason),
+            format!("voting: {}", self.debating.method()),
+        ];
+        let told = Told::Started {
+            topic: self.debating.title(),
+            agents: agents.iter().map(|agent| (agent.id.clone(), agent.role)).collect(),
+            phases: course.phases.clone(),
+            topology: self.debating.topology.word().to_owned(),
+            planning: state.style.style.word().to_owned(),
+            reasons,
+            providers,
+        };
+        let session = self.session(0, None, state)?;
+        ctx.keep("started", told.kind(), &told, vec![Record::Session(session)]).await
+    }
+
+    fn providers(&self) -> Vec<String> {
+        let mut providers: Vec<String> =
+            self.voices.values().chain([&self.usual]).map(|named| named.provider.clone()).collect();
+        providers.sort();
+        providers.dedup();
+        providers
+    }
+
+    fn session(&self, rounds: u32, verdict: Option<&Verdict>, state: &State) -> Result<Session, Failure> {
+        Ok(Session {
+            topic: self.debating.topic.clone(),
+            topology: self.debating.topology.word().to_owned(),
+            coordination_protocol: state.style.style.word().to_owned(),
+            config: serde_json::to_value(&self.debating)?,
+            total_rounds: rounds,
+            final_consensus_score: verdict.and_then(|verdict| verdict.consensus),
+            outcome: verdict.map(serde_json::to_value).transpose()?,
+            metadata: json!({
+                "domain": self.domain, "providers": self.providers(), "tree": state.network.tree(),
+                "expectations": state.planner.history().collect::<Vec<_>>(), "branch": self.branch,
+            }),
+        })
+    }
+
+    async fn keep_session(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        rounds: u32,
+        verdict: Option<&Verdict>,
+        state: &State,
+    ) -> Result<(), Failure> {
+        let session = self.session(rounds, verdict, state)?;
+        ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![Record::Session(session)]).await
+    }
+
+    /// What a phase came to, against what was expected of it.
+    async fn complete(&self, ctx: &Ctx, at: At, came: &Phase, state: &mut State) -> Result<(), Failure> {
+        let answered: Vec<_> = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).collect();
+        let confidences: Vec<u64> =
+            answered.iter().filter_map(|spoken| Some(spoken.confidence?.as_hundredths().into())).collect();
+        let observed = Observed {
+            answers: u32::try_from(answered.len()).unwrap_or(u32::MAX),
+            confidence: folkmoot_core::agent::Share::part(confidences.iter().sum(), confidences.len() as u64 * 100),
+            consensus: came.verdict.as_ref().and_then(|verdict| verdict.consensus),
+            insights: came.insights,
+            latency_ms: 0,
+        };
+        let compared = state.planner.compare(at.round, at.phase, observed);
+        let told = Told::PhaseCompleted {
+            phase: at.phase,
+            round: at.round,
+            answered: observed.answers,
+            asked: u32::try_from(state.in_phase.len()).unwrap_or(u32::MAX),
+            messages: came.messages,
+            note: came.note.clone(),
+            overall: compared.map(|compared| compared.score),
+        };
+        tell(ctx, &at.key("completed"), told).await
+    }
+
+    /// Whether the first answers, given blindly, are the same already.
+    fn agreed(&self, at: At, state: &State) -> Option<Candidate> {
+        let asked = self.debating.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
+        if !asked || state.candidates.len() < 2 {
+            return None;
+        }
+        let first = state.leading()?;
+        let same = match first.code {
+            // The same behaviour: everybody passes everybody's tests, and there are enough to tell.
+            Some(_) => state.candidates.keys().all(|author| {
+                state.tested(author).is_some_and(|tested| tested.passed == tested.of && tested.of >= PROBES_MIN)
+            }),
+            None => state.candidates.values().all(|other| same_answer(&first.position, &other.position)),
+        };
+        same.then(|| first.clone())
+    }
+
+    /// After a round that went otherwise than expected, those who plan may change.
+    async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut State) -> Result<(), Failure> {
+        let chosen = state.style.after_a_round(self.debating.planning, state.planner.missed(round));
+        if chosen.style != state.style.style {
+            let (field, value) = ("planning".to_owned(), chosen.style.word().to_owned());
+            let told = Told::ConfigChanged { field, value, reason: chosen.reason.word().to_owned() };
+            tell(ctx, &key!(round, "rethought"), told).await?;
+        }
+        state.style = chosen;
+        Ok(())
+    }
+
+    fn ended(&self, ends: Ends, round: u32, state: &State) -> Verdict {
+        let nothing = Verdict {
+            winner: None,
+            decided_by: None,
+            no_decision: None,
+            reason: String::new(),
+            voting_method: None,
+            label: String::new(),
+            confidence: None,
+            consensus: None,
+            rounds: round,
+            effective_votes: None,
+            elected: None,
+            ballots: Vec::new(),
+            dissent: Vec::new(),
+            tests: None,
+            turns: state.turns,
+        };
+        match ends {
+            Ends::Undecided(why, reason) => Verdict { no_decision: Some(why), reason, ..nothing },
+            Ends::Agreed(candidate) => Verdict {
+                tests: state.tested(&candidate.author).map(|tested| (tested.passed, tested.of)),
+                confidence: candidate.confidence,
+                winner: Some(candidate.author),
+                decided_by: Some(DecidedBy::Agreement),
+                reason: "the first answers, given blindly, agree".to_owned(),
+                ..nothing
+            },
+        }
+    }
+
+    async fn conclude(&self, ctx: &Ctx, verdict: Verdict, state: State) -> Result<Debated, Failure> {
+        let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
+        let code = winner.and_then(|winner| winner.code.clone());
+        let learned = self.learned(ctx, &state);
+        let session = self.session(verdict.rounds, Some(&verdict), &state)?;
+        let told = Told::Completed { verdict: Box::new(verdict.clone()) };
+        let records = std::iter::once(Record::Session(session)).chain(learned).collect();
+        ctx.keep("completed", told.kind(), &told, records).await?;
+        Ok(Debated {
+            answer: winner.map_or_else(String::new, |winner| winner.text.clone()),
+            language: self.debating.language.filter(|_| code.is_some()).map(|language| language.word().to_owned()),
+            code,
+            versions: u32::try_from(state.versions.len()).unwrap_or(u32::MAX),
+            providers: self.providers(),
+            spent: self.spending.spent(),
+            verdict,
+        })
+    }
+
+    async fn clean(&self, ctx: &Ctx) -> Result<(), Failure> {
+        if self.branch.is_none() && self.offers.is_empty() {
+            return Ok(());
+        }
+        let (hands, debate, branch) = (Arc::clone(&self.hands), ctx.run_id().to_string(), self.branch.clone());
+        let work = move || {
+            let (hands, debate, branch) = (Arc::clone(&hands), debate.clone(), branch.clone());
+            async move { Ok(hands.clean(debate, branch).await) }
+        };
+        let cleaned: Result<(), String> = ctx.step("cleaned", work).await?;
+        match cleaned {
+            Ok(()) => Ok(()),
+            Err(message) => tell(ctx, "not cleaned", Told::Error { phase: None, message }).await,
+        }
+    }
+}
+
+/// So many tests tell whether two programs behave alike.
+const PROBES_MIN: u32 = 3;
+
+/// What a phase came to, for the debate.
+enum Came {
+    Verdict(Verdict),
+    Ends(Ends),
+}
+
+/// What a phase came to.
+#[derive(Debug, Default)]
+struct Phase {
+    /// In a line.
+    note: String,
+    /// Why it cannot go on: fewer answered than must.
+    too_few: Option<String>,
+    /// How many messages it took.
+    messages: u32,
+    /// How many things it brought up.
+    insights: u32,
+    /// What was decided, in the phase that decides.
+    verdict: Option<Verdict>,
+}
+
+async fn tell(ctx: &Ctx, key: &str, told: Told) -> Result<(), Failure> {
+    ctx.emit(key, told.kind(), &told).await
+}

@@ -1,0 +1,326 @@
+//! What was executed, and what is learned from it: tests in the jail, reflections on what failed, versions of the code.
+
+use std::sync::Arc;
+
+use folkmoot_core::{
+    Agent, Name,
+    agent::Share,
+    debate::{
+        Note, Part, Told,
+        memory::{Cause, Episode, REFLECTIONS_SHOWN, Reflection, TestFailure, TestResults},
+        record::{self, Record},
+    },
+};
+use folkmoot_engine::{Ctx, Failure};
+use folkmoot_tools::{
+    git::Author,
+    project::Hook,
+    testing::{Category, CrossTests, Difficulty, Solution, Suite, TestCase, TestRun},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Ran, forms,
+    room::{Asking, At, Room, Spoken},
+    state::{Candidate, State, last_line},
+    tell,
+};
+
+/// So many of an author's tests are executed.
+const TESTS_MAX: usize = 20;
+/// How much of what a test printed is shown.
+const MESSAGE_CHARS: usize = 400;
+
+/// The tests in an answer. What has no category is a functional one, and what has no difficulty a basic one.
+pub(super) fn tests(value: &Value) -> Vec<TestCase> {
+    let mut tests: Vec<TestCase> = Vec::new();
+    for test in value.as_array().into_iter().flatten().take(TESTS_MAX) {
+        let text = |name: &str| test[name].as_str().unwrap_or_default();
+        let (name, code) = (text("name").trim().to_owned(), text("code").to_owned());
+        // Two of one name could not be told apart.
+        if name.is_empty() || code.is_empty() || tests.iter().any(|known| known.name == name) {
+            continue;
+        }
+        tests.push(TestCase {
+            name,
+            category: text("category").parse().unwrap_or(Category::Functional),
+            difficulty: text("difficulty").parse().unwrap_or(Difficulty::Basic),
+            code,
+        });
+    }
+    tests
+}
+
+/// What came of tests, as memory keeps it.
+pub(super) fn results(runs: &[&TestRun]) -> TestResults {
+    let tested = || runs.iter().flat_map(|run| &run.tested);
+    let failure = |test: &folkmoot_tools::testing::Tested| {
+        let said: String = last_line(&test.output).chars().take(MESSAGE_CHARS).collect();
+        let cause = test.failed.map(|cause| cause.to_string()).unwrap_or_default();
+        TestFailure { test: test.name.clone(), message: format!("{cause}: {said}") }
+    };
+    TestResults {
+        passed: u32::try_from(tested().filter(|test| test.failed.is_none()).count()).unwrap_or(u32::MAX),
+        failures: tested().filter(|test| test.failed.is_some()).map(failure).collect(),
+    }
+}
+
+/// The newest reflections, for whoever tries again.
+pub(super) fn shown(reflections: &[Reflection]) -> Vec<(Note, String)> {
+    let newest = &reflections[reflections.len().saturating_sub(REFLECTIONS_SHOWN)..];
+    let text = |Reflection { root_cause, what_went_wrong, what_to_change, .. }: &Reflection| {
+        format!("Cause: {root_cause}\nWhat went wrong: {what_went_wrong}\nWhat to change: {what_to_change}")
+    };
+    newest.iter().map(|reflection| (Note::Reflection, text(reflection))).collect()
+}
+
+impl Room {
+    /// Executes somebody's tests on somebody's code, as a step; nothing where it cannot be executed here, which is recorded.
+    pub async fn test(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        candidate: &Candidate,
+        author: &Name,
+        tests: &[TestCase],
+    ) -> Result<Option<TestRun>, Failure> {
+        let (Some(language), Some(code)) = (self.debating.language, &candidate.code) else { return Ok(None) };
+        let solution = Solution { id: candidate.author.to_string(), language, code: code.clone() };
+        let suite = Suite::new(author.as_str(), tests.to_vec())?;
+        let hands = Arc::clone(&self.hands);
+        let input = json!({ "solution": solution, "suite": suite });
+        let work = move || {
+            let (hands, solution, suite) = (Arc::clone(&hands), solution.clone(), suite.clone());
+            async move { Ok(hands.test(solution, suite).await) }
+        };
+        let ran: Result<TestRun, String> = ctx.step(key, work).input(&input).agent(candidate.author.clone()).await?;
+        match ran {
+            Ok(run) => Ok(Some(run)),
+            Err(message) => {
+                tell(ctx, &format!("{key}/not executed"), Told::Error { phase: None, message }).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Everybody's tests on everybody's code.
+    pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut State) -> Result<(), Failure> {
+        if self.debating.language.is_none() {
+            return Ok(());
+        }
+        let suites: Vec<(Name, Vec<TestCase>)> =
+            state.candidates.values().map(|author| (author.author.clone(), author.tests.clone())).collect();
+        let (candidates, suites) = (state.candidates.values().cloned().collect::<Vec<_>>(), &suites);
+        let tested = ctx.join(at.key(key), candidates, |ctx, candidate| async move {
+            let mut runs = Vec::new();
+            for (author, tests) in suites.iter().filter(|(_, tests)| !tests.is_empty()) {
+                runs.extend(self.test(&ctx, &format!("by/{author}"), &candidate, author, tests).await?);
+            }
+            Ok(runs)
+        });
+        let runs: Vec<TestRun> = tested.await?.into_iter().flatten().collect();
+        state.cross = Some(CrossTests { runs });
+        for author in state.candidates.keys() {
+            if let Some(tested) = state.tested(author) {
+                let failed = tested.failed.iter().map(|line| line.chars().take(MESSAGE_CHARS).collect()).collect();
+                let (passed, of) = (tested.passed, tested.of);
+                let told = Told::Tested { author: author.clone(), phase: at.phase, passed, of, failed };
+                tell(ctx, &at.key(&format!("{key}/{author}")), told).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an agent makes of the failure of its code. `None` within is a turn without an answer.
+    pub async fn reflect(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        key: &str,
+        agent: &Agent,
+        failed: &Candidate,
+        results: &TestResults,
+        earlier: &[Reflection],
+    ) -> Result<(Spoken, Option<Reflection>), Failure> {
+        let notes = std::iter::once((Note::Own, failed.text.clone()))
+            .chain(results.told().into_iter().map(|line| (Note::Result, line)))
+            .chain(shown(earlier))
+            .collect();
+        let asking = Asking {
+            at,
+            key: key.to_owned(),
+            agent,
+            part: Part::Reflect,
+            notes,
+            answers: Vec::new(),
+            schema: forms::reflection(),
+            given: json!({ "code": failed.code }),
+            attempt: u32::try_from(earlier.len()).unwrap_or(u32::MAX),
+            rule: &|_| Ok(()),
+            results: serde_json::to_value(results)?,
+            metadata: Value::Null,
+        };
+        let spoken = self.speak(ctx, asking).await?;
+        let reflection = spoken.answered().map(|value| {
+            let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+            Reflection {
+                root_cause: text("root_cause"),
+                what_went_wrong: text("what_went_wrong"),
+                what_to_change: text("what_to_change"),
+                confidence: spoken.confidence.unwrap_or(Share::CONFIDENCE),
+            }
+        });
+        if let Some(Reflection { root_cause, what_to_change, .. }) = reflection.clone() {
+            let told = Told::Reflected { agent: agent.id.clone(), root_cause, what_to_change };
+            tell(ctx, &format!("{key}/told"), told).await?;
+        }
+        Ok((spoken, reflection))
+    }
+
+    /// A failed attempt, as it is remembered.
+    pub fn episode(
+        &self,
+        ctx: &Ctx,
+        spoken: &Spoken,
+        failed: &Candidate,
+        attempt_number: u32,
+        results: TestResults,
+        reflection: &Reflection,
+        began: folkmoot_core::Timestamp,
+    ) -> Episode {
+        Episode {
+            id: spoken.turn.clone(),
+            session_id: ctx.session_id().clone(),
+            turn_id: failed.turn.clone(),
+            agent_id: spoken.agent.clone(),
+            task_description: self.debating.topic.clone(),
+            attempt_number,
+            code: failed.code.clone().unwrap_or_default(),
+            test_results: results,
+            cause: Cause::Tests,
+            failure_analysis: reflection.what_went_wrong.clone(),
+            improvement: reflection.what_to_change.clone(),
+            reflection: reflection.clone(),
+            confidence: failed.confidence.unwrap_or(Share::CONFIDENCE),
+            timestamp: began,
+            next: None,
+        }
+    }
+
+    /// Keeps what is new of the candidates' code, and commits it where there is a repository.
+    pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
+        let new: Vec<Candidate> = state
+            .candidates
+            .values()
+            .filter(|candidate| candidate.code.as_ref().is_some_and(|code| !state.versions.contains(code)))
+            .cloned()
+            .collect();
+        for candidate in new {
+            self.keep_version(ctx, at, &candidate, state).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep_version(&self, ctx: &Ctx, at: At, candidate: &Candidate, state: &mut State) -> Result<(), Failure> {
+        let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
+        let tested = state.tested(&candidate.author);
+        let test_pass_rate = tested.as_ref().and_then(|tested| Share::part(tested.passed.into(), tested.of.into()));
+        let number = u32::try_from(state.versions.len() + 1).unwrap_or(u32::MAX);
+        let diff = state.versions.last().map_or_else(String::new, |before| difference(before, &code, number));
+        let version = record::Version {
+            id: record::uuid(&[ctx.run_id().as_str(), "version", &number.to_string()]),
+            turn_id: Some(candidate.turn.clone()),
+            language: language.word().to_owned(),
+            version_number: number,
+            quality_score: state.quality(&candidate.author).or(test_pass_rate),
+            test_pass_rate,
+            metrics: metrics(&code, state),
+            diff_from_previous: diff,
+            code: code.clone(),
+        };
+        let told = Told::Version { version: number, author: candidate.author.clone(), test_pass_rate };
+        let key = at.key(&format!("version/{number}"));
+        ctx.keep(&key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
+        state.versions.push(code.clone());
+        let Some(branch) = self.branch.clone() else { return Ok(()) };
+        let author = Author {
+            name: candidate.author.to_string(),
+            at: ctx.now(format!("{key}/now")).await?,
+            message: format!("Version {number}, by {} in {}", candidate.author, at.phase),
+        };
+        let (hands, file) = (Arc::clone(&self.hands), format!("solution.{}", extension(language.word())));
+        let work = move || {
+            let (hands, branch, file) = (Arc::clone(&hands), branch.clone(), file.clone());
+            let (code, author) = (code.clone(), author.clone());
+            async move { Ok(hands.commit(branch, file, code, author).await) }
+        };
+        let committed: Result<String, String> = ctx.step(format!("{key}/commit"), work).await?;
+        match committed {
+            Ok(_) => Ok(()),
+            Err(message) => tell(ctx, &format!("{key}/not committed"), Told::Error { phase: Some(at.phase), message }).await,
+        }
+    }
+
+    /// The project's own commands, where they are asked for after this phase. What they say is told to whoever speaks next.
+    pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
+        use folkmoot_core::agent::DebatePhase::{Adversarial, Convergence, Optimization, Proposal};
+        let hook = match at.phase {
+            Proposal => Hook::PostProposal,
+            Optimization => Hook::PostOptimization,
+            Adversarial => Hook::PostAdversarial,
+            Convergence => Hook::PostConvergence,
+            _ => return Ok(()),
+        };
+        let Some(branch) = self.branch.clone().filter(|_| self.debating.hooks.contains(&hook)) else { return Ok(()) };
+        let hands = Arc::clone(&self.hands);
+        let work = move || {
+            let (hands, branch) = (Arc::clone(&hands), branch.clone());
+            async move { Ok(hands.hook(branch, hook).await) }
+        };
+        let ran: Result<Vec<Ran>, String> = ctx.step(at.key("hook"), work).await?;
+        match ran {
+            Ok(ran) => {
+                let count = |passed: bool| u32::try_from(ran.iter().filter(|ran| ran.passed || !passed).count()).unwrap_or(u32::MAX);
+                let failed = ran.iter().filter(|ran| !ran.passed).map(|ran| ran.command.clone()).collect();
+                let told = Told::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
+                state.hooked = ran
+                    .iter()
+                    .map(|Ran { command, passed, output }| {
+                        format!("{hook}: `{command}` {}\n{output}", if *passed { "passed" } else { "failed" })
+                    })
+                    .collect();
+                tell(ctx, &at.key("hook/told"), told).await
+            }
+            Err(message) => tell(ctx, &at.key("hook/told"), Told::Error { phase: Some(at.phase), message }).await,
+        }
+    }
+}
+
+fn extension(language: &str) -> &str {
+    match language {
+        "python" => "py",
+        "javascript" => "mjs",
+        "rust" => "rs",
+        "bash" => "sh",
+        other => other,
+    }
+}
+
+/// As `diff -u` tells it.
+pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
+    let (old, new) = (format!("version {}", number - 1), format!("version {number}"));
+    similar::TextDiff::from_lines(before, after).unified_diff().header(&old, &new).to_string()
+}
+
+/// What can be counted without executing anything.
+fn metrics(code: &str, state: &State) -> Value {
+    let lines = code.lines().filter(|line| !line.trim().is_empty());
+    let branches = code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| {
+        ["if", "elif", "else", "for", "while", "case", "match", "except", "catch", "and", "or"].contains(word)
+    });
+    json!({
+        "lines": lines.clone().count(), "longest_line": lines.map(|line| line.chars().count()).max().unwrap_or(0),
+        "branches": branches.count(), "findings": state.findings.len(),
+        "risk": folkmoot_core::debate::findings::risk(&state.findings),
+    })
+}

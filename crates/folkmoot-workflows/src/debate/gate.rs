@@ -1,0 +1,114 @@
+//! The gate after a phase: what is shown there, and what its decision means.
+
+use folkmoot_core::{
+    debate::Note,
+    gate::{Choice, DecisionWord, Kind, Next},
+    text,
+};
+use folkmoot_engine::{Ctx, Failure, GateRequest};
+use serde_json::json;
+
+use super::{
+    OnRejected, Phase, RETRIES_MAX, evidence,
+    room::{At, Room},
+    state::State,
+};
+
+/// What follows a gate that lets the debate go on.
+pub(super) enum AtGate {
+    GoOn,
+    /// The phase is done again, with what was said.
+    Again,
+}
+
+impl Room {
+    pub(super) async fn ask(&self, ctx: &Ctx, at: At, came: &Phase, state: &mut State) -> Result<AtGate, Failure> {
+        let gates = &self.debating.gates;
+        let mut gate = GateRequest::new(text::shortened(&self.summary(at, came, state), text::SUMMARY_BYTES_MAX))
+            .title(format!("{}: {}", at.phase, self.debating.title()))
+            .phase(&at.phase.word().parse()?)
+            .kind(Kind::Phase)
+            .allow([Choice::Approve, Choice::Reject]);
+        for (name, media_type, content) in self.artifacts(came, state)? {
+            gate = gate.artifact(name, media_type, content);
+        }
+        if let Some(timeout) = gates.timeout {
+            gate = gate.timeout(timeout);
+        }
+        if let Some(on_timeout) = gates.on_timeout {
+            gate = gate.on_timeout(on_timeout);
+        }
+        if let Some(reviewers) = &gates.reviewers {
+            gate = gate.reviewers(reviewers.iter().cloned());
+        }
+        for channel in &gates.notification_channels {
+            gate = gate.notify(channel);
+        }
+        let decision = ctx.gate(at.key("gate"), gate).await?.decision;
+        let said = decision.feedback.as_deref().filter(|said| !said.trim().is_empty());
+        if decision.outcome == Next::Proceed {
+            state.notes.extend(said.map(|said| (Note::Guidance, said.to_owned())));
+            return Ok(AtGate::GoOn);
+        }
+        let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
+        if decision.decision == DecisionWord::TimedOut {
+            return Err(Failure::new("gate_timed_out", reason));
+        }
+        let guidance = said.unwrap_or(&decision.reason).to_owned();
+        match gates.on_rejected {
+            _ if decision.decision != DecisionWord::Rejected => Err(Failure::new("gate_rejected", reason)),
+            OnRejected::Fail => Err(Failure::new("gate_rejected", reason)),
+            OnRejected::Retry if at.again >= RETRIES_MAX => Err(Failure::new("gate_rejected", reason)),
+            OnRejected::Retry => {
+                state.notes.push((Note::Guidance, guidance));
+                Ok(AtGate::Again)
+            }
+            OnRejected::Continue => {
+                state.notes.push((Note::Guidance, guidance));
+                Ok(AtGate::GoOn)
+            }
+        }
+    }
+
+    fn summary(&self, at: At, came: &Phase, state: &State) -> String {
+        let mut lines = vec![format!("Round {}, {}: {}.", at.round, at.phase, came.note)];
+        for candidate in state.candidates.values() {
+            let tested = state.tested(&candidate.author);
+            let tests = tested.map_or_else(String::new, |tested| format!(", passes {} of {} tests", tested.passed, tested.of));
+            let score = state.quality(&candidate.author).map_or_else(String::new, |score| format!(", scored {score}"));
+            lines.push(format!("- {}{tests}{score}: {}", candidate.author, text::headline(&candidate.text)));
+        }
+        if let Some(verdict) = &came.verdict {
+            lines.extend(verdict.dissent.iter().map(|dissent| format!("- against it, {}: {}", dissent.agent, dissent.objection)));
+        }
+        lines.join("\n")
+    }
+
+    fn artifacts(&self, came: &Phase, state: &State) -> Result<Vec<(&'static str, &'static str, Vec<u8>)>, Failure> {
+        let mut artifacts = Vec::new();
+        let answers: Vec<_> = state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();
+        artifacts.push(("answers", "application/json", serde_json::to_vec(&answers)?));
+        if let [.., before, after] = &state.versions[..] {
+            let number = u32::try_from(state.versions.len()).unwrap_or(u32::MAX);
+            artifacts.push(("diff", "text/x-diff", evidence::difference(before, after, number).into_bytes()));
+        }
+        if state.cross.is_some() {
+            let tests: Vec<_> = state
+                .candidates
+                .keys()
+                .filter_map(|author| {
+                    let tested = state.tested(author)?;
+                    Some(json!({ "author": author, "passed": tested.passed, "of": tested.of, "failed": tested.failed }))
+                })
+                .collect();
+            artifacts.push(("tests", "application/json", serde_json::to_vec(&tests)?));
+        }
+        if !state.scores.is_empty() {
+            artifacts.push(("scores", "application/json", serde_json::to_vec(&state.scores)?));
+        }
+        if let Some(verdict) = &came.verdict {
+            artifacts.push(("votes", "application/json", serde_json::to_vec(verdict)?));
+        }
+        Ok(artifacts)
+    }
+}

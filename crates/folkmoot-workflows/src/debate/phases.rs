@@ -1,0 +1,127 @@
+//! The eight phases, each in its file, and what they have in common: who speaks, in which order, and what comes of somebody who does
+//! not answer.
+
+mod adversarial;
+mod convergence;
+mod critique;
+mod dehallucination;
+mod optimization;
+mod proposal;
+mod review;
+mod self_evolvement;
+
+use std::collections::BTreeMap;
+
+use folkmoot_core::{
+    Agent, Name,
+    agent::{AgentRole, choose, weight},
+    debate::{Told, TurnState},
+};
+use folkmoot_engine::{Ctx, Failure};
+use serde_json::{Value, json};
+
+use super::{
+    Phase,
+    room::{At, Room, Spoken},
+    state::{Candidate, State},
+    tell,
+};
+
+impl Room {
+    /// Who speaks in a phase, in groups one after another, and how many of them must answer.
+    fn speakers(&self, at: At, state: &State) -> (Vec<Vec<Name>>, usize) {
+        let chosen = choose(at.phase, state.network.agents(), &state.network.groups(at.phase));
+        (state.network.turns(at.phase, &chosen.agents), chosen.min_responses)
+    }
+
+    /// Those who answer: proposers first, then whoever is best at making something of the domain.
+    fn answerers(&self, at: At, state: &State) -> Vec<Vec<Name>> {
+        let maker = |agent: &&Agent| {
+            let proposes = matches!(agent.role, AgentRole::Proposer | AgentRole::Generator | AgentRole::Implementer);
+            (std::cmp::Reverse(proposes), std::cmp::Reverse(weight(agent.domain, agent.role)), agent.id.clone())
+        };
+        let mut agents: Vec<&Agent> = state.network.agents().iter().collect();
+        agents.sort_by_key(maker);
+        agents.truncate(usize::try_from(self.debating.answers).unwrap_or(usize::MAX));
+        state.network.turns(at.phase, &agents)
+    }
+
+    async fn begin(&self, ctx: &Ctx, at: At, speakers: &[Vec<Name>], state: &State) -> Result<(), Failure> {
+        let leader = state.network.leader(at.phase).clone();
+        let told = Told::PhaseStarted { phase: at.phase, round: at.round, leader, speakers: speakers.to_vec() };
+        tell(ctx, &at.key("started"), told).await
+    }
+
+    fn agent(&self, id: &Name) -> Result<&Agent, Failure> {
+        self.debating.agent(id).ok_or_else(|| Failure::new("invalid_journal", format!("{id} is not in the team")))
+    }
+
+    /// Hears what came of some turns. Whoever gave no answer at all, with whatever voice, is left out from here on.
+    async fn hear(&self, ctx: &Ctx, at: At, spoken: &[Spoken], state: &mut State) -> Result<(), Failure> {
+        for one in spoken {
+            state.hear(one);
+            let is_there = state.network.agents().iter().any(|agent| agent.id == one.agent);
+            if one.state == TurnState::Failed && is_there && state.network.agents().len() > 1 {
+                state.network = state.network.without(&one.agent)?;
+                let told = Told::Rebalanced { agent: one.agent.clone(), reason: one.why.clone() };
+                tell(ctx, &at.key(&format!("without/{}", one.agent)), told).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether too few answered of those who were asked.
+    fn too_few(&self, at: At, min_responses: usize, state: &State) -> Option<String> {
+        let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
+        (answered < min_responses).then(|| {
+            let lost = state.in_phase.iter().filter(|spoken| spoken.answered().is_none());
+            let mut why: BTreeMap<TurnState, u32> = BTreeMap::new();
+            lost.for_each(|spoken| *why.entry(spoken.state).or_default() += 1);
+            let why: Vec<String> = why.iter().map(|(state, count)| format!("{count} {state}")).collect();
+            format!("{answered} answered in {}, and {min_responses} must ({})", at.phase, why.join(", "))
+        })
+    }
+}
+
+/// An answer as a candidate.
+fn candidate(spoken: &Spoken) -> Option<Candidate> {
+    let value = spoken.answered()?;
+    Some(Candidate {
+        author: spoken.agent.clone(),
+        text: spoken.content.clone(),
+        position: value["position"].as_str().unwrap_or_default().to_owned(),
+        code: value["code"].as_str().map(str::to_owned),
+        tests: super::evidence::tests(&value["tests"]),
+        confidence: spoken.confidence,
+        turn: spoken.turn.clone(),
+    })
+}
+
+/// Candidates as the rehearsal is told of them.
+fn numbered(shown: &[&Candidate]) -> Value {
+    shown.iter().enumerate().map(|(at, candidate)| json!({ "number": at + 1, "code": candidate.code })).collect()
+}
+
+fn texts(shown: &[&Candidate]) -> Vec<String> {
+    shown.iter().map(|candidate| candidate.text.clone()).collect()
+}
+
+fn no_rule(_: &Value) -> Result<(), String> {
+    Ok(())
+}
+
+/// The candidate that a number in an answer means.
+fn meant<'a>(shown: &'a [Name], number: &Value) -> Option<&'a Name> {
+    let number = number.as_u64().and_then(|number| usize::try_from(number).ok())?;
+    shown.get(number.checked_sub(1)?)
+}
+
+fn authors(shown: &[&Candidate]) -> Vec<Name> {
+    shown.iter().map(|candidate| candidate.author.clone()).collect()
+}
+
+impl Phase {
+    fn said(note: String) -> Self {
+        Self { note, ..Self::default() }
+    }
+}

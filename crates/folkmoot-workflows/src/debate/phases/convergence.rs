@@ -1,0 +1,279 @@
+//! It is decided: ballots, the count, and what speaks against it. Executed tests come before ballots.
+
+use folkmoot_core::{
+    Agent, Name,
+    agent::{Share, choose},
+    debate::{
+        Cast, DecidedBy, Dissent, NoDecision, Note, Part, Told, Verdict,
+        consensus::{Consensus, Contribution, label},
+        effective::{Effective, Voice},
+    },
+    voting::{Ballot, Elected, Rules, elect},
+};
+use folkmoot_engine::{Ctx, Failure};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        Ends, forms,
+        room::{Asking, At, Room, Spoken},
+        state::{Candidate, State},
+        tell,
+    },
+    Phase, no_rule, texts,
+};
+
+/// Whoever is less sure than this has no opinion.
+const CONFIDENCE_MIN: u8 = 30;
+/// The name under which those vote who want none of the answers.
+const NONE: &str = "none";
+
+/// What one voter said.
+struct Voted {
+    spoken: Spoken,
+    /// Whom it ranks, the best first; `None` where the turn is no vote.
+    ranking: Option<Vec<Name>>,
+    refused: Option<String>,
+    evidence: String,
+    objection: String,
+}
+
+impl Room {
+    pub(in super::super) async fn convergence(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+        let voters = self.voters(at, state);
+        let groups = state.network.turns(at.phase, &voters);
+        let least = at.phase.rule().min_responses.min(voters.len());
+        self.begin(ctx, at, &groups, state).await?;
+        let standing = self.standing(state);
+        if standing.is_empty() {
+            let verdict = self.ended(Ends::Undecided(NoDecision::TooFewResponses, "there is no answer".to_owned()), at.round, state);
+            return Ok(Phase { verdict: Some(verdict), ..Phase::said("there is no answer to vote on".to_owned()) });
+        }
+        let (mut voted, mut messages) = (Vec::new(), 0);
+        for (number, group) in groups.iter().enumerate() {
+            let (known, standing): (&State, &[Name]) = (state, &standing);
+            let cast = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
+                self.vote(&ctx, at, self.agent(&id)?, standing, known).await
+            });
+            for one in cast.await? {
+                let shown = standing.iter().filter(|author| **author != one.spoken.agent);
+                messages += state.hops(&one.spoken.agent, shown.filter_map(|author| state.candidates.get(author)));
+                self.hear(ctx, at, std::slice::from_ref(&one.spoken), state).await?;
+                voted.push(one);
+            }
+        }
+        let too_few = self.too_few(at, least, state);
+        let verdict = self.count(at, &standing, &voted, state)?;
+        for (number, cast) in verdict.ballots.iter().enumerate() {
+            let Cast { voter, ranking, confidence, refused, .. } = cast.clone();
+            let told = Told::Vote { voter, round: at.round, ranking, confidence, refused };
+            tell(ctx, &at.key(&format!("vote/{}", number + 1)), told).await?;
+        }
+        let note = match (&verdict.winner, verdict.decided_by) {
+            (Some(winner), Some(by)) => format!("{winner}'s answer wins, by {by}"),
+            _ => format!("no decision: {}", verdict.reason),
+        };
+        let insights = u32::try_from(verdict.ballots.len()).unwrap_or(u32::MAX);
+        Ok(Phase { too_few, messages, insights, verdict: Some(verdict), ..Phase::said(note) })
+    }
+
+    /// Everybody votes, as far as there is room; those whom the phase requires first.
+    fn voters<'a>(&self, at: At, state: &'a State) -> Vec<&'a Agent> {
+        let required = choose(at.phase, state.network.agents(), &[]).agents;
+        let others = state.network.agents().iter().filter(|agent| !required.iter().any(|voter| voter.id == agent.id));
+        let mut voters: Vec<&Agent> = required.iter().copied().chain(others).collect();
+        voters.truncate(at.phase.rule().max_parallel);
+        voters
+    }
+
+    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for their own.
+    fn standing(&self, state: &State) -> Vec<Name> {
+        let eligible = state.eligible();
+        match state.network.agents().len() {
+            0..=2 => state.leading().map(|candidate| candidate.author.clone()).into_iter().collect(),
+            _ => eligible,
+        }
+    }
+
+    async fn vote(&self, ctx: &Ctx, at: At, voter: &Agent, standing: &[Name], state: &State) -> Result<Voted, Failure> {
+        let run = ctx.run_id().to_string();
+        // From three on nobody is shown their own: they may not vote for it.
+        let shown: Vec<Name> = match standing.len() {
+            0..=2 => standing.to_vec(),
+            _ => standing.iter().filter(|author| **author != voter.id).cloned().collect(),
+        };
+        let shown = state.shown_to(voter, &shown, &run, at.round);
+        let part = if standing.len() == 1 { Part::Endorse } else { Part::Ballot };
+        let mut notes = state.notes_for(part);
+        notes.extend(state.results(&shown));
+        let authors: Vec<Name> = shown.iter().map(|candidate| candidate.author.clone()).collect();
+        notes.extend(state.points.iter().filter_map(|point| {
+            let number = authors.iter().position(|author| *author == point.author)? + 1;
+            Some((Note::Point, format!("Answer {number}: {}", point.text)))
+        }));
+        let passed = |candidate: &Candidate| state.tested(&candidate.author).map_or(0, |tested| tested.passed);
+        let candidates: Vec<Value> =
+            shown.iter().enumerate().map(|(at, candidate)| json!({ "id": (at + 1).to_string(), "passed": passed(candidate) })).collect();
+        let passes = shown.first().is_none_or(|only| state.tested(&only.author).is_none_or(|tested| tested.passed == tested.of));
+        let twice = |value: &Value| {
+            let ranking: Vec<&str> = value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            match ranking.iter().enumerate().find(|(at, number)| ranking[..*at].contains(number)) {
+                Some((_, number)) => Err(format!("its ballot names answer {number} twice")),
+                None => Ok(()),
+            }
+        };
+        let asking = Asking {
+            at,
+            key: "turn".to_owned(),
+            agent: voter,
+            part,
+            notes,
+            answers: texts(&shown),
+            schema: if part == Part::Endorse { forms::endorse() } else { forms::ballot(shown.len()) },
+            given: json!({ "candidates": candidates, "passes": passes }),
+            attempt: at.round - 1,
+            rule: if part == Part::Endorse { &no_rule } else { &twice },
+            results: Value::Null,
+            metadata: json!({ "shown": authors }),
+        };
+        let spoken = self.speak(ctx, asking).await?;
+        let text = |name: &str| spoken.value[name].as_str().unwrap_or_default().to_owned();
+        let ranking = spoken.answered().map(|value| match part {
+            Part::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
+            Part::Endorse => vec![none()],
+            _ => {
+                let numbers = value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                let places = numbers.filter_map(|number| number.parse::<usize>().ok()?.checked_sub(1));
+                places.filter_map(|place| authors.get(place).cloned()).collect()
+            }
+        });
+        let unsure = spoken.confidence.is_some_and(|sure| sure.as_hundredths() < CONFIDENCE_MIN);
+        let refused = match (&ranking, unsure) {
+            (None, _) => Some(spoken.why.clone()),
+            (Some(_), true) => Some(format!("it is less sure than 0.{CONFIDENCE_MIN}")),
+            (Some(_), false) => None,
+        };
+        Ok(Voted { evidence: text("evidence"), objection: text("objection"), ranking, refused, spoken })
+    }
+
+    fn count(&self, at: At, standing: &[Name], voted: &[Voted], state: &State) -> Result<Verdict, Failure> {
+        let mut candidates = standing.to_vec();
+        if standing.len() == 1 {
+            candidates.push(none());
+        }
+        let ballots: Vec<Ballot> = voted.iter().filter_map(|voted| self.ballot(voted, voted_roles(voted, state))).collect();
+        let least = usize::from(at.phase.rule().min_responses as u8).min(voted.len());
+        let rules = Rules {
+            method: self.debating.method(),
+            fallback: self.debating.voting_fallback,
+            tie_break: self.debating.tie_break,
+            minimum_votes: self.debating.minimum_votes.unwrap_or(u32::try_from(least).unwrap_or(u32::MAX)),
+        };
+        let elected = elect(&candidates, &ballots, rules)?;
+        let votes: Vec<Name> = ballots.iter().filter_map(|ballot| ballot.ranking.first().cloned()).collect();
+        let contributions: Vec<Contribution<'_>> = voted.iter().map(|voted| contribution(voted, state)).collect();
+        let consensus = Consensus::of(&contributions, &votes);
+        let by_voice: Vec<(&Ballot, Voice<'_>)> = ballots.iter().map(|ballot| (ballot, self.voice_of(&ballot.voter))).collect();
+        let label = label(&candidates, &ballots, &elected)?;
+        // Where executed tests leave one answer of several, no opinion overrides them.
+        let by_tests = standing.len() == 1 && state.candidates.len() > 1 && state.tested(&standing[0]).is_some();
+        let for_an_answer = elected.winner.clone().filter(|winner| *winner != none());
+        let (winner, decided_by) = match (for_an_answer, by_tests) {
+            (_, true) => (Some(standing[0].clone()), Some(DecidedBy::Tests)),
+            (Some(winner), false) => (Some(winner), Some(DecidedBy::Vote)),
+            (None, false) => (None, None),
+        };
+        let reason = match (&winner, elected.undecided) {
+            (Some(_), _) => String::new(),
+            (None, Some(reason)) => format!("the ballots decide nothing: {reason}"),
+            (None, None) => "the voters want none of the answers".to_owned(),
+        };
+        let no_decision = winner.is_none().then(|| if ballots.is_empty() { NoDecision::NoVotes } else { NoDecision::Undecided });
+        let sure: Vec<u64> = ballots
+            .iter()
+            .filter(|ballot| ballot.ranking.first() == winner.as_ref())
+            .map(|ballot| ballot.confidence.as_hundredths().into())
+            .collect();
+        Ok(Verdict {
+            decided_by,
+            no_decision,
+            reason,
+            voting_method: Some(rules.method),
+            label: label.map_or_else(String::new, |label| label.word().to_owned()),
+            confidence: Share::part(sure.iter().sum(), sure.len() as u64 * 100),
+            consensus: consensus.level.filter(|_| consensus.votes > 0),
+            rounds: at.round,
+            effective_votes: (!ballots.is_empty()).then(|| Effective::of_ballots(&by_voice).votes),
+            ballots: voted.iter().map(|voted| self.cast(voted, state)).collect(),
+            dissent: dissent(voted, winner.as_ref()),
+            tests: winner.as_ref().and_then(|winner| state.tested(winner)).map(|tested| (tested.passed, tested.of)),
+            turns: state.turns,
+            elected: Some(Elected { winner: elected.winner.clone(), ..elected }),
+            winner,
+        })
+    }
+
+    /// How much a vote counts where weights count: how sure the voter is, how good it has been, and how unlike the others it is.
+    fn ballot(&self, voted: &Voted, alike: u64) -> Option<Ballot> {
+        let ranking = voted.ranking.clone().filter(|_| voted.refused.is_none())?;
+        let voter = self.debating.agent(&voted.spoken.agent)?;
+        let confidence = voted.spoken.confidence.unwrap_or(Share::CONFIDENCE);
+        let score = 1_000 + 2 * u64::from(voter.score.as_tenths());
+        let diversity = if alike <= 1 { 1_040 } else { 1_000 };
+        let weight = u64::from(confidence.as_hundredths()) * score * diversity / 10_000;
+        Some(Ballot { voter: voter.id.clone(), ranking, weight, confidence, score: voter.score })
+    }
+
+    fn cast(&self, voted: &Voted, state: &State) -> Cast {
+        let ballot = self.ballot(voted, voted_roles(voted, state));
+        Cast {
+            voter: voted.spoken.agent.clone(),
+            ranking: voted.ranking.clone().unwrap_or_default(),
+            confidence: voted.spoken.confidence.unwrap_or(Share::ZERO),
+            weight: ballot.map_or(0, |ballot| ballot.weight),
+            evidence: voted.evidence.clone(),
+            refused: voted.refused.clone(),
+        }
+    }
+
+    fn voice_of(&self, agent: &Name) -> Voice<'_> {
+        let provider = &self.voices.get(agent).unwrap_or(&self.usual).provider;
+        let (provider, model) = provider.split_once('/').unwrap_or((provider, ""));
+        Voice { provider, model }
+    }
+}
+
+/// How many voters have this one's role.
+fn voted_roles(voted: &Voted, state: &State) -> u64 {
+    let agents = state.network.agents();
+    let role = agents.iter().find(|agent| agent.id == voted.spoken.agent).map(|agent| agent.role);
+    agents.iter().filter(|agent| Some(agent.role) == role).count() as u64
+}
+
+fn contribution<'a>(voted: &'a Voted, state: &'a State) -> Contribution<'a> {
+    match (&voted.ranking, &voted.refused) {
+        (Some(ranking), None) => {
+            let chosen = ranking.first().and_then(|author| state.candidates.get(author));
+            Contribution::Answer { text: chosen.map_or("", |chosen| &chosen.text), confidence: voted.spoken.confidence }
+        }
+        (Some(_), Some(_)) => Contribution::Unparsed,
+        (None, _) if voted.spoken.state == folkmoot_core::debate::TurnState::Failed => Contribution::Failed,
+        (None, _) => Contribution::Unparsed,
+    }
+}
+
+/// Whoever prefers another answer, or none.
+fn dissent(voted: &[Voted], winner: Option<&Name>) -> Vec<Dissent> {
+    let differs = voted.iter().filter(|voted| voted.ranking.as_ref().is_some_and(|ranking| ranking.first() != winner));
+    differs
+        .map(|voted| Dissent {
+            agent: voted.spoken.agent.clone(),
+            prefers: voted.ranking.as_ref().and_then(|ranking| ranking.first()).filter(|name| **name != none()).cloned(),
+            objection: voted.objection.clone(),
+        })
+        .collect()
+}
+
+fn none() -> Name {
+    NONE.parse().expect("a plain word is a name")
+}

@@ -1,0 +1,73 @@
+//! Answers are attacked with facts. Whose they are is hidden, and everybody reads them in another order.
+
+use folkmoot_core::{Name, debate::{Note, Part}};
+use folkmoot_engine::{Ctx, Failure};
+use serde_json::{Value, json};
+
+use super::{
+    super::{forms, room::{Asking, At, Room}, state::{Point, State}},
+    Phase, authors, meant, no_rule, numbered, texts,
+};
+
+impl Room {
+    pub(in super::super) async fn critique(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+        let (groups, min_responses) = self.speakers(at, state);
+        self.begin(ctx, at, &groups, state).await?;
+        let (mut messages, mut points) = (0, 0);
+        // What was said of answers that have changed since is no more.
+        state.points.clear();
+        for (number, group) in groups.iter().enumerate() {
+            let known: &State = state;
+            let run = ctx.run_id().to_string();
+            let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| {
+                let run = run.clone();
+                async move {
+                    let agent = self.agent(&id)?;
+                    let shown = known.read_by(agent, &run, at.round);
+                    if shown.is_empty() {
+                        return Ok(None);
+                    }
+                    let mut notes = known.notes_for(Part::Critique);
+                    notes.extend(known.results(&shown));
+                    // Groups come one after another, so that the later need not repeat the earlier.
+                    notes.extend(known.points.iter().map(|point| (Note::Point, point.text.clone())));
+                    let asking = Asking {
+                        at,
+                        key: "turn".to_owned(),
+                        agent,
+                        part: Part::Critique,
+                        notes,
+                        answers: texts(&shown),
+                        schema: forms::critique(shown.len()),
+                        given: json!({ "answers": numbered(&shown) }),
+                        attempt: at.again,
+                        rule: &no_rule,
+                        results: Value::Null,
+                        metadata: json!({ "shown": authors(&shown) }),
+                    };
+                    let spoken = self.speak(&ctx, asking).await?;
+                    Ok(Some((spoken, authors(&shown), known.hops(&id, shown.iter().copied()))))
+                }
+            });
+            for (spoken, shown, hops) in spoken.await?.into_iter().flatten() {
+                messages += hops;
+                self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
+                for point in spoken.answered().and_then(|value| value["points"].as_array()).into_iter().flatten() {
+                    if let Some(read) = read(&shown, point) {
+                        points += 1;
+                        state.points.push(read);
+                    }
+                }
+            }
+        }
+        let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
+        Ok(Phase { too_few, messages, insights: points, ..Phase::said(format!("{points} points against the answers")) })
+    }
+}
+
+fn read(shown: &[Name], point: &Value) -> Option<Point> {
+    let author = meant(shown, &point["answer"])?.clone();
+    let (text, evidence) = (point["point"].as_str()?, point["evidence"].as_str().unwrap_or_default());
+    let text = if evidence.is_empty() { format!("{text} (unchecked)") } else { format!("{text} ({evidence})") };
+    Some(Point { author, text })
+}

@@ -1,0 +1,168 @@
+//! The best answer is made better, and tried: what breaks more than it mends is not taken.
+
+use folkmoot_core::{
+    Agent, Name,
+    debate::{Note, Part, Told, memory::Reflection},
+};
+use folkmoot_engine::{Ctx, Failure};
+use folkmoot_tools::testing::{TestCase, TestRun};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        evidence, forms,
+        room::{Asking, At, Room},
+        state::{Candidate, State},
+        tell,
+    },
+    Phase, candidate, no_rule,
+    self_evolvement::{count, lessons},
+};
+
+impl Room {
+    pub(in super::super) async fn optimization(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+        let (groups, min_responses) = self.speakers(at, state);
+        self.begin(ctx, at, &groups, state).await?;
+        let (mut taken, mut messages) = (0, 0);
+        for id in groups.iter().flatten() {
+            // One after another: each takes up what the one before has made.
+            let Some(best) = state.leading().cloned() else { break };
+            messages += state.hops(id, [&best]);
+            taken += u32::from(self.improve(ctx, at, self.agent(id)?, &best, state).await?);
+        }
+        let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
+        self.keep_versions(ctx, at, state).await?;
+        Ok(Phase { too_few, messages, insights: taken, ..Phase::said(format!("{taken} improvements were taken")) })
+    }
+
+    /// Tries, reflects, tries again; whether something better came of it.
+    async fn improve(&self, ctx: &Ctx, at: At, agent: &Agent, best: &Candidate, state: &mut State) -> Result<bool, Failure> {
+        let suites = suites(state, &agent.id);
+        let mut reflections: Vec<Reflection> = Vec::new();
+        let mut own: Option<Candidate> = None;
+        let mut episode: Option<String> = None;
+        let attempts = if self.debating.language.is_some() { self.debating.reflexion_attempts } else { 1 };
+        for attempt in 0..attempts {
+            let mut notes = state.notes_for(Part::Optimization);
+            notes.push((Note::Own, own.as_ref().unwrap_or(best).text.clone()));
+            notes.extend(state.results(&[best]));
+            let against = state.points.iter().filter(|point| point.author == best.author);
+            notes.extend(against.map(|point| (Note::Point, point.text.clone())));
+            notes.extend(evidence::shown(&reflections));
+            let key = at.key(&format!("{}/{attempt}", agent.id));
+            let asking = Asking {
+                at,
+                key: key.clone(),
+                agent,
+                part: Part::Optimization,
+                notes,
+                answers: Vec::new(),
+                schema: forms::answer(self.debating.language.is_some(), false),
+                given: json!({ "language": self.debating.language, "code": own.as_ref().unwrap_or(best).code }),
+                attempt,
+                rule: &no_rule,
+                results: Value::Null,
+                metadata: json!({ "attempt": attempt + 1, "lessons": lessons(state), "of": best.author }),
+            };
+            let spoken = self.speak(ctx, asking).await?;
+            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
+            let Some(better) = candidate(&spoken) else { return Ok(false) };
+            own = Some(better.clone());
+            let runs = self.test_all(ctx, &key, &better, &suites).await?;
+            let results = evidence::results(&runs.iter().collect::<Vec<_>>());
+            if self.debating.language.is_some() {
+                let told = Told::Tested {
+                    author: agent.id.clone(),
+                    phase: at.phase,
+                    passed: results.passed,
+                    of: results.passed + count(results.failures.len()),
+                    failed: results.failures.iter().map(|failure| failure.test.clone()).collect(),
+                };
+                tell(ctx, &format!("{key}/tested"), told).await?;
+            }
+            if let Some(episode) = episode.take() {
+                state.memory.followed_by(&episode, results.clone());
+            }
+            if results.failures.is_empty() {
+                break;
+            }
+            if attempt + 1 == attempts {
+                break;
+            }
+            let (spoken, reflection) =
+                self.reflect(ctx, at, &format!("{key}/reflect"), agent, &better, &results, &reflections).await?;
+            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
+            if let Some(reflection) = reflection {
+                episode = Some(spoken.turn.clone());
+                let remembered = self.episode(ctx, &spoken, &better, attempt + 1, results, &reflection, state.began);
+                state.memory.remember(remembered);
+                reflections.push(reflection);
+            }
+        }
+        match own {
+            Some(own) => self.take(ctx, at, &format!("{}/cross", agent.id), best, own, state).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Takes an answer in place of its author's last one, if executed tests say that it is no worse than the best one.
+    pub(super) async fn take(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        key: &str,
+        best: &Candidate,
+        new: Candidate,
+        state: &mut State,
+    ) -> Result<bool, Failure> {
+        let author = new.author.clone();
+        let before = state.candidates.insert(author.clone(), new);
+        let failures = |state: &State, author: &Name| state.tested(author).map(|tested| tested.of - tested.passed);
+        let stood = failures(state, &best.author);
+        let known = state.cross.clone();
+        self.cross_test(ctx, at, key, state).await?;
+        let is_worse = match (failures(state, &author), stood) {
+            (Some(now), Some(stood)) => now > stood,
+            _ => false,
+        };
+        if !is_worse {
+            return Ok(true);
+        }
+        let message = format!("{author}'s answer fails more tests than {}'s, and is not taken", best.author);
+        tell(ctx, &at.key(&format!("{key}/not taken")), Told::Error { phase: Some(at.phase), message }).await?;
+        match before {
+            Some(before) => drop(state.candidates.insert(author.clone(), before)),
+            None => drop(state.candidates.remove(&author)),
+        }
+        state.cross = known;
+        Ok(false)
+    }
+
+    /// All suites on one answer.
+    pub(super) async fn test_all(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        candidate: &Candidate,
+        suites: &[(Name, Vec<TestCase>)],
+    ) -> Result<Vec<TestRun>, Failure> {
+        let mut runs = Vec::new();
+        for (author, tests) in suites.iter().filter(|(_, tests)| !tests.is_empty()) {
+            runs.extend(self.test(ctx, &format!("{key}/by/{author}"), candidate, author, tests).await?);
+        }
+        Ok(runs)
+    }
+}
+
+/// Everybody's tests but one's own, without those that are suspect.
+pub(super) fn suites(state: &State, but: &Name) -> Vec<(Name, Vec<TestCase>)> {
+    let suspects = state.cross.as_ref().map(|cross| cross.suspects()).unwrap_or_default();
+    let others = state.candidates.values().filter(|candidate| candidate.author != *but);
+    let sound = |author: &Name, test: &TestCase| !suspects.contains(&(author.as_str(), test.name.as_str()));
+    others
+        .map(|candidate| {
+            let tests = candidate.tests.iter().filter(|test| sound(&candidate.author, test)).cloned().collect();
+            (candidate.author.clone(), tests)
+        })
+        .collect()
+}

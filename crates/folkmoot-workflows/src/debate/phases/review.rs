@@ -1,0 +1,68 @@
+//! Answers are judged against what was asked.
+
+use folkmoot_core::debate::{Note, Part};
+use folkmoot_engine::{Ctx, Failure};
+use serde_json::{Value, json};
+
+use super::{
+    super::{forms, room::{Asking, At, Room, share}, state::{Scored, State}},
+    Phase, authors, meant, no_rule, numbered, texts,
+};
+
+impl Room {
+    pub(in super::super) async fn review(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+        let (groups, min_responses) = self.speakers(at, state);
+        self.begin(ctx, at, &groups, state).await?;
+        let mut messages = 0;
+        state.scores.clear();
+        for (number, group) in groups.iter().enumerate() {
+            let known: &State = state;
+            let run = ctx.run_id().to_string();
+            let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| {
+                let run = run.clone();
+                async move {
+                    let agent = self.agent(&id)?;
+                    let shown = known.read_by(agent, &run, at.round);
+                    if shown.is_empty() {
+                        return Ok(None);
+                    }
+                    let mut notes = known.notes_for(Part::Review);
+                    notes.extend(known.results(&shown));
+                    notes.extend(known.points.iter().map(|point| (Note::Point, point.text.clone())));
+                    let asking = Asking {
+                        at,
+                        key: "turn".to_owned(),
+                        agent,
+                        part: Part::Review,
+                        notes,
+                        answers: texts(&shown),
+                        schema: forms::review(shown.len()),
+                        given: json!({ "answers": numbered(&shown) }),
+                        attempt: at.again,
+                        rule: &no_rule,
+                        results: Value::Null,
+                        metadata: json!({ "shown": authors(&shown) }),
+                    };
+                    let spoken = self.speak(&ctx, asking).await?;
+                    Ok(Some((spoken, authors(&shown), known.hops(&id, shown.iter().copied()))))
+                }
+            });
+            for (spoken, shown, hops) in spoken.await?.into_iter().flatten() {
+                messages += hops;
+                self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
+                let scores = spoken.answered().and_then(|value| value["scores"].as_array()).into_iter().flatten();
+                state.scores.extend(scores.filter_map(|scored| {
+                    Some(Scored {
+                        reviewer: spoken.agent.clone(),
+                        author: meant(&shown, &scored["answer"])?.clone(),
+                        score: share(&scored["score"])?,
+                        reason: scored["reason"].as_str().unwrap_or_default().to_owned(),
+                    })
+                }));
+            }
+        }
+        let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
+        let scores = u32::try_from(state.scores.len()).unwrap_or(u32::MAX);
+        Ok(Phase { too_few, messages, insights: scores, ..Phase::said(format!("{scores} scores")) })
+    }
+}

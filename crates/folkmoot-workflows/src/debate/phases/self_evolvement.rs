@@ -1,0 +1,136 @@
+//! Agents test their own answers before anybody sees them: generate, execute, reflect, mend, execute again.
+
+use folkmoot_core::{
+    Name,
+    debate::{
+        Note, Part, Told, TurnState,
+        memory::{Episode, Reflection},
+    },
+};
+use folkmoot_engine::{Ctx, Failure};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        evidence,
+        forms,
+        room::{Asking, At, Room, Spoken},
+        state::{Candidate, State},
+        tell,
+    },
+    Phase, candidate, no_rule,
+};
+
+/// What came of one agent's work on its own answer.
+pub(super) struct Evolved {
+    pub turns: Vec<Spoken>,
+    pub candidate: Option<Candidate>,
+    pub episodes: Vec<Episode>,
+    /// Whether the last version passed all its tests.
+    pub passed: bool,
+}
+
+impl Room {
+    pub(in super::super) async fn self_evolvement(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+        let Some(language) = self.debating.language else {
+            self.begin(ctx, at, &[], state).await?;
+            return Ok(Phase::said("there is no code to execute".to_owned()));
+        };
+        let groups = self.answerers(at, state);
+        self.begin(ctx, at, &groups, state).await?;
+        let (mut passed, mut asked) = (0, 0);
+        for (number, group) in groups.iter().enumerate() {
+            let known: &State = state;
+            let evolved = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
+                self.evolve(&ctx, at, &id, known, language.word()).await
+            });
+            for evolved in evolved.await? {
+                asked += 1;
+                self.hear(ctx, at, &evolved.turns, state).await?;
+                passed += u32::from(evolved.passed);
+                for episode in evolved.episodes {
+                    state.memory.remember(episode);
+                }
+                if let Some(candidate) = evolved.candidate {
+                    state.candidates.insert(candidate.author.clone(), candidate);
+                }
+            }
+        }
+        let drafts = state.candidates.len();
+        let too_few = (drafts == 0).then(|| self.too_few(at, 1, state).unwrap_or_else(|| "nobody wrote a draft".to_owned()));
+        let note = format!("{passed} of {asked} agents' code passes their own tests");
+        Ok(Phase { too_few, insights: passed, ..Phase::said(note) })
+    }
+
+    async fn evolve(&self, ctx: &Ctx, at: At, id: &Name, state: &State, language: &str) -> Result<Evolved, Failure> {
+        let agent = self.agent(id)?;
+        let mut evolved = Evolved { turns: Vec::new(), candidate: None, episodes: Vec::new(), passed: false };
+        let mut reflections: Vec<Reflection> = Vec::new();
+        for attempt in 0..=self.debating.self_evolvement_iterations {
+            let part = if attempt == 0 { Part::Draft } else { Part::Refine };
+            let mut notes = state.notes_for(part);
+            if let Some(own) = &evolved.candidate {
+                notes.push((Note::Own, own.text.clone()));
+            }
+            notes.extend(evidence::shown(&reflections));
+            let asking = Asking {
+                at,
+                key: format!("{part}/{attempt}"),
+                agent,
+                part,
+                notes,
+                answers: Vec::new(),
+                schema: forms::answer(true, false),
+                given: json!({ "language": language, "code": evolved.candidate.as_ref().and_then(|own| own.code.clone()) }),
+                attempt,
+                rule: &no_rule,
+                results: Value::Null,
+                metadata: json!({ "attempt": attempt + 1, "lessons": lessons(state) }),
+            };
+            let spoken = self.speak(ctx, asking).await?;
+            evolved.turns.push(spoken.clone());
+            let Some(draft) = candidate(&spoken) else {
+                if spoken.state == TurnState::Failed {
+                    break;
+                }
+                continue;
+            };
+            let run = self.test(ctx, &format!("tests/{attempt}"), &draft, &draft.author, &draft.tests).await?;
+            evolved.candidate = Some(draft.clone());
+            let Some(run) = run else { break };
+            let results = evidence::results(&[&run]);
+            let told = Told::Tested {
+                author: id.clone(),
+                phase: at.phase,
+                passed: results.passed,
+                of: count(run.tested.len()),
+                failed: results.failures.iter().map(|failure| failure.test.clone()).collect(),
+            };
+            tell(ctx, &format!("tested/{attempt}"), told).await?;
+            if let Some(last) = evolved.episodes.last_mut() {
+                last.next = Some(results.clone());
+            }
+            // No tests is no pass.
+            evolved.passed = results.all_passed();
+            if results.failures.is_empty() || attempt == self.debating.self_evolvement_iterations {
+                break;
+            }
+            let key = format!("reflect/{attempt}");
+            let (spoken, reflection) = self.reflect(ctx, at, &key, agent, &draft, &results, &reflections).await?;
+            if let Some(reflection) = reflection {
+                evolved.episodes.push(self.episode(ctx, &spoken, &draft, attempt + 1, results, &reflection, state.began));
+                reflections.push(reflection);
+            }
+            evolved.turns.push(spoken);
+        }
+        Ok(evolved)
+    }
+}
+
+pub(super) fn lessons(state: &State) -> Vec<String> {
+    state.lessons.iter().map(|lesson| lesson.id.clone()).collect()
+}
+
+pub(super) fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,211 @@
+//! What there is of a debate so far. It is made anew in every pass from what the journal answers, and so is the same each time.
+
+use std::collections::BTreeMap;
+
+use folkmoot_core::{
+    Agent, Digest, Name, Timestamp,
+    agent::Share,
+    debate::{
+        Note, Part, Turns, TurnState,
+        cognition::Planner,
+        findings::Finding,
+        lesson::Lesson,
+        memory::EpisodicMemory,
+        planning,
+        topology::Network,
+    },
+};
+use folkmoot_tools::testing::{CrossTests, TestCase};
+
+use super::room::Spoken;
+
+/// An answer that can win, under its author's name. Each author has one: the last.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub author: Name,
+    /// In words.
+    pub text: String,
+    /// In a line, where it is no code: what is compared with others'.
+    pub position: String,
+    pub code: Option<String>,
+    /// Its author's tests.
+    pub tests: Vec<TestCase>,
+    pub confidence: Option<Share>,
+    /// The turn that gave it.
+    pub turn: String,
+}
+
+/// What was said against an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    pub author: Name,
+    pub text: String,
+}
+
+/// How somebody scored an answer.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(super) struct Scored {
+    pub reviewer: Name,
+    pub author: Name,
+    pub score: Share,
+    pub reason: String,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct State {
+    pub network: Network,
+    pub style: planning::Chosen,
+    pub planner: Planner,
+    pub candidates: BTreeMap<Name, Candidate>,
+    /// What everybody is told: what people said, what was clarified, the plan.
+    pub notes: Vec<(Note, String)>,
+    pub lessons: Vec<Lesson>,
+    pub points: Vec<Point>,
+    pub scores: Vec<Scored>,
+    /// Everybody's tests on everybody's code.
+    pub cross: Option<CrossTests>,
+    /// What the project's own commands said last.
+    pub hooked: Vec<String>,
+    pub findings: Vec<Finding>,
+    pub memory: EpisodicMemory,
+    /// The versions of the code, oldest first.
+    pub versions: Vec<String>,
+    pub turns: Turns,
+    /// What each agent said last that counts, with how sure it is.
+    pub said: BTreeMap<Name, (String, Option<Share>)>,
+    /// Turns of the phase that is under way, for what is expected of it.
+    pub in_phase: Vec<Spoken>,
+    /// When the debate began.
+    pub began: Timestamp,
+}
+
+impl State {
+    /// Counts a turn, and keeps what counts of it.
+    pub fn hear(&mut self, spoken: &Spoken) {
+        let counter = match spoken.state {
+            TurnState::Answered => &mut self.turns.answered,
+            TurnState::Unparsed => &mut self.turns.unparsed,
+            TurnState::Failed => &mut self.turns.failed,
+            TurnState::Refused => &mut self.turns.refused,
+        };
+        *counter += 1;
+        if spoken.state == TurnState::Answered {
+            self.said.insert(spoken.agent.clone(), (spoken.content.clone(), spoken.confidence));
+        }
+        self.in_phase.push(spoken.clone());
+    }
+
+    /// What an agent is told in a turn of this sort, beside the answers.
+    pub fn notes_for(&self, part: Part) -> Vec<(Note, String)> {
+        let mut notes = self.notes.clone();
+        let writes = matches!(
+            part,
+            Part::Draft | Part::Refine | Part::Proposal | Part::Revise | Part::Optimization | Part::Defence
+        );
+        if writes {
+            notes.extend(self.lessons.iter().map(|lesson| (Note::Lesson, lesson.text.clone())));
+        }
+        notes
+    }
+
+    /// The candidates whose words reach an agent, but its own, in an order that is its own too: who reads first what all read
+    /// first is swayed as all are. Where it hears no author, it reads all: else it would have nothing to say.
+    pub fn read_by(&self, reader: &Agent, run: &str, round: u32) -> Vec<&Candidate> {
+        let heard = self.network.hears(&reader.id);
+        let others = || self.candidates.values().filter(|candidate| candidate.author != reader.id);
+        let mut read: Vec<&Candidate> = others().filter(|candidate| heard.contains(&candidate.author)).collect();
+        if read.is_empty() {
+            read = others().collect();
+        }
+        shuffle(&mut read, reader, run, round);
+        read
+    }
+
+    /// All candidates of these authors, in the reader's own order.
+    pub fn shown_to(&self, reader: &Agent, authors: &[Name], run: &str, round: u32) -> Vec<&Candidate> {
+        let mut shown: Vec<&Candidate> = authors.iter().filter_map(|author| self.candidates.get(author)).collect();
+        shuffle(&mut shown, reader, run, round);
+        shown
+    }
+
+    /// How many messages it took that these were read: each hop of each.
+    pub fn hops<'a>(&self, reader: &Name, read: impl IntoIterator<Item = &'a Candidate>) -> u32 {
+        let hops = |candidate: &Candidate| self.network.route(&candidate.author, reader).map_or(0, |hops| hops.len());
+        u32::try_from(read.into_iter().map(hops).sum::<usize>()).unwrap_or(u32::MAX)
+    }
+
+    /// Passed tests of others, of all that are not suspect, and which failed, of one author's code.
+    pub fn tested(&self, author: &Name) -> Option<Tested> {
+        let cross = self.cross.as_ref()?;
+        let suspects = cross.suspects();
+        let mut tested = Tested::default();
+        for run in cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != run.solution) {
+            for test in run.tested.iter().filter(|test| !suspects.contains(&(run.author.as_str(), test.name.as_str()))) {
+                tested.of += 1;
+                match test.failed {
+                    None => tested.passed += 1,
+                    Some(cause) => tested.failed.push(format!("{} ({cause}): {}", test.name, last_line(&test.output))),
+                }
+            }
+        }
+        (tested.of > 0).then_some(tested)
+    }
+
+    /// What was executed, in words, for those who judge.
+    pub fn results(&self, shown: &[&Candidate]) -> Vec<(Note, String)> {
+        let of = |(at, candidate): (usize, &&Candidate)| {
+            let tested = self.tested(&candidate.author)?;
+            let failed: String = tested.failed.iter().map(|line| format!("\nfailed: {line}")).collect();
+            Some((Note::Result, format!("Answer {} passes {} of {} tests of others.{failed}", at + 1, tested.passed, tested.of)))
+        };
+        let hooked = self.hooked.iter().map(|line| (Note::Result, line.clone()));
+        shown.iter().enumerate().filter_map(of).chain(hooked).collect()
+    }
+
+    /// Those that executed tests do not speak against: whoever fails fewest of those that are not suspect. All, where nothing was
+    /// executed.
+    pub fn eligible(&self) -> Vec<Name> {
+        let failures = |author: &Name| self.tested(author).map(|tested| tested.of - tested.passed);
+        let all = || self.candidates.keys().cloned();
+        let Some(fewest) = self.candidates.keys().filter_map(failures).min() else { return all().collect() };
+        all().filter(|author| failures(author) == Some(fewest)).collect()
+    }
+
+    /// The mean of what reviewers gave an author's answer.
+    pub fn quality(&self, author: &Name) -> Option<Share> {
+        let scores = self.scores.iter().filter(|scored| scored.author == *author);
+        let (count, sum) =
+            scores.fold((0, 0), |(count, sum), scored| (count + 1, sum + u64::from(scored.score.as_hundredths())));
+        Share::part(sum, count * 100)
+    }
+
+    /// The candidate that evidence supports best: fewest failures, then the best mean score, then the surest, then by name.
+    pub fn leading(&self) -> Option<&Candidate> {
+        let eligible = self.eligible();
+        let best = eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {
+            let rank = |candidate: &Candidate| (self.quality(&candidate.author), candidate.confidence);
+            rank(one).cmp(&rank(two)).then_with(|| two.author.cmp(&one.author))
+        });
+        best
+    }
+}
+
+/// What came of others' tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tested {
+    pub passed: u32,
+    pub of: u32,
+    pub failed: Vec<String>,
+}
+
+/// By a digest, so that every pass has the same order, and each reader another.
+fn shuffle(candidates: &mut [&Candidate], reader: &Agent, run: &str, round: u32) {
+    candidates.sort_by_cached_key(|candidate| {
+        Digest::of(format!("{run}\n{round}\n{}\n{}", reader.id, candidate.author).as_bytes()).hex()
+    });
+}
+
+pub(super) fn last_line(output: &str) -> &str {
+    output.trim().lines().next_back().unwrap_or_default()
+}
