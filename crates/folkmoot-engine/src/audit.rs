@@ -25,7 +25,7 @@ pub struct Report {
     pub events: u64,
     /// The hash of the last of them.
     pub head_hash: Digest,
-    /// How many gates, questions and halts were compared with the log.
+    /// How many gates, questions, halts and runs were compared with the log.
     pub rows: u64,
     /// Empty where all is well.
     pub problems: Vec<Problem>,
@@ -38,8 +38,8 @@ impl Report {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, questions, halts, their content, tokens and webhooks with it, while others go
-    /// on writing.
+    /// Walks the whole log and compares gates, questions, halts, runs, what debates keep, their content, tokens and webhooks
+    /// with it, while others go on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
@@ -55,6 +55,7 @@ pub async fn verify(store: &AnyStore) -> Result<Report, Error> {
     let (logged, erasures) = verifying.verify_log(&mut report).await?;
     verifying.verify_logged(&mut report, logged).await?;
     verifying.verify_rows(&mut report, erasures).await?;
+    verifying.verify_strays(&mut report).await?;
     report.problems.truncate(PROBLEMS_MAX);
     Ok(report)
 }
@@ -160,6 +161,14 @@ impl Verifying<'_> {
             let problems = problems.into_iter().filter(|(digest, is_gone, _)| stands(*digest, *is_gone));
             report.problems.extend(problems.map(|(.., problem)| problem));
         }
+        Ok(())
+    }
+
+    /// What a debate keeps is compared with its run's log, so it must have a run.
+    async fn verify_strays(&self, report: &mut Report) -> Result<(), Error> {
+        let problem = "rows of a debate are kept under this id, but there is no such run";
+        let strays = self.store.strays(PROBLEMS_MAX as u32).await?;
+        report.problems.extend(strays.iter().map(|run| Problem::new(format!("run:{run}"), problem)));
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod courier;
 mod credentials;
 mod ctx;
 mod deadlines;
+mod debates;
 mod deliveries;
 mod feed;
 mod host;
@@ -54,7 +55,8 @@ pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use feed::Lag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{
-    Cursor, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, QuestionQuery, QuestionView, RunQuery,
+    Cursor, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, LessonQuery, LessonView,
+    LineQuery, QuestionQuery, QuestionView, RunQuery, TurnQuery, TurnView, VersionQuery, VersionView,
 };
 pub use host::{Host, Task, TokioHost};
 pub use retention::Retention;

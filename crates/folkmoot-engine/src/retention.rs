@@ -1,4 +1,4 @@
-//! What is kept how long: contents of what is over, deliveries that arrived, idempotency keys.
+//! What is kept how long: contents of what is over, deliveries that arrived, lines of debates, idempotency keys.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -20,8 +20,8 @@ const PAGE: u32 = 500;
 const DIGESTS: usize = 20_000;
 /// How many are erased by one command, which is one event.
 const AT_ONCE: usize = 100;
-/// How many deliveries are forgotten at once.
-const DELIVERIES_AT_ONCE: u32 = 1000;
+/// How many deliveries or lines are forgotten at once.
+const FORGOTTEN_AT_ONCE: u32 = 1000;
 
 /// How long things are kept; `None` is for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,9 +164,10 @@ async fn forget(engine: &Engine, round: u32) -> Result<(), Error> {
     let (store, retention) = (&engine.0.store, &engine.0.retention);
     store.forget_keys(ago(engine.now(), retention.idempotency)).await?;
     if let Some(span) = retention.deliveries {
-        while store.forget_deliveries(ago(engine.now(), span), DELIVERIES_AT_ONCE).await? >= DELIVERIES_AT_ONCE.into() {
-        }
+        while store.forget_deliveries(ago(engine.now(), span), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
     }
+    // Each line says itself how long it is kept.
+    while store.forget_debate_log(engine.now(), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
     if retention.contents.is_some() && round.is_multiple_of(CONTENTS_EVERY) {
         let erased = engine.retire().await?;
         tracing::info!("{erased} contents were older than they are kept, and were erased");

@@ -20,7 +20,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    token::Token,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -29,6 +30,9 @@ pub use postgres::Postgres;
 pub use query::{
     Cursor, DeliveryQuery, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery,
     WaitingFor,
+    debates::{
+        DebateQuery, DebateView, LessonQuery, LessonView, LineQuery, TurnQuery, TurnView, VersionQuery, VersionView,
+    },
 };
 pub use sqlite::{Sqlite, Witness};
 
@@ -91,6 +95,30 @@ pub trait Store: Send + Sync {
 
     /// Part of a run's journal, in the order in which its steps began.
     fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<Line>, Error>> + Send;
+
+    /// One debate, from the moment its run is started.
+    fn debate(&self, id: &RunId) -> impl Future<Output = Result<Option<DebateView>, Error>> + Send;
+
+    /// A page of debates, newest first.
+    fn debates(&self, query: DebateQuery) -> impl Future<Output = Result<Page<DebateView>, Error>> + Send;
+
+    /// Part of a debate's turns, in the order in which they were written.
+    fn turns(&self, query: TurnQuery) -> impl Future<Output = Result<Vec<TurnView>, Error>> + Send;
+
+    /// One turn.
+    fn turn(&self, id: &str) -> impl Future<Output = Result<Option<TurnView>, Error>> + Send;
+
+    /// Part of a debate's versions of code, by their numbers.
+    fn versions(&self, query: VersionQuery) -> impl Future<Output = Result<Vec<VersionView>, Error>> + Send;
+
+    /// Part of a debate's lines, in the order in which they were written.
+    fn debate_log(&self, query: LineQuery) -> impl Future<Output = Result<Vec<StoredLine>, Error>> + Send;
+
+    /// The newest lessons, of those that were not erased.
+    fn lessons(&self, query: LessonQuery) -> impl Future<Output = Result<Vec<LessonView>, Error>> + Send;
+
+    /// At most `limit` debates of which something is kept, but no run: somebody has written behind our back.
+    fn strays(&self, limit: u32) -> impl Future<Output = Result<Vec<String>, Error>> + Send;
 
     /// The next `limit` events after `after` of a run, its gates and its questions.
     fn events_of_run(
@@ -174,6 +202,9 @@ pub trait Store: Send + Sync {
 
     /// Forgets at most `limit` deliveries that arrived before `before`, and returns how many there were.
     fn forget_deliveries(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// Forgets at most `limit` lines of debates whose time was over at `before`, and returns how many there were.
+    fn forget_debate_log(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Returns once nothing can be written any more, with the reason: the first failed sync stops the writer.
     fn stopped(&self) -> impl Future<Output = String> + Send;
@@ -288,6 +319,15 @@ any_store! {
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
     forget_deliveries(before: Timestamp, limit: u32) -> Result<u64, Error>;
+    forget_debate_log(before: Timestamp, limit: u32) -> Result<u64, Error>;
+    debate(id: &RunId) -> Result<Option<DebateView>, Error>;
+    debates(query: DebateQuery) -> Result<Page<DebateView>, Error>;
+    turns(query: TurnQuery) -> Result<Vec<TurnView>, Error>;
+    turn(id: &str) -> Result<Option<TurnView>, Error>;
+    versions(query: VersionQuery) -> Result<Vec<VersionView>, Error>;
+    debate_log(query: LineQuery) -> Result<Vec<StoredLine>, Error>;
+    lessons(query: LessonQuery) -> Result<Vec<LessonView>, Error>;
+    strays(limit: u32) -> Result<Vec<String>, Error>;
     kept(digests: Vec<Digest>) -> Result<Vec<Kept>, Error>;
     needed_by(digest: Digest) -> Result<Option<String>, Error>;
     barred() -> Result<Vec<Digest>, Error>;

@@ -25,7 +25,7 @@ use std::{
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
+    Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept, token::Token,
 };
 use heard::Heard;
 use tokio::{
@@ -41,8 +41,9 @@ use tokio_postgres::{
 
 use self::{tls::Tls, writer::Job};
 use crate::{
-    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView,
-    RunQuery, Store, SystemClock, WaitingFor, Written, migrate, query,
+    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
+    LessonView, Line, LineQuery, Page, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery, TurnView,
+    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -138,6 +139,12 @@ impl Postgres {
             contents.push(found.into_iter().next().flatten());
         }
         Ok(contents)
+    }
+
+    /// Removes what is over since before then, at most so much; the statement says what.
+    async fn forget(&self, sql: &str, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        let arguments = [Value::Int(before.as_micros()), Value::Int(limit.into())];
+        Ok(self.all(&format!("{sql} RETURNING id"), &arguments, |_| Ok(())).await?.len() as u64)
     }
 
     async fn all<T>(
@@ -247,6 +254,45 @@ impl Store for Postgres {
         self.all(&sql, &arguments, rows::read_line).await
     }
 
+    async fn debate(&self, id: &RunId) -> Result<Option<DebateView>, Error> {
+        let id = [Value::Text(id.as_str().into())];
+        Ok(self.all(&query::debates::one_debate(), &id, rows::debates::read_debate).await?.pop())
+    }
+
+    async fn debates(&self, query: DebateQuery) -> Result<Page<DebateView>, Error> {
+        let (sql, arguments) = query.sql()?;
+        Ok(query.page(self.all(&sql, &arguments, rows::debates::read_debate).await?))
+    }
+
+    async fn turns(&self, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
+        let (sql, arguments) = query.sql();
+        self.all(&sql, &arguments, rows::debates::read_turn_view).await
+    }
+
+    async fn turn(&self, id: &str) -> Result<Option<TurnView>, Error> {
+        let id = [Value::Text(id.into())];
+        Ok(self.all(&query::debates::one_turn(), &id, rows::debates::read_turn_view).await?.pop())
+    }
+
+    async fn versions(&self, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
+        let (sql, arguments) = query.sql();
+        self.all(&sql, &arguments, rows::debates::read_version_view).await
+    }
+
+    async fn debate_log(&self, query: LineQuery) -> Result<Vec<StoredLine>, Error> {
+        let (sql, arguments) = query.sql();
+        self.all(&sql, &arguments, rows::debates::read_line).await
+    }
+
+    async fn lessons(&self, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
+        let (sql, arguments) = query.sql();
+        self.all(&sql, &arguments, rows::debates::read_lesson_view).await
+    }
+
+    async fn strays(&self, limit: u32) -> Result<Vec<String>, Error> {
+        self.all(&query::debates::strays(), &[Value::Int(limit.into())], |row| row.text(0)).await
+    }
+
     async fn events_of_run(&self, run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
         self.all(&query::of_run(), &query::of_run_arguments(run, after, limit), rows::read_event).await
     }
@@ -338,9 +384,11 @@ impl Store for Postgres {
     }
 
     async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        let sql = format!("{} RETURNING id", rows::FORGET_DELIVERIES);
-        let arguments = [Value::Int(before.as_micros()), Value::Int(limit.into())];
-        Ok(self.all(&sql, &arguments, |_| Ok(())).await?.len() as u64)
+        self.forget(rows::FORGET_DELIVERIES, before, limit).await
+    }
+
+    async fn forget_debate_log(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.forget(query::debates::FORGET_LINES, before, limit).await
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {

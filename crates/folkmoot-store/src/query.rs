@@ -1,4 +1,6 @@
-//! What can be asked of gates, questions, runs and deliveries.
+//! What can be asked of gates, questions, runs, debates and deliveries.
+
+pub(crate) mod debates;
 
 use std::fmt;
 
@@ -521,6 +523,14 @@ pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
     UNION ALL SELECT id FROM questions WHERE status = 'pending' AND text_digest = ?1
     UNION ALL SELECT id FROM runs WHERE status NOT IN ('completed', 'failed', 'cancelled') AND (input = ?1
       OR EXISTS (SELECT 1 FROM journal WHERE run_id = runs.id AND result = ?1))
+    UNION ALL SELECT id FROM runs WHERE kind = 'debate' AND status NOT IN ('completed', 'failed', 'cancelled') AND (
+      EXISTS (SELECT 1 FROM debates WHERE debates.run_id = runs.id
+        AND ?1 IN (topic_digest, config_digest, outcome_digest, metadata_digest))
+      OR EXISTS (SELECT 1 FROM turns WHERE turns.run_id = runs.id
+        AND ?1 IN (content_digest, tool_calls_digest, test_results_digest, reflections_digest, metadata_digest))
+      OR EXISTS (SELECT 1 FROM versions WHERE versions.run_id = runs.id
+        AND ?1 IN (code_digest, metrics_digest, diff_digest))
+      OR EXISTS (SELECT 1 FROM lessons WHERE lessons.run_id = runs.id AND ?1 IN (root_cause_digest, lesson_digest)))
   ) AS needing LIMIT 1";
 
 /// What erased the content under `?1` for its age. By stream, of which the index knows where they are.

@@ -19,15 +19,16 @@ use std::{
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, delivery, erase::Kept, token::Token,
+    Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{readers::Readers, writer::Job};
 use crate::{
-    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, Line, Page, QuestionQuery, QuestionView,
-    RunQuery, Store, WaitingFor, Written, migrate, query,
+    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
+    LessonView, Line, LineQuery, Page, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView, VersionQuery,
+    VersionView, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
@@ -342,6 +343,73 @@ impl Store for Sqlite {
             .await
     }
 
+    async fn debate(&self, id: &RunId) -> Result<Option<DebateView>, Error> {
+        let id = [Value::Text(id.to_string().into())];
+        let read = move |connection: &Connection| {
+            all(connection, &query::debates::one_debate(), &id, rows::debates::read_debate)
+        };
+        Ok(self.readers.read(read).await?.pop())
+    }
+
+    async fn debates(&self, query: DebateQuery) -> Result<Page<DebateView>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql()?;
+                Ok(query.page(all(connection, &sql, &arguments, rows::debates::read_debate)?))
+            })
+            .await
+    }
+
+    async fn turns(&self, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql();
+                all(connection, &sql, &arguments, rows::debates::read_turn_view)
+            })
+            .await
+    }
+
+    async fn turn(&self, id: &str) -> Result<Option<TurnView>, Error> {
+        let id = [Value::Text(id.to_owned().into())];
+        let read = move |connection: &Connection| {
+            all(connection, &query::debates::one_turn(), &id, rows::debates::read_turn_view)
+        };
+        Ok(self.readers.read(read).await?.pop())
+    }
+
+    async fn versions(&self, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql();
+                all(connection, &sql, &arguments, rows::debates::read_version_view)
+            })
+            .await
+    }
+
+    async fn debate_log(&self, query: LineQuery) -> Result<Vec<StoredLine>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql();
+                all(connection, &sql, &arguments, rows::debates::read_line)
+            })
+            .await
+    }
+
+    async fn lessons(&self, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
+        self.readers
+            .read(move |connection| {
+                let (sql, arguments) = query.sql();
+                all(connection, &sql, &arguments, rows::debates::read_lesson_view)
+            })
+            .await
+    }
+
+    async fn strays(&self, limit: u32) -> Result<Vec<String>, Error> {
+        let limit = [Value::Int(limit.into())];
+        let read = move |connection: &Connection| all(connection, &query::debates::strays(), &limit, |row| row.text(0));
+        self.readers.read(read).await
+    }
+
     async fn events_of_run(&self, run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
         let run = run.clone();
         self.readers
@@ -441,7 +509,11 @@ impl Store for Sqlite {
     }
 
     async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.submit(|reply| Job::ForgetDeliveries(before, limit, reply)).await
+        self.submit(|reply| Job::Forget(rows::FORGET_DELIVERIES, before, limit, reply)).await
+    }
+
+    async fn forget_debate_log(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.submit(|reply| Job::Forget(query::debates::FORGET_LINES, before, limit, reply)).await
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {

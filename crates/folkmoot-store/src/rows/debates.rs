@@ -3,15 +3,18 @@
 use folkmoot_core::{
     Deadline, Digest, Timestamp,
     agent::Share,
-    debate::record::{Note, Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion},
+    debate::record::{Note, Status, Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion},
 };
 
 use super::{
     Columns, Conflict, Table,
     Type::{Int, Text},
-    Value, from_json, int, json, maybe, parse, parse_maybe, position, small, text,
+    Value, from_json, int, json, maybe, parse, parse_maybe, position, read_text, small, text,
 };
-use crate::Error;
+use crate::{
+    Error,
+    query::debates::{DebateView, LessonView, TurnView, VersionView},
+};
 
 pub(crate) const DEBATES: Table = Table {
     name: "debates",
@@ -301,6 +304,70 @@ fn read_lesson(row: &dyn Columns) -> Result<StoredLesson, Error> {
         tags: from_json(&row.text(8)?)?,
         at: Timestamp::from_micros(row.int(9)?),
     })
+}
+
+/// A debate, with what its run says.
+pub(crate) fn read_debate(row: &dyn Columns) -> Result<DebateView, Error> {
+    const SESSION: usize = 8;
+    let texts = SESSION + DEBATES.columns.len();
+    let session = match row.maybe_text(SESSION)? {
+        Some(_) => Some(read_session(row, SESSION)?),
+        None => None,
+    };
+    let (status, updated_at) = (parse(&row.text(6)?)?, Timestamp::from_micros(row.int(4)?));
+    let is_over = matches!(status, Status::Completed | Status::Failed | Status::Cancelled);
+    Ok(DebateView {
+        id: parse(&row.text(0)?)?,
+        session_id: parse(&row.text(1)?)?,
+        initiated_by: parse(&row.text(2)?)?,
+        created_at: Timestamp::from_micros(row.int(3)?),
+        updated_at,
+        completed_at: is_over.then_some(updated_at),
+        status,
+        waiting_at: parse_maybe(row.maybe_text(7)?)?,
+        topic: if session.is_some() { read_text(row.maybe_bytes(texts)?)? } else { Some(row.text(5)?) },
+        session,
+        config: read_json(row, texts + 1)?,
+        outcome: read_json(row, texts + 2)?,
+        metadata: read_json(row, texts + 3)?,
+    })
+}
+
+pub(crate) fn read_turn_view(row: &dyn Columns) -> Result<TurnView, Error> {
+    let texts = TURNS.columns.len();
+    Ok(TurnView {
+        turn: read_turn(row)?,
+        content: read_text(row.maybe_bytes(texts)?)?,
+        tool_calls: read_json(row, texts + 1)?,
+        test_results: read_json(row, texts + 2)?,
+        reflections: read_json(row, texts + 3)?,
+        metadata: read_json(row, texts + 4)?,
+    })
+}
+
+pub(crate) fn read_version_view(row: &dyn Columns) -> Result<VersionView, Error> {
+    let texts = VERSIONS.columns.len();
+    Ok(VersionView {
+        version: read_version(row)?,
+        code: read_text(row.maybe_bytes(texts)?)?,
+        metrics: read_json(row, texts + 1)?,
+        diff_from_previous: read_text(row.maybe_bytes(texts + 2)?)?,
+    })
+}
+
+pub(crate) fn read_lesson_view(row: &dyn Columns) -> Result<LessonView, Error> {
+    let texts = LESSONS.columns.len();
+    let lesson = read_lesson(row)?;
+    let gone = || Error::Unreadable(format!("lesson {} says nothing", lesson.id));
+    Ok(LessonView {
+        root_cause: read_text(row.maybe_bytes(texts)?)?,
+        text: read_text(row.maybe_bytes(texts + 1)?)?.ok_or_else(gone)?,
+        lesson,
+    })
+}
+
+fn read_json(row: &dyn Columns, column: usize) -> Result<Option<serde_json::Value>, Error> {
+    read_text(row.maybe_bytes(column)?)?.map(|text| from_json(&text)).transpose()
 }
 
 fn digest(digest: Digest) -> Value<'static> {

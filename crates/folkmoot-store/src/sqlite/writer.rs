@@ -74,7 +74,8 @@ const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred 
 pub(super) enum Job {
     Execute(Box<Command>, oneshot::Sender<Result<Written, Error>>),
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
-    ForgetDeliveries(Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
+    /// Removes what is over since before then, at most so much; the statement says what.
+    Forget(&'static str, Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
     /// What was erased before goes from the files too. No part of a batch.
     Scrub(oneshot::Sender<Result<bool, Error>>),
 }
@@ -129,7 +130,7 @@ struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
     answers: Vec<Result<Written, Error>>,
-    /// How many deliveries were forgotten. Nobody asks for that twice at once.
+    /// How much was forgotten. Nobody asks for that twice at once.
     forgotten: u64,
 }
 
@@ -261,9 +262,9 @@ impl Writer {
                     self.execute("DELETE FROM idempotency WHERE created_at < ?1", &before)?;
                     Ok(Outcome::Nothing)
                 }
-                Job::ForgetDeliveries(before, limit, _) => {
+                Job::Forget(sql, before, limit, _) => {
                     let arguments = [Value::Int(before.as_micros()), Value::Int((*limit).into())];
-                    batch.forgotten = self.execute(rows::FORGET_DELIVERIES, &arguments)? as u64;
+                    batch.forgotten = self.execute(sql, &arguments)? as u64;
                     Ok(Outcome::Nothing)
                 }
                 Job::Scrub(_) => unreachable!("it was taken out of the batch"),
@@ -619,7 +620,7 @@ impl Job {
         match self {
             Job::Execute(_, reply) => drop(reply.send(answer)),
             Job::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
-            Job::ForgetDeliveries(_, _, reply) => drop(reply.send(answer.map(|_| forgotten))),
+            Job::Forget(.., reply) => drop(reply.send(answer.map(|_| forgotten))),
             Job::Scrub(reply) => drop(reply.send(answer.map(|_| false))),
         }
     }

@@ -5,6 +5,8 @@ mod artifacts;
 mod audit;
 mod cancel;
 mod claims;
+mod debate_views;
+mod debates;
 mod decide;
 mod dedupe;
 mod deliveries;
@@ -118,6 +120,22 @@ conformance! {
         turns {
             what_is_sent_at_once_comes_to_what_it_would_in_turn(world),
         }
+        debates {
+            what_a_debate_keeps_reads_back(store),
+            the_same_record_twice_keeps_one_row_within_a_batch_too(store),
+            what_is_refused_keeps_nothing(store),
+            each_filter_narrows_the_turns_and_the_lines(store),
+            paging_visits_every_debate_once(world),
+            lines_are_forgotten_when_their_time_is_over(world),
+            lessons_come_newest_first(world),
+            a_debate_is_there_after_a_restart(owned),
+        }
+    }
+    debate_views {
+        where_a_debate_is_follows_from_what_it_waits_for(world),
+        the_views_are_the_tables_of_the_design(world),
+        what_is_erased_is_in_no_view_and_a_live_debate_needs_its_texts(world),
+        a_row_that_was_changed_added_or_removed_is_found(world),
     }
     questions {
         an_asked_question_reads_back_with_its_text(store),

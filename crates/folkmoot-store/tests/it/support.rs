@@ -1,6 +1,7 @@
 //! Where stores live in these tests, and what is said to them.
 
 mod command;
+mod debate;
 mod delivery;
 mod place;
 mod question;
@@ -9,6 +10,7 @@ mod storm;
 mod verify;
 
 pub(crate) use command::*;
+pub(crate) use debate::*;
 pub(crate) use delivery::*;
 pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect, old_schema, postgres};
 pub(crate) use question::*;

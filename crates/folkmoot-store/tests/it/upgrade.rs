@@ -18,7 +18,7 @@ macro_rules! fixture {
     };
 }
 
-const FIXTURES: [Fixture; 3] = [fixture!(1), fixture!(2), fixture!(3)];
+const FIXTURES: [Fixture; 4] = [fixture!(1), fixture!(2), fixture!(3), fixture!(6)];
 
 struct Fixture {
     schema: usize,
@@ -63,7 +63,8 @@ async fn reads_as_before(fixture: &Fixture, place: &impl Place) {
     let clock = Arc::new(ManualClock::at(noon()));
     let store = place.open(clock.clone()).await.unwrap();
     let newest = place.sql("SELECT max(version) FROM migrations").await[0][0].parse::<usize>().unwrap();
-    assert!(newest >= 3, "it is migrated");
+    assert!(newest >= 7, "it is migrated");
+    assert_eq!(place.sql("SELECT count(*) FROM debate_sessions").await, [["0"]], "none of its runs was a debate");
     assert_eq!(assert_sound(&store).await.len(), read["verified"]["events"].as_u64().unwrap() as usize);
     assert_eq!(store.head().await.unwrap().hash.hex(), read["verified"]["head_hash"].as_str().unwrap());
     let gates = list("gates");
@@ -122,5 +123,7 @@ async fn reads_as_before(fixture: &Fixture, place: &impl Place) {
     let decided = gate_of(store.execute(approve(&waiting["id"].as_str().unwrap().parse().unwrap(), "alice")).await);
     assert_eq!(decided.status(), Status::Approved);
     an_open_gate(&store).await;
+    a_debate(&store, "d1").await;
+    assert_eq!(store.turns(turns_of("d1")).await.unwrap().len(), 1);
     assert_sound(&store).await;
 }

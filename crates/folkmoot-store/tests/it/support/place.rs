@@ -185,7 +185,8 @@ impl Place for InPostgres {
 
     async fn before_workflows(&self) {
         let client = connect(&self.url).await;
-        let drop_all = "DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(quote_ident(tablename), ', ')
+        let drop_all =
+            "DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(quote_ident(tablename), ', ') || ' CASCADE'
             FROM pg_tables WHERE schemaname = current_schema()); END $$";
         client.batch_execute(drop_all).await.unwrap();
         for sql in old_schema(2) {
@@ -205,6 +206,9 @@ pub(crate) fn old_schema(schema: usize) -> Vec<String> {
         (1, "foundation", include_str!("../../../migrations/0001_foundation.sql")),
         (2, "questions", include_str!("../../../migrations/0002_questions.sql")),
         (3, "runs", include_str!("../../../migrations/0003_runs.sql")),
+        (4, "operations", include_str!("../../../migrations/0004_operations.sql")),
+        (5, "erasing", include_str!("../../../migrations/0005_erasing.sql")),
+        (6, "webhook_keys", include_str!("../../../migrations/0006_webhook_keys.sql")),
     ];
     let table = "CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
     let taken = migrations.into_iter().take(schema).map(|(version, name, sql)| {

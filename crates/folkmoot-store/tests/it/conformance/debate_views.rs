@@ -1,0 +1,271 @@
+//! The tables of the design, as somebody with a database shell sees them.
+
+use std::collections::BTreeSet;
+
+use folkmoot_core::{
+    Action, Actor, Command, Digest, Outcome, Scope,
+    debate::record::{Status, uuid},
+    erase::Erasing,
+    journal::Fence,
+    question::QuestionType,
+    run::Conclusion,
+};
+use folkmoot_store::{DebateQuery, LessonQuery, Store};
+use serde_json::Value;
+
+use super::debates::{lines_of, texts, versions_of};
+use crate::support::*;
+
+/// Where a debate is follows from its run, its gates and its questions, in the view as in the store's answer.
+pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &World<impl Place>) {
+    let store = &*world.store;
+    let expect = async |run: &str, expected: Status| {
+        assert_eq!(store.debate(&run_id(run)).await.unwrap().unwrap().status, expected, "{run}");
+        let told = world.place.sql(&format!("SELECT status FROM debate_sessions WHERE debate_id = '{run}'")).await;
+        assert_eq!(told, [[expected.word()]], "{run}");
+        for of in Status::ALL.iter().copied() {
+            let query = DebateQuery { status: Some(of), limit: 100, ..DebateQuery::default() };
+            let listed = store.debates(query).await.unwrap().items;
+            assert_eq!(listed.iter().any(|view| view.id.as_str() == run), of == expected, "{run} among the {of}");
+        }
+    };
+    run_of(store.execute(start(debating("d1"))).await);
+    expect("d1", Status::Pending).await;
+    claimed_of(store.execute(claim("d1", "n1")).await);
+    expect("d1", Status::Running).await;
+    entry_of(store.execute(record("d1", 1, "gate", opens("g1"))).await);
+    expect("d1", Status::Paused).await;
+    let waiting = store.debate(&run_id("d1")).await.unwrap().unwrap().waiting_at;
+    assert_eq!(waiting.map(|id| id.to_string()), Some("g1".to_owned()));
+    run_of(store.execute(park(parking("d1", 1, 0))).await);
+    expect("d1", Status::Paused).await;
+    gate_of(store.execute(approve(&"g1".parse().unwrap(), "alice")).await);
+    expect("d1", Status::Running).await;
+    assert_eq!(store.debate(&run_id("d1")).await.unwrap().unwrap().waiting_at, None);
+    run_of(store.execute(cancel_run("d1")).await);
+    expect("d1", Status::Cancelled).await;
+
+    // What goes on beside a debate does not hold it.
+    an_empty_debate(store, "d2").await;
+    entry_of(store.execute(record("d2", 1, "beside", opens("g2"))).await);
+    world.place.sql("UPDATE gates SET mode = 'reaction' WHERE id = 'g2'").await;
+    expect("d2", Status::Running).await;
+    // Parked for nobody in particular, for an answer, for clearance, and stopped.
+    run_of(store.execute(park(parking("d2", 1, 0))).await);
+    expect("d2", Status::Running).await;
+    an_empty_debate(store, "d3").await;
+    entry_of(store.execute(record("d3", 1, "ask", asks("q3", QuestionType::Preference))).await);
+    expect("d3", Status::Running).await;
+    run_of(store.execute(park(parking("d3", 1, 0))).await);
+    expect("d3", Status::Paused).await;
+    question_of(store.execute(answer(&"q3".parse().unwrap(), "red")).await);
+    expect("d3", Status::Running).await;
+    an_empty_debate(store, "d4").await;
+    halt_of(store.execute(raise(Scope::All)).await);
+    run_of(store.execute(park(parking_held("d4", 1, 0, &["d4"]))).await);
+    expect("d4", Status::Paused).await;
+    an_empty_debate(store, "d5").await;
+    run_of(store.execute(stop("d5", 1)).await);
+    expect("d5", Status::Paused).await;
+    run_of(store.execute(resume_run("d5")).await);
+    expect("d5", Status::Pending).await;
+    an_empty_debate(store, "d6").await;
+    let conclusion = Conclusion::Failed { code: "budget".to_owned(), message: "spent".to_owned() };
+    let fail = Action::EndRun { run: run_id("d6"), fence: Fence::Epoch(1), conclusion };
+    run_of(store.execute(command(Actor::System, fail)).await);
+    expect("d6", Status::Failed).await;
+    a_worked_on_run(store, "r1").await;
+    assert_eq!(store.debate(&run_id("r1")).await, Ok(None), "another run is no debate");
+}
+
+/// The names of the design, and nothing else; times are microseconds and shares go from 0 to 1.
+pub(crate) async fn the_views_are_the_tables_of_the_design(world: &World<impl Place>) {
+    let store = &*world.store;
+    a_debate(store, "d1").await;
+    entry_of(store.execute(keep("d1", "second", vec![session(2), version("d1", 2)])).await);
+    run_of(store.execute(end("d1", 1, "[]")).await);
+    let at = noon().as_micros().to_string();
+    let expect = async |view: &str, expected: Vec<(&str, String)>| {
+        let columns: Vec<_> = expected.iter().map(|(column, _)| *column).collect();
+        let found = world.place.sql(&format!("SELECT * FROM {view}")).await;
+        let named = world.place.sql(&format!("SELECT {} FROM {view}", columns.join(", "))).await;
+        assert_eq!(found, named, "{view} has these columns in this order and no others");
+        let values: Vec<String> = expected.into_iter().map(|(_, value)| value).collect();
+        for (column, (value, expected)) in columns.iter().zip(found[0].iter().zip(&values)) {
+            // PostgreSQL writes JSON with spaces.
+            let same = match serde_json::from_str::<Value>(expected) {
+                Ok(json) if !json.is_number() => serde_json::from_str::<Value>(value).is_ok_and(|value| value == json),
+                _ => value == expected,
+            };
+            assert!(same, "{view}.{column} is {value:?} instead of {expected:?}");
+        }
+        assert_eq!(found[0].len(), values.len());
+    };
+    let s = str::to_owned;
+    expect(
+        "debate_sessions",
+        vec![
+            ("id", s("s1")),
+            ("debate_id", s("d1")),
+            ("topic", s("Which cache, and \"why\"?")),
+            ("status", s("completed")),
+            ("topology_type", s("graph_mesh")),
+            ("coordination_protocol", s("cpde")),
+            ("config", s(r#"{"max_rounds":3,"min_consensus":0.75}"#)),
+            ("initiated_by", s("agent-a")),
+            ("created_at", at.clone()),
+            ("updated_at", at.clone()),
+            ("completed_at", at.clone()),
+            ("total_rounds", s("2")),
+            ("final_consensus_score", s("0.81")),
+            ("outcome", s(r#"{"rounds":2,"winner":"a"}"#)),
+            ("metadata", s(r#"{"über":[true,null]}"#)),
+        ],
+    )
+    .await;
+    expect(
+        "debate_turns",
+        vec![
+            ("id", uuid(&["d1", "turn", "1"])),
+            ("session_id", s("s1")),
+            ("round", s("1")),
+            ("phase", s("proposal")),
+            ("agent_id", s("proposer-1")),
+            ("agent_role", s("proposer")),
+            ("provider", s("rehearsal")),
+            ("model", s("rehearsal-1")),
+            ("content", s("Take number 1.")),
+            ("confidence", s("0.7")),
+            ("tool_calls", s(r#"[{"seconds":0.25,"tool":"search"}]"#)),
+            ("test_results", s("")),
+            ("reflections", s("[]")),
+            ("metadata", s(r#"{"n":"1","prompt":"What is best?\n"}"#)),
+            ("created_at", at.clone()),
+            ("response_time_ms", s("1200")),
+        ],
+    )
+    .await;
+    expect(
+        "code_versions",
+        vec![
+            ("id", uuid(&["d1", "version", "1"])),
+            ("session_id", s("s1")),
+            ("turn_id", uuid(&["d1", "turn", "1"])),
+            ("language", s("python")),
+            ("code", s("print(1)")),
+            ("version_number", s("1")),
+            ("quality_score", s("")),
+            ("test_pass_rate", s("1")),
+            ("metrics", s(r#"{"complexity":1.5}"#)),
+            ("diff_from_previous", s("")),
+            ("created_at", at.clone()),
+        ],
+    )
+    .await;
+    let line = store.debate_log(lines_of("d1")).await.unwrap().remove(0);
+    expect(
+        "debate_logs",
+        vec![
+            ("id", line.id),
+            ("debate_id", s("d1")),
+            ("level", s("warn")),
+            ("message", s("warn: it is late")),
+            ("data", s(r#"{"by":3}"#)),
+            ("created_at", at),
+            ("expires_at", s("")),
+        ],
+    )
+    .await;
+}
+
+fn erase(text: &str) -> Command {
+    let erasing = Erasing { digests: vec![Digest::of(text.as_bytes())], reason: "a key was in it".to_owned() };
+    command(admin("root"), Action::Erase(erasing))
+}
+
+pub(crate) async fn what_is_erased_is_in_no_view_and_a_live_debate_needs_its_texts(world: &World<impl Place>) {
+    let store = &*world.store;
+    a_debate(store, "d1").await;
+    let config = r#"{"max_rounds":3,"min_consensus":0.75}"#;
+    let shown =
+        ["Take number 1.", "print(1)", "Which cache, and \"why\"?", config, "test the empty list first (d1, 1)"];
+    for text in shown {
+        assert_eq!(store.needed_by(Digest::of(text.as_bytes())).await, Ok(Some("d1".to_owned())), "{text}");
+    }
+    assert_eq!(store.needed_by(Digest::of(b"Take number 2.")).await, Ok(None));
+    run_of(store.execute(end("d1", 1, "[]")).await);
+    for text in shown {
+        assert_eq!(store.needed_by(Digest::of(text.as_bytes())).await, Ok(None), "{text}");
+        assert_eq!(store.execute(erase(text)).await, Ok(Outcome::Erased(vec![Digest::of(text.as_bytes())])));
+    }
+    assert_eq!(texts(store, "d1").await, ["erased"]);
+    assert_eq!(store.versions(versions_of("d1")).await.unwrap()[0].code, None);
+    let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
+    assert_eq!((view.topic, view.config, view.status), (None, None, Status::Completed));
+    let lessons = store.lessons(LessonQuery { limit: 9, ..LessonQuery::default() }).await;
+    assert_eq!(lessons, Ok(Vec::new()), "what says nothing teaches nothing");
+    let rows = "SELECT (SELECT count(*) FROM debate_turns WHERE content IS NULL), (SELECT count(*) FROM code_versions
+        WHERE code IS NULL), (SELECT count(*) FROM debate_sessions WHERE topic IS NULL AND config IS NULL)";
+    assert_eq!(world.place.sql(rows).await, [["1", "1", "1"]]);
+    assert_sound(store).await;
+    // Said again by another debate it is kept for its run, and shown to nobody.
+    an_empty_debate(store, "d2").await;
+    entry_of(store.execute(keep("d2", "first", vec![turn("d2", "1")])).await);
+    assert_eq!(texts(store, "d2").await, ["erased"]);
+    assert_eq!(store.recorded(vec![Digest::of(b"Take number 1.")]).await, Ok(vec![Some(b"Take number 1.".to_vec())]));
+    assert_sound(store).await;
+}
+
+pub(crate) async fn a_row_that_was_changed_added_or_removed_is_found(world: &World<impl Place>) {
+    let store = &*world.store;
+    a_debate(store, "d1").await;
+    assert_eq!(problems(store).await, []);
+    let tricks = [
+        ("UPDATE debates SET total_rounds = 9", "UPDATE debates SET total_rounds = 1", "debate_sessions d1"),
+        ("UPDATE debates SET topic_digest = config_digest", "", "debate_sessions d1"),
+        ("UPDATE turns SET confidence = 99", "UPDATE turns SET confidence = 70", "debate_turns"),
+        ("UPDATE turns SET agent_id = 'critic-1'", "UPDATE turns SET agent_id = 'proposer-1'", "debate_turns"),
+        (
+            "UPDATE turns SET created_at = created_at + 1",
+            "UPDATE turns SET created_at = created_at - 1",
+            "debate_turns",
+        ),
+        ("UPDATE turns SET phase = 'review'", "UPDATE turns SET phase = 'proposal'", "debate_turns"),
+        ("UPDATE turns SET confidence = 101", "UPDATE turns SET confidence = 70", "no share"),
+        ("UPDATE versions SET test_pass_rate = 1", "UPDATE versions SET test_pass_rate = 100", "code_versions 1"),
+        (
+            "UPDATE versions SET version_number = 2",
+            "UPDATE versions SET version_number = 1",
+            "code_versions 1, code_versions 2",
+        ),
+        ("UPDATE lessons SET confidence = 1", "UPDATE lessons SET confidence = 90", "lessons"),
+        ("UPDATE lines SET message = 'in time'", "UPDATE lines SET message = 'warn: it is late'", "debate_logs"),
+        (
+            "INSERT INTO turns SELECT run_id, 'forged', place, round, phase, agent_id, agent_role, provider, model,
+             content_digest, confidence, tool_calls_digest, test_results_digest, reflections_digest, metadata_digest,
+             response_time_ms, created_at FROM turns",
+            "DELETE FROM turns WHERE id = 'forged'",
+            "debate_turns forged",
+        ),
+        ("UPDATE turns SET run_id = 'd9'", "UPDATE turns SET run_id = 'd1'", "debate_turns"),
+    ];
+    let topic = Digest::of("Which cache, and \"why\"?".as_bytes());
+    for (trick, undo, found) in tricks {
+        world.place.sql(trick).await;
+        let told = problems(store).await;
+        assert!(told.iter().any(|it| it.at == "run:d1" && it.problem.contains(found)), "{trick}: {told:?}");
+        let undo =
+            if undo.is_empty() { format!("UPDATE debates SET topic_digest = '{topic}'") } else { undo.to_owned() };
+        let strays = store.strays(10).await.unwrap();
+        assert_eq!(strays, if trick.contains("d9") { vec!["d9".to_owned()] } else { Vec::new() }, "{trick}");
+        world.place.sql(&undo).await;
+        assert_eq!(problems(store).await, [], "{undo}");
+    }
+    let mut found = BTreeSet::new();
+    for table in ["debates", "turns", "versions", "lines", "lessons"] {
+        world.place.sql(&format!("DELETE FROM {table}")).await;
+        let told = problems(store).await;
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(found.insert(told[0].problem.clone()), "{table} is missing, and that is not told: {told:?}");
+    }
+}
