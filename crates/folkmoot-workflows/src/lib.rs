@@ -2,6 +2,7 @@
 //! would write theirs.
 
 mod call;
+pub mod debate;
 pub mod doctor;
 pub mod equipment;
 pub mod plan;
