@@ -10,6 +10,7 @@ mod child;
 mod emit;
 mod gate;
 mod join;
+mod lessons;
 mod pass;
 mod sleep;
 mod step;

@@ -44,7 +44,10 @@ use folkmoot_core::{
     question::{Close, Closing},
     run::{Outcome, Starting, State},
 };
-use folkmoot_store::{AnyStore, Error, GateQuery, JournalQuery, Line, QuestionQuery, Sqlite, Store};
+use folkmoot_store::{
+    AnyStore, Error, GateQuery, JournalQuery, LessonQuery, Line, LineQuery, QuestionQuery, Sqlite, Store, TurnQuery,
+    VersionQuery,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -203,6 +206,8 @@ pub struct Report {
     pub in_flight: Vec<String>,
     /// What each step of the run, and of those that it started, is.
     pub kinds: BTreeMap<String, EntryKind>,
+    /// What each debate among them has kept, a line for each row.
+    pub kept: Vec<String>,
     /// The hash of the log's last event: two simulations with the same had the same course.
     pub head: Digest,
 }
@@ -215,7 +220,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     let next = store.again().expect("it is in memory");
     let mut in_flight = Vec::new();
     let first = life(&world, scenario, store.witnessed(tripwire.clone()));
-    let Lived { outcome, kinds, head } = match first {
+    let Lived { outcome, kinds, kept, head } = match first {
         Life::Ended(lived) => lived,
         Life::Crashed(steps) => {
             in_flight = steps;
@@ -226,12 +231,12 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
             }
         }
     };
-    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, head }
+    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, kept, head }
 }
 
 /// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
-/// be the same; what is `once` must happen as often as it does in calm; what is repeatable may happen once more where it
-/// was in flight.
+/// be the same, and so must what debates keep; what is `once` must happen as often as it does in calm; what is repeatable may
+/// happen once more where it was in flight.
 ///
 /// # Panics
 ///
@@ -275,6 +280,7 @@ fn everywhere(scenario: impl Fn() -> Scenario + Sync, crashes: &[fn(u64) -> Cras
 
 fn compare(calm: &Report, stormy: &Report, place: &str) {
     assert_eq!(stormy.outcome, calm.outcome, "{place}");
+    assert_eq!(stormy.kept, calm.kept, "{place}");
     for (key, happened) in &stormy.effects {
         let usual = calm.effects.get(key).copied().unwrap_or_default();
         let repeatable = stormy.kinds.get(key) != Some(&EntryKind::Once);
@@ -294,6 +300,7 @@ enum Life {
 struct Lived {
     outcome: Result<Value, Failure>,
     kinds: BTreeMap<String, EntryKind>,
+    kept: Vec<String>,
     head: Digest,
 }
 
@@ -349,9 +356,10 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
             unreachable!("it was waited for until it was over")
         }
     };
-    let mut kinds = BTreeMap::new();
+    let (mut kinds, mut kept) = (BTreeMap::new(), Vec::new());
     let mut runs = vec![id];
     while let Some(run) = runs.pop() {
+        kept.extend(kept_by(engine, &run).await?);
         let query = JournalQuery { run, after: None, limit: u32::MAX, key: None, results: false };
         for Line { entry, .. } in engine.journal(&starter, query).await? {
             match (entry.kind, &entry.state) {
@@ -364,7 +372,29 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         }
     }
     let head = engine.0.store.head().await?.hash;
-    Ok(Lived { outcome, kinds, head })
+    Ok(Lived { outcome, kinds, kept, head })
+}
+
+/// What a debate has kept, each row without when and where it was written; and that it is what the log says.
+async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
+    let (store, debate) = (&engine.0.store, run.clone());
+    let Some(view) = store.debate(run).await? else { return Ok(Vec::new()) };
+    let said = view.session.map(|row| (view.topic, row.total_rounds, row.final_consensus_score, view.outcome));
+    let mut kept = vec![format!("session {said:?}")];
+    let turns = TurnQuery { debate, phase: None, agent: None, round: None, after: None, limit: u32::MAX };
+    kept.extend(store.turns(turns).await?.into_iter().map(|view| format!("turn {} {:?}", view.turn.id, view.content)));
+    let versions = VersionQuery { debate: run.clone(), after: None, limit: u32::MAX };
+    let versions = store.versions(versions).await?;
+    kept.extend(versions.into_iter().map(|view| format!("version {} {:?}", view.version.version_number, view.code)));
+    let lines = LineQuery { debate: run.clone(), level: None, after: None, limit: u32::MAX };
+    kept.extend(store.debate_log(lines).await?.into_iter().map(|line| format!("line {} {}", line.level, line.message)));
+    let lessons = store.lessons(LessonQuery { limit: u32::MAX, ..LessonQuery::default() }).await?;
+    let lessons = lessons.into_iter().filter(|view| view.lesson.run_id == *run);
+    kept.extend(lessons.map(|view| format!("lesson {} {}", view.lesson.id, view.text)));
+    // Branches write in whichever order they get to it.
+    kept.sort();
+    assert_eq!(crate::verify(store).await?.problems, [], "what {run} has kept is not what the log says");
+    Ok(kept)
 }
 
 /// Looks at what waits, and says what the scenario has them say.

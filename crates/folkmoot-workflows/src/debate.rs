@@ -19,7 +19,8 @@ mod state;
 use std::{collections::BTreeMap, sync::Arc};
 
 use folkmoot_core::{
-    Name, agent::{DebatePhase, Domain},
+    Name,
+    agent::{DebatePhase, Domain},
     debate::{
         self, Course, DecidedBy, NoDecision, Told, Verdict,
         cognition::{Observed, Planner},
@@ -266,9 +267,10 @@ impl Room {
                 return Ok(Some(Came::Ends(Ends::Undecided(NoDecision::TooFewResponses, why))));
             }
             // The last gate stands before what is final; a vote that another round follows is not.
-            let is_final = came.verdict.as_ref().is_none_or(|verdict| {
-                !course.goes_on(round, verdict.winner.is_some(), verdict.consensus)
-            });
+            let is_final = came
+                .verdict
+                .as_ref()
+                .is_none_or(|verdict| !course.goes_on(round, verdict.winner.is_some(), verdict.consensus));
             if is_final && self.debating.gates.ask_after(phase) {
                 match self.ask(ctx, at, &came, state).await? {
                     AtGate::GoOn => {}
@@ -290,7 +292,12 @@ impl Room {
         let clarifies = course.phases.contains(&DebatePhase::Dehallucination);
         let reasons = vec![
             format!("domain: {}", self.domain),
-            format!("complexity {}, ambiguity {}: {}", estimate.complexity, estimate.ambiguity, serde_json::to_string(&estimate.reasons)?),
+            format!(
+                "complexity {}, ambiguity {}: {}",
+                estimate.complexity,
+                estimate.ambiguity,
+                serde_json::to_string(&estimate.reasons)?
+            ),
             format!("dehallucination: {}", if clarifies { "on" } else { "off" }),
             format!("planning: {} ({})", state.style.style, state.style.reason),
             format!("voting: {}", self.debating.method()),

@@ -31,6 +31,8 @@ pub const LESSONS_TOLD: usize = 5;
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// Alike from here on, two lessons are one.
 const SAME: Share = Share::of(80);
+/// The most words of a task that are kept.
+const TAGS_MAX: usize = 24;
 /// The longest root cause and the longest text, in bytes.
 const BYTES_MAX: usize = 2000;
 
@@ -50,6 +52,8 @@ pub struct Lesson {
     /// How well it is founded: 0.70 for the same root cause twice, 0.80 where tests passed after the change, 0.05 more for each
     /// episode beyond what that takes, up to 0.95.
     pub confidence: Share,
+    /// Words of the task that taught it: who has a like task will not use the words of the failure.
+    pub tags: Vec<String>,
     /// Where it was learned.
     pub debate: RunId,
     /// From which episodes.
@@ -63,6 +67,8 @@ pub struct Lesson {
 pub struct Origin<'a> {
     /// The debate.
     pub debate: &'a RunId,
+    /// What it was about, in its own words.
+    pub topic: &'a str,
     /// What it was about.
     pub domain: Domain,
     /// Its language.
@@ -107,6 +113,7 @@ fn learned(episodes: &[&Episode], origin: Origin<'_>) -> Option<Lesson> {
         root_cause,
         text,
         confidence: Share::hundredths(hundredths).unwrap_or(Share::ONE),
+        tags: keywords(origin.topic).collect::<BTreeSet<_>>().into_iter().take(TAGS_MAX).collect(),
         debate: origin.debate.clone(),
         episodes: episodes.iter().map(|episode| episode.id.clone()).collect(),
         learned_at: origin.now,
@@ -176,7 +183,8 @@ pub fn relevant<'a>(lessons: &'a [Lesson], question: Question<'_>) -> Vec<&'a Le
 
 fn counted(lesson: &Lesson) -> BTreeMap<String, u128> {
     let mut counts = BTreeMap::new();
-    for word in keywords(&lesson.root_cause).chain(keywords(&lesson.text)) {
+    let tags = lesson.tags.iter().flat_map(|tag| keywords(tag));
+    for word in keywords(&lesson.root_cause).chain(keywords(&lesson.text)).chain(tags) {
         *counts.entry(word).or_default() += 1;
     }
     counts

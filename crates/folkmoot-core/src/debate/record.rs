@@ -17,7 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -28,7 +28,7 @@ pub(crate) use note::{contents, notes, told};
 pub(crate) use stored::stored;
 pub use stored::{Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion};
 
-use crate::{AgentRole, DebatePhase, Domain, Name, agent::Share};
+use crate::{AgentRole, DebatePhase, Domain, Name, RunId, Timestamp, agent::Share};
 
 /// Something that is kept with an event that a debate's workflow tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -138,7 +138,7 @@ pub struct LogLine {
 }
 
 /// What a debate learnt, and later ones may be shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
     /// A UUID.
     pub id: String,
@@ -154,6 +154,17 @@ pub struct Learned {
     pub confidence: Share,
     /// Words to find it by.
     pub tags: Vec<String>,
+}
+
+/// What an earlier debate learnt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Which one.
+    pub debate: RunId,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub learned: Learned,
 }
 
 vocabulary! {

@@ -11,8 +11,8 @@
 //!
 //! A message that is routed arrives: [`Network::route`] names every hop, the last of which is whom it is for. Who leads, who
 //! stands where in the chain or the tree, and who is linked to whom, depends on the agents and never on the order in which
-//! they are given: of equals the better one comes first, as [`choose`](crate::agent::choose()) ranks them, and at last the id decides.
-//! Only lists of agents who are otherwise equal come in the order of the team.
+//! they are given: of equals the better one comes first, as [`choose`](crate::agent::choose()) ranks them, and at last the id
+//! decides. Only lists of agents who are otherwise equal come in the order of the team.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,6 +6,7 @@
 mod check;
 mod clearance;
 mod deadlines;
+mod debates;
 mod deliveries;
 mod moot;
 mod retention;

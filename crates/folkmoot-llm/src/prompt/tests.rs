@@ -267,5 +267,8 @@ fn a_context_has_exactly_the_variables_of_its_prompt() {
 #[test]
 fn a_prompt_that_is_not_there_is_refused_with_those_that_are() {
     let error = Prompts::embedded().render("roles/poet.md", &Context::new()).unwrap_err().to_string();
-    assert!(error.starts_with(r#"there is no prompt "roles/poet.md"; there are debate/turn.md, domains/architecture.md, "#), "{error}");
+    assert!(
+        error.starts_with(r#"there is no prompt "roles/poet.md"; there are debate/turn.md, domains/architecture.md, "#),
+        "{error}"
+    );
 }

@@ -163,7 +163,7 @@ pub(crate) fn select_debates() -> &'static str {
         format!(
             "SELECT runs.id, runs.session_id, runs.initiator, runs.started_at, runs.moved_at, runs.title, {STATUS},
              (SELECT gates.id FROM gates WHERE gates.run_id = runs.id AND gates.status = 'pending' AND gates.mode = 'gate'
-              ORDER BY gates.requested_at, gates.id LIMIT 1), {}, {texts}
+              ORDER BY gates.requested_at, gates.id LIMIT 1) AS waiting_at, {}, {texts}
              FROM runs LEFT JOIN debates ON debates.run_id = runs.id",
             columns.join(", ")
         )

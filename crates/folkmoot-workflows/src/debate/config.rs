@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Agent, Name, Refusal, Timeout,
-    agent::{AGENTS_MAX, DebatePhase, Domain, Share, Team},
+    agent::{DebatePhase, Domain, Share, Team, team::AGENTS_MAX},
     debate::{Course, Phases, Switch, planning::Style, topology::Topology},
     gate::OnTimeout,
     text,
@@ -218,7 +218,8 @@ fn tool_calls(language: Option<Language>) -> u32 {
 
 /// Whether a topic says that it is about code in this language.
 fn names(topic: &str, language: &str) -> bool {
-    let code = matches!(Domain::guess(topic).domain, Domain::Code | Domain::Debug | Domain::Optimization | Domain::Security);
+    let code =
+        matches!(Domain::guess(topic).domain, Domain::Code | Domain::Debug | Domain::Optimization | Domain::Security);
     code && topic.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(language))
 }
 

@@ -257,7 +257,9 @@ impl Room {
         let committed: Result<String, String> = ctx.step(format!("{key}/commit"), work).await?;
         match committed {
             Ok(_) => Ok(()),
-            Err(message) => tell(ctx, &format!("{key}/not committed"), Told::Error { phase: Some(at.phase), message }).await,
+            Err(message) => {
+                tell(ctx, &format!("{key}/not committed"), Told::Error { phase: Some(at.phase), message }).await
+            }
         }
     }
 
@@ -280,7 +282,9 @@ impl Room {
         let ran: Result<Vec<Ran>, String> = ctx.step(at.key("hook"), work).await?;
         match ran {
             Ok(ran) => {
-                let count = |passed: bool| u32::try_from(ran.iter().filter(|ran| ran.passed || !passed).count()).unwrap_or(u32::MAX);
+                let count = |passed: bool| {
+                    u32::try_from(ran.iter().filter(|ran| ran.passed || !passed).count()).unwrap_or(u32::MAX)
+                };
                 let failed = ran.iter().filter(|ran| !ran.passed).map(|ran| ran.command.clone()).collect();
                 let told = Told::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
                 state.hooked = ran

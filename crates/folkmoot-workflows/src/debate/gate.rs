@@ -74,19 +74,23 @@ impl Room {
         let mut lines = vec![format!("Round {}, {}: {}.", at.round, at.phase, came.note)];
         for candidate in state.candidates.values() {
             let tested = state.tested(&candidate.author);
-            let tests = tested.map_or_else(String::new, |tested| format!(", passes {} of {} tests", tested.passed, tested.of));
+            let tests =
+                tested.map_or_else(String::new, |tested| format!(", passes {} of {} tests", tested.passed, tested.of));
             let score = state.quality(&candidate.author).map_or_else(String::new, |score| format!(", scored {score}"));
             lines.push(format!("- {}{tests}{score}: {}", candidate.author, text::headline(&candidate.text)));
         }
         if let Some(verdict) = &came.verdict {
-            lines.extend(verdict.dissent.iter().map(|dissent| format!("- against it, {}: {}", dissent.agent, dissent.objection)));
+            lines.extend(
+                verdict.dissent.iter().map(|dissent| format!("- against it, {}: {}", dissent.agent, dissent.objection)),
+            );
         }
         lines.join("\n")
     }
 
     fn artifacts(&self, came: &Phase, state: &State) -> Result<Vec<(&'static str, &'static str, Vec<u8>)>, Failure> {
         let mut artifacts = Vec::new();
-        let answers: Vec<_> = state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();
+        let answers: Vec<_> =
+            state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();
         artifacts.push(("answers", "application/json", serde_json::to_vec(&answers)?));
         if let [.., before, after] = &state.versions[..] {
             let number = u32::try_from(state.versions.len()).unwrap_or(u32::MAX);

@@ -134,9 +134,7 @@ impl Hands for Yard {
         tool: String,
         arguments: serde_json::Value,
     ) -> BoxFuture<'_, ToolCall> {
-        Box::pin(async move {
-            self.bench(&debate, branch.as_ref()).await.toolbox(&kinds).call(&tool, arguments).await
-        })
+        Box::pin(async move { self.bench(&debate, branch.as_ref()).await.toolbox(&kinds).call(&tool, arguments).await })
     }
 
     fn commit(
@@ -164,7 +162,9 @@ impl Hands for Yard {
                 let check = project::check(jail, worktree.folder(), &project, *purpose, &limits).await;
                 match check.map_err(|error| error.to_string())? {
                     Check::NoCommand => {}
-                    Check::Unavailable(why) => all.push(Ran { command: purpose.to_string(), passed: false, output: why }),
+                    Check::Unavailable(why) => {
+                        all.push(Ran { command: purpose.to_string(), passed: false, output: why })
+                    }
                     Check::Ran(results) => all.extend(results.into_iter().map(|result| Ran {
                         command: result.command.argv.join(" "),
                         passed: result.passed,

@@ -1,15 +1,16 @@
 //! What a debate learns from earlier ones, and leaves to later ones.
 
-use folkmoot_core::{
-    debate::{
-        Told,
-        lesson::{self, Lesson, Origin, Question},
-        record::{Learned, Record, uuid},
-    },
+use folkmoot_core::debate::{
+    Told,
+    lesson::{self, Lesson, Origin, Question},
+    record::{Learned, Record, Remembered, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
 
 use super::{room::Room, state::State, tell};
+
+/// The most that are looked at, the newest.
+const LESSONS_MAX: u32 = 1_000;
 
 impl Room {
     /// Lessons of earlier debates of whoever started this one, for all who write here.
@@ -17,7 +18,8 @@ impl Room {
         if !self.debating.lessons {
             return Ok(());
         }
-        let known: Vec<Lesson> = ctx.lessons("lessons").await?;
+        // Of all domains: what a task is about is a guess, and its words decide.
+        let known: Vec<Lesson> = ctx.lessons("lessons", None, LESSONS_MAX).await?.into_iter().map(remembered).collect();
         let question = Question {
             topic: &self.debating.topic,
             domain: self.domain,
@@ -39,6 +41,7 @@ impl Room {
         }
         let origin = Origin {
             debate: ctx.run_id(),
+            topic: &self.debating.topic,
             domain: self.domain,
             language: self.debating.language.map(|language| language.word()),
             now: state.began,
@@ -52,9 +55,25 @@ impl Room {
                 root_cause: lesson.root_cause,
                 lesson: lesson.text,
                 confidence: lesson.confidence,
-                tags: Vec::new(),
+                tags: lesson.tags,
             })
         };
         new.into_iter().map(learned).collect()
+    }
+}
+
+fn remembered(known: Remembered) -> Lesson {
+    let Remembered { debate, at, learned } = known;
+    Lesson {
+        id: learned.id,
+        domain: learned.domain,
+        language: learned.language,
+        root_cause: learned.root_cause,
+        text: learned.lesson,
+        confidence: learned.confidence,
+        tags: learned.tags,
+        debate,
+        episodes: Vec::new(),
+        learned_at: at,
     }
 }

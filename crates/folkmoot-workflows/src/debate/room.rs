@@ -113,20 +113,23 @@ impl Room {
     /// One turn, with all its calls as steps, recorded as what it was.
     pub async fn speak(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Spoken, Failure> {
         let own = self.voices.get(&asking.agent.id).unwrap_or(&self.usual);
-        let mut held = self.hold(ctx, &asking, own, &asking.key).await?;
+        let mut held = self.turn(ctx, &asking, own, &asking.key).await?;
         if let (Err(failure), true) = (&held.turn, own.provider != self.usual.provider) {
             // Somebody else speaks for it, and the record says who.
-            let message = format!("{}: {} does not answer ({failure}); {} speaks for it", asking.agent.id, own.provider, self.usual.provider);
+            let message = format!(
+                "{}: {} does not answer ({failure}); {} speaks for it",
+                asking.agent.id, own.provider, self.usual.provider
+            );
             let told = Told::Error { phase: Some(asking.at.phase), message };
             ctx.emit(format!("{}/replaced", asking.key), told.kind(), &told).await?;
-            held = self.hold(ctx, &asking, &self.usual, &format!("{}/usual", asking.key)).await?;
+            held = self.turn(ctx, &asking, &self.usual, &format!("{}/usual", asking.key)).await?;
         }
         let spoken = self.read(ctx, &asking, &held);
         self.record(ctx, asking, held, &spoken).await?;
         Ok(spoken)
     }
 
-    async fn hold(&self, ctx: &Ctx, asking: &Asking<'_>, named: &Named, key: &str) -> Result<Held, Failure> {
+    async fn turn(&self, ctx: &Ctx, asking: &Asking<'_>, named: &Named, key: &str) -> Result<Held, Failure> {
         let request = self.request(asking)?;
         let call = Call {
             key: key.to_owned(),
@@ -211,7 +214,8 @@ impl Room {
         let turn = held.turn.as_ref().unwrap_or(&none);
         let last = turn.answers.last();
         let sum = |of: fn(&Answer) -> u64| turn.answers.iter().map(of).sum::<u64>();
-        let (tokens, usd_micros) = (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
+        let (tokens, usd_micros) =
+            (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
         let response_time_ms = sum(|answer| answer.latency_ms);
         let provider = last.map_or_else(|| held.provider.clone(), |answer| answer.provider.clone());
         let model = last.map_or_else(String::new, |answer| answer.model.clone());

@@ -6,13 +6,8 @@ use folkmoot_core::{
     Agent, Digest, Name, Timestamp,
     agent::Share,
     debate::{
-        Note, Part, Turns, TurnState,
-        cognition::Planner,
-        findings::Finding,
-        lesson::Lesson,
-        memory::EpisodicMemory,
-        planning,
-        topology::Network,
+        Note, Part, TurnState, Turns, cognition::Planner, consensus::same_answer, findings::Finding, lesson::Lesson,
+        memory::EpisodicMemory, planning, topology::Network,
     },
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
@@ -141,7 +136,8 @@ impl State {
         let suspects = cross.suspects();
         let mut tested = Tested::default();
         for run in cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != run.solution) {
-            for test in run.tested.iter().filter(|test| !suspects.contains(&(run.author.as_str(), test.name.as_str()))) {
+            for test in run.tested.iter().filter(|test| !suspects.contains(&(run.author.as_str(), test.name.as_str())))
+            {
                 tested.of += 1;
                 match test.failed {
                     None => tested.passed += 1,
@@ -157,7 +153,10 @@ impl State {
         let of = |(at, candidate): (usize, &&Candidate)| {
             let tested = self.tested(&candidate.author)?;
             let failed: String = tested.failed.iter().map(|line| format!("\nfailed: {line}")).collect();
-            Some((Note::Result, format!("Answer {} passes {} of {} tests of others.{failed}", at + 1, tested.passed, tested.of)))
+            Some((
+                Note::Result,
+                format!("Answer {} passes {} of {} tests of others.{failed}", at + 1, tested.passed, tested.of),
+            ))
         };
         let hooked = self.hooked.iter().map(|line| (Note::Result, line.clone()));
         shown.iter().enumerate().filter_map(of).chain(hooked).collect()
@@ -170,6 +169,15 @@ impl State {
         let all = || self.candidates.keys().cloned();
         let Some(fewest) = self.candidates.keys().filter_map(failures).min() else { return all().collect() };
         all().filter(|author| failures(author) == Some(fewest)).collect()
+    }
+
+    /// Whether two authors gave the same answer.
+    pub fn is_same(&self, one: &Name, two: &Name) -> bool {
+        let (Some(one), Some(two)) = (self.candidates.get(one), self.candidates.get(two)) else { return false };
+        match (&one.code, &two.code) {
+            (Some(one), Some(two)) => one.trim() == two.trim(),
+            _ => same_answer(&one.position, &two.position),
+        }
     }
 
     /// The mean of what reviewers gave an author's answer.

@@ -4,7 +4,9 @@
 
 mod call;
 mod cancel;
+mod debate;
 mod doctor;
 mod moot;
 mod plan;
+mod voices;
 mod workbench;

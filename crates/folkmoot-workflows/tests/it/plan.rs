@@ -16,37 +16,11 @@ use folkmoot_engine::{
     sim::{self, Crash, Report, Say, Scenario},
 };
 use folkmoot_llm::{Answer, FailureKind, Finish, Hear, Model, Prompts, Rehearsal, Request, Usage, budget::Budget};
-use folkmoot_workflows::{
-    Voice, Voices,
-    plan::{Plan, Planner, Planning, html, markdown},
-};
+use folkmoot_workflows::plan::{Plan, Planner, Planning, html, markdown};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-/// One who can be asked.
-#[derive(Debug)]
-struct One(Arc<dyn Model>);
-
-impl Voices for One {
-    fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
-        Box::pin(async move { Ok(named.unwrap_or_else(|| "one".to_owned())) })
-    }
-
-    fn voice(&self, _: &str) -> Result<Voice, Failure> {
-        Ok(Voice { model: Arc::clone(&self.0), price: None })
-    }
-
-    fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
-        Ok(Arc::clone(&PROMPTS))
-    }
-
-    fn budget(&self) -> Budget {
-        Budget::default()
-    }
-}
-
-/// Reading them takes longer than a whole simulation.
-static PROMPTS: LazyLock<Arc<Prompts>> = LazyLock::new(|| Arc::new(Prompts::embedded()));
+use crate::voices::One;
 
 fn workflows(model: Arc<dyn Model>, asks: bool) -> Workflows {
     let planner =

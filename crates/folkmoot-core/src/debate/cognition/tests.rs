@@ -119,7 +119,10 @@ proptest! {
     }
 
     #[test]
-    fn better_is_never_worse(one in (0..=100u8, 0..=100u8, 0..20u32, 0..90_000u64), more in (0..=100u8, 0..=100u8, 0..20u32, 0..90_000u64)) {
+    fn better_is_never_worse(
+        one in (0..=100u8, 0..=100u8, 0..20u32, 0..90_000u64),
+        more in (0..=100u8, 0..=100u8, 0..20u32, 0..90_000u64),
+    ) {
         let score = |(confidence, consensus, insights, latency)| {
             let mut planner = Planner::default();
             planner.compare(1, DebatePhase::Proposal, observed(confidence, consensus, insights, latency)).unwrap().score

@@ -165,6 +165,11 @@ fn without_votes_a_decision_is_called_nothing() {
         assert_eq!(called(*method, Fallback::Borda, ""), None, "{method}");
         assert_eq!(called(*method, Fallback::Borda, "A A A"), Some(Label::Unanimous), "{method}");
     }
+    let (candidates, cast) = (names("ABC"), ballots("A A"));
+    let rules = Rules { method: Method::Borda, fallback: Fallback::Borda, tie_break: None, minimum_votes: 1 };
+    let elected = elect(&candidates, &cast, rules).unwrap();
+    assert_eq!(label(&candidates, &[], &elected), Ok(None), "whatever is said of who won");
+    assert!(label(&names("B"), &cast, &elected).is_err(), "these are ballots of another election");
 }
 
 proptest! {

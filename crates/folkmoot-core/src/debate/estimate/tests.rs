@@ -34,6 +34,14 @@ fn a_vague_and_complex_topic_is_asked_about_first() {
         "0.65 0.80 ask",
         "hard_words +50, vague_words +50, length +2, parts +3, alternatives +10",
     );
+    check(
+        "Improve the cache and maybe the parser",
+        None,
+        &[],
+        "0.33 0.40 ask",
+        "hard_words +20, vague_words +20, parts +3",
+    );
+    check("Improve the greeting, maybe", None, &[], "0.00 0.40 go", "easy_words -10, vague_words +20");
     check("Make it better", None, &[], "0.10 0.75 ask", "vague_words +10, pointing +20, short +25");
 }
 
@@ -104,7 +112,11 @@ fn each_list_says_its_words_once_and_no_word_pulls_both_ways() {
 
 proptest! {
     #[test]
-    fn every_estimate_is_the_sum_of_its_reasons(topic in "\\PC{0,120}", language in prop::option::of("[a-z]{0,4}"), source in "\\PC{0,40}") {
+    fn every_estimate_is_the_sum_of_its_reasons(
+        topic in "\\PC{0,120}",
+        language in prop::option::of("[a-z]{0,4}"),
+        source in "\\PC{0,40}",
+    ) {
         let estimate = Estimate::of(&topic, language.as_deref(), &[&source]);
         let sum = |measure| -> i16 {
             estimate.reasons.iter().filter(|reason| reason.measure == measure).map(|reason| reason.by).sum()

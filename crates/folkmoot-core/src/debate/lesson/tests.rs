@@ -19,7 +19,16 @@ fn run(id: &str) -> RunId {
 }
 
 fn learn(episodes: &[Episode]) -> Vec<Lesson> {
-    extract(episodes, Origin { debate: &run("d1"), domain: Domain::Code, language: Some("Rust"), now: start() })
+    extract(
+        episodes,
+        Origin {
+            debate: &run("d1"),
+            topic: "Count the words",
+            domain: Domain::Code,
+            language: Some("Rust"),
+            now: start(),
+        },
+    )
 }
 
 /// Each lesson as `text confidence episodes`.
@@ -110,6 +119,7 @@ fn lesson(id: &str, text: &str) -> Lesson {
         confidence: Share::of(80),
         debate: run("d1"),
         episodes: Vec::new(),
+        tags: Vec::new(),
         learned_at: start(),
     }
 }
@@ -248,4 +258,13 @@ proptest! {
         prop_assert_eq!(new_ones(&lessons, lessons.clone()), []);
         prop_assert!(lessons.iter().all(|lesson| lesson.confidence >= Share::of(70)));
     }
+}
+
+#[test]
+fn a_like_task_finds_a_lesson_by_the_words_of_the_task_that_taught_it() {
+    let lessons = learn(&[mended("e1", "the loop ends one too early")]);
+    assert_eq!(lessons[0].tags, ["count", "words"]);
+    let question = |topic| Question { topic, domain: Domain::General, language: Some("rust"), now: start() };
+    assert_eq!(relevant(&lessons, question("Count all words in a file")).len(), 1);
+    assert!(relevant(&lessons, question("Bake a cake")).is_empty());
 }

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Action, Actor, Digest, Outcome, Refusal, RunId,
+    Action, Actor, Digest, Outcome, Refusal,
     audit::{self, check_row},
     journal::{EntryKind, EntryState, Fence, NewEntry, Recording, Write},
     transcript::{World, play, time},

@@ -49,7 +49,8 @@ impl Room {
             let standing: Vec<Finding> = landed.iter().map(|landed| landed.finding.clone()).collect();
             // All that was tried is known from now on, also what did not hold.
             state.findings.extend(attack.new.iter().cloned());
-            let limits = findings::Limits { rounds_max: self.debating.adversarial_rounds, ..findings::Limits::default() };
+            let limits =
+                findings::Limits { rounds_max: self.debating.adversarial_rounds, ..findings::Limits::default() };
             if standing.is_empty() && attack.unread == 0 {
                 why = "nothing new was found".to_owned();
                 break;
@@ -83,7 +84,9 @@ impl Room {
     ) -> Result<(Report, Vec<TestCase>), Failure> {
         let mut notes = state.notes_for(Part::Attack);
         notes.extend(state.results(&[target]));
-        notes.extend(state.findings.iter().map(|finding| (Note::Finding, format!("{}: {}", finding.severity, finding.title))));
+        notes.extend(
+            state.findings.iter().map(|finding| (Note::Finding, format!("{}: {}", finding.severity, finding.title))),
+        );
         let asking = Asking {
             at,
             key: at.key(&format!("attack/{round}")),
@@ -231,6 +234,7 @@ fn read(spoken: &Spoken) -> (Report, Vec<TestCase>) {
 
 /// A suite has no two tests of one name.
 fn distinct(tests: &[TestCase]) -> Vec<TestCase> {
-    let number = |(at, test): (usize, &TestCase)| TestCase { name: format!("{} ({})", test.name, at + 1), ..test.clone() };
+    let number =
+        |(at, test): (usize, &TestCase)| TestCase { name: format!("{} ({})", test.name, at + 1), ..test.clone() };
     tests.iter().enumerate().map(number).collect()
 }

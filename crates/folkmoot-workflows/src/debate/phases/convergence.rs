@@ -46,7 +46,11 @@ impl Room {
         self.begin(ctx, at, &groups, state).await?;
         let standing = self.standing(state);
         if standing.is_empty() {
-            let verdict = self.ended(Ends::Undecided(NoDecision::TooFewResponses, "there is no answer".to_owned()), at.round, state);
+            let verdict = self.ended(
+                Ends::Undecided(NoDecision::TooFewResponses, "there is no answer".to_owned()),
+                at.round,
+                state,
+            );
             return Ok(Phase { verdict: Some(verdict), ..Phase::said("there is no answer to vote on".to_owned()) });
         }
         let (mut voted, mut messages) = (Vec::new(), 0);
@@ -86,13 +90,18 @@ impl Room {
         voters
     }
 
-    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for their own.
+    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for their own. Of answers that are the
+    /// same the one of the first author stands: else they would take each other's votes.
     fn standing(&self, state: &State) -> Vec<Name> {
-        let eligible = state.eligible();
-        match state.network.agents().len() {
-            0..=2 => state.leading().map(|candidate| candidate.author.clone()).into_iter().collect(),
-            _ => eligible,
+        if state.network.agents().len() <= 2 {
+            return state.leading().map(|candidate| candidate.author.clone()).into_iter().collect();
         }
+        let mut standing: Vec<Name> = Vec::new();
+        for author in state.eligible() {
+            let same = standing.iter().any(|other| state.is_same(other, &author));
+            standing.extend((!same).then_some(author));
+        }
+        standing
     }
 
     async fn vote(&self, ctx: &Ctx, at: At, voter: &Agent, standing: &[Name], state: &State) -> Result<Voted, Failure> {
@@ -100,7 +109,10 @@ impl Room {
         // From three on nobody is shown their own: they may not vote for it.
         let shown: Vec<Name> = match standing.len() {
             0..=2 => standing.to_vec(),
-            _ => standing.iter().filter(|author| **author != voter.id).cloned().collect(),
+            _ => {
+                let own = |author: &Name| *author == voter.id || state.is_same(author, &voter.id);
+                standing.iter().filter(|author| !own(author)).cloned().collect()
+            }
         };
         let shown = state.shown_to(voter, &shown, &run, at.round);
         let part = if standing.len() == 1 { Part::Endorse } else { Part::Ballot };
@@ -112,11 +124,16 @@ impl Room {
             Some((Note::Point, format!("Answer {number}: {}", point.text)))
         }));
         let passed = |candidate: &Candidate| state.tested(&candidate.author).map_or(0, |tested| tested.passed);
-        let candidates: Vec<Value> =
-            shown.iter().enumerate().map(|(at, candidate)| json!({ "id": (at + 1).to_string(), "passed": passed(candidate) })).collect();
-        let passes = shown.first().is_none_or(|only| state.tested(&only.author).is_none_or(|tested| tested.passed == tested.of));
+        let candidates: Vec<Value> = shown
+            .iter()
+            .enumerate()
+            .map(|(at, candidate)| json!({ "id": (at + 1).to_string(), "passed": passed(candidate) }))
+            .collect();
+        let passes =
+            shown.first().is_none_or(|only| state.tested(&only.author).is_none_or(|tested| tested.passed == tested.of));
         let twice = |value: &Value| {
-            let ranking: Vec<&str> = value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let ranking: Vec<&str> =
+                value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             match ranking.iter().enumerate().find(|(at, number)| ranking[..*at].contains(number)) {
                 Some((_, number)) => Err(format!("its ballot names answer {number} twice")),
                 None => Ok(()),
@@ -161,7 +178,8 @@ impl Room {
         if standing.len() == 1 {
             candidates.push(none());
         }
-        let ballots: Vec<Ballot> = voted.iter().filter_map(|voted| self.ballot(voted, voted_roles(voted, state))).collect();
+        let ballots: Vec<Ballot> =
+            voted.iter().filter_map(|voted| self.ballot(voted, voted_roles(voted, state))).collect();
         let least = usize::from(at.phase.rule().min_responses as u8).min(voted.len());
         let rules = Rules {
             method: self.debating.method(),
@@ -173,10 +191,11 @@ impl Room {
         let votes: Vec<Name> = ballots.iter().filter_map(|ballot| ballot.ranking.first().cloned()).collect();
         let contributions: Vec<Contribution<'_>> = voted.iter().map(|voted| contribution(voted, state)).collect();
         let consensus = Consensus::of(&contributions, &votes);
-        let by_voice: Vec<(&Ballot, Voice<'_>)> = ballots.iter().map(|ballot| (ballot, self.voice_of(&ballot.voter))).collect();
+        let by_voice: Vec<(&Ballot, Voice<'_>)> =
+            ballots.iter().map(|ballot| (ballot, self.voice_of(&ballot.voter))).collect();
         let label = label(&candidates, &ballots, &elected)?;
         // Where executed tests leave one answer of several, no opinion overrides them.
-        let by_tests = standing.len() == 1 && state.candidates.len() > 1 && state.tested(&standing[0]).is_some();
+        let by_tests = standing.len() == 1 && state.eligible().len() < state.candidates.len();
         let for_an_answer = elected.winner.clone().filter(|winner| *winner != none());
         let (winner, decided_by) = match (for_an_answer, by_tests) {
             (_, true) => (Some(standing[0].clone()), Some(DecidedBy::Tests)),
@@ -188,7 +207,8 @@ impl Room {
             (None, Some(reason)) => format!("the ballots decide nothing: {reason}"),
             (None, None) => "the voters want none of the answers".to_owned(),
         };
-        let no_decision = winner.is_none().then(|| if ballots.is_empty() { NoDecision::NoVotes } else { NoDecision::Undecided });
+        let no_decision =
+            winner.is_none().then(|| if ballots.is_empty() { NoDecision::NoVotes } else { NoDecision::Undecided });
         let sure: Vec<u64> = ballots
             .iter()
             .filter(|ballot| ballot.ranking.first() == winner.as_ref())
@@ -268,7 +288,12 @@ fn dissent(voted: &[Voted], winner: Option<&Name>) -> Vec<Dissent> {
     differs
         .map(|voted| Dissent {
             agent: voted.spoken.agent.clone(),
-            prefers: voted.ranking.as_ref().and_then(|ranking| ranking.first()).filter(|name| **name != none()).cloned(),
+            prefers: voted
+                .ranking
+                .as_ref()
+                .and_then(|ranking| ranking.first())
+                .filter(|name| **name != none())
+                .cloned(),
             objection: voted.objection.clone(),
         })
         .collect()

@@ -1,11 +1,18 @@
 //! Answers are attacked with facts. Whose they are is hidden, and everybody reads them in another order.
 
-use folkmoot_core::{Name, debate::{Note, Part}};
+use folkmoot_core::{
+    Name,
+    debate::{Note, Part},
+};
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
 use super::{
-    super::{forms, room::{Asking, At, Room}, state::{Point, State}},
+    super::{
+        forms,
+        room::{Asking, At, Room},
+        state::{Point, State},
+    },
     Phase, authors, meant, no_rule, numbered, texts,
 };
 

@@ -8,13 +8,25 @@ use folkmoot_core::{
 use folkmoot_engine::{Ask, Ctx, Failure};
 use serde_json::{Value, json};
 
-use super::{super::{Instructor, forms, room::{Asking, At, Room}, state::State}, Phase, no_rule};
+use super::{
+    super::{
+        Instructor, forms,
+        room::{Asking, At, Room},
+        state::State,
+    },
+    Phase, no_rule,
+};
 
 /// Whoever is surer than this that it understands asks no more.
 const SURE: u8 = 90;
 
 impl Room {
-    pub(in super::super) async fn dehallucination(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn dehallucination(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<Phase, Failure> {
         let assistant = self.answerers(at, state).into_iter().flatten().next();
         let Some(assistant) = assistant else { return Ok(Phase::said("nobody is there to ask".to_owned())) };
         let leader = state.network.leader(at.phase).clone();
@@ -46,7 +58,10 @@ impl Room {
                 .flatten()
                 .map(|question| {
                     let text = question["question"].as_str().unwrap_or_default();
-                    (question["priority"].as_u64().unwrap_or(5), format!("({}) {text}", question["category"].as_str().unwrap_or_default()))
+                    (
+                        question["priority"].as_u64().unwrap_or(5),
+                        format!("({}) {text}", question["category"].as_str().unwrap_or_default()),
+                    )
                 })
                 .collect();
             questions.sort();
@@ -99,14 +114,20 @@ impl Room {
     ) -> Result<Vec<String>, Failure> {
         let mut answers = Vec::new();
         for (number, question) in questions.iter().enumerate() {
-            let ask = Ask::new(QuestionType::Blocking, format!("{}\n\nBefore the debate on: {}", question, self.debating.title()))
-                .agent(assistant.id.clone());
+            let ask = Ask::new(
+                QuestionType::Blocking,
+                format!("{}\n\nBefore the debate on: {}", question, self.debating.title()),
+            )
+            .agent(assistant.id.clone());
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;
-            answers.push(match answer.closure.answer.filter(|_| answer.closure.status != folkmoot_core::question::Status::Denied) {
-                Some(Value::String(text)) => text,
-                Some(value) => value.to_string(),
-                None => "Nobody answered this; assume what most people who ask for this would expect.".to_owned(),
-            });
+            answers.push(
+                match answer.closure.answer.filter(|_| answer.closure.status != folkmoot_core::question::Status::Denied)
+                {
+                    Some(Value::String(text)) => text,
+                    Some(value) => value.to_string(),
+                    None => "Nobody answered this; assume what most people who ask for this would expect.".to_owned(),
+                },
+            );
         }
         Ok(answers)
     }

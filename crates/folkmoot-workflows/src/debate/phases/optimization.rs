@@ -36,7 +36,14 @@ impl Room {
     }
 
     /// Tries, reflects, tries again; whether something better came of it.
-    async fn improve(&self, ctx: &Ctx, at: At, agent: &Agent, best: &Candidate, state: &mut State) -> Result<bool, Failure> {
+    async fn improve(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        agent: &Agent,
+        best: &Candidate,
+        state: &mut State,
+    ) -> Result<bool, Failure> {
         let suites = suites(state, &agent.id);
         let mut reflections: Vec<Reflection> = Vec::new();
         let mut own: Option<Candidate> = None;

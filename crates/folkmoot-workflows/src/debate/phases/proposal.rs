@@ -2,7 +2,10 @@
 
 use folkmoot_core::{
     Name,
-    debate::{Note, Part, planning::{Style, Task, TaskPlan}},
+    debate::{
+        Note, Part,
+        planning::{Style, Task, TaskPlan},
+    },
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -13,7 +16,8 @@ use super::{
         room::{Asking, At, Room, Spoken},
         state::State,
     },
-    Phase, candidate, self_evolvement::lessons,
+    Phase, candidate,
+    self_evolvement::lessons,
 };
 
 impl Room {
@@ -32,7 +36,8 @@ impl Room {
             let spoken = spoken.await?;
             self.hear(ctx, at, &spoken, state).await?;
             for one in &spoken {
-                messages += u32::try_from(state.network.messages(at.phase)).unwrap_or(u32::MAX) / u32::try_from(groups.len()).unwrap_or(1).max(1);
+                messages += u32::try_from(state.network.messages(at.phase)).unwrap_or(u32::MAX)
+                    / u32::try_from(groups.len()).unwrap_or(1).max(1);
                 if let Some(candidate) = candidate(one) {
                     state.candidates.insert(candidate.author.clone(), candidate);
                 }
@@ -40,12 +45,18 @@ impl Room {
         }
         // Whoever planned has not answered.
         let answered = state.candidates.len();
-        let too_few = (answered == 0).then(|| self.too_few(at, 1, state).unwrap_or_else(|| "nobody answered".to_owned()));
+        let too_few =
+            (answered == 0).then(|| self.too_few(at, 1, state).unwrap_or_else(|| "nobody answered".to_owned()));
         if too_few.is_none() {
             self.cross_test(ctx, at, "cross", state).await?;
             self.keep_versions(ctx, at, state).await?;
         }
-        Ok(Phase { too_few, messages, insights: u32::try_from(answered).unwrap_or(u32::MAX), ..Phase::said(format!("{answered} answers")) })
+        Ok(Phase {
+            too_few,
+            messages,
+            insights: u32::try_from(answered).unwrap_or(u32::MAX),
+            ..Phase::said(format!("{answered} answers"))
+        })
     }
 
     async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &State) -> Result<Spoken, Failure> {
@@ -57,7 +68,9 @@ impl Room {
         if let Some(own) = own {
             notes.push((Note::Own, own.text.clone()));
             notes.extend(state.results(&[own]));
-            notes.extend(state.points.iter().filter(|point| point.author == *id).map(|point| (Note::Point, point.text.clone())));
+            notes.extend(
+                state.points.iter().filter(|point| point.author == *id).map(|point| (Note::Point, point.text.clone())),
+            );
         }
         let evidence = labels(&notes);
         // In a chain each builds on the one before; anywhere else nobody sees another answer before their own is given.
@@ -73,12 +86,17 @@ impl Room {
             let Some((code, position)) = unchanged.as_ref().filter(|_| revises) else { return Ok(()) };
             let same = match code {
                 Some(code) => value["code"].as_str().is_some_and(|new| new.trim() == code.trim()),
-                None => value["position"].as_str().is_some_and(|new| folkmoot_core::debate::consensus::same_answer(new, position)),
+                None => value["position"]
+                    .as_str()
+                    .is_some_and(|new| folkmoot_core::debate::consensus::same_answer(new, position)),
             };
             let named = value["evidence"].as_str().unwrap_or_default().trim();
             match same || evidence.iter().any(|label| label == named) {
                 true => Ok(()),
-                false => Err("it changes its answer and names no evidence that it was shown; the earlier answer stands".to_owned()),
+                false => {
+                    Err("it changes its answer and names no evidence that it was shown; the earlier answer stands"
+                        .to_owned())
+                }
             }
         };
         let asking = Asking {

@@ -5,7 +5,11 @@ use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
 use super::{
-    super::{forms, room::{Asking, At, Room, share}, state::{Scored, State}},
+    super::{
+        forms,
+        room::{Asking, At, Room, share},
+        state::{Scored, State},
+    },
     Phase, authors, meant, no_rule, numbered, texts,
 };
 

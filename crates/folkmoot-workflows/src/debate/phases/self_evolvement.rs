@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        evidence,
-        forms,
+        evidence, forms,
         room::{Asking, At, Room, Spoken},
         state::{Candidate, State},
         tell,
@@ -31,7 +30,12 @@ pub(super) struct Evolved {
 }
 
 impl Room {
-    pub(in super::super) async fn self_evolvement(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn self_evolvement(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<Phase, Failure> {
         let Some(language) = self.debating.language else {
             self.begin(ctx, at, &[], state).await?;
             return Ok(Phase::said("there is no code to execute".to_owned()));
@@ -57,7 +61,8 @@ impl Room {
             }
         }
         let drafts = state.candidates.len();
-        let too_few = (drafts == 0).then(|| self.too_few(at, 1, state).unwrap_or_else(|| "nobody wrote a draft".to_owned()));
+        let too_few =
+            (drafts == 0).then(|| self.too_few(at, 1, state).unwrap_or_else(|| "nobody wrote a draft".to_owned()));
         let note = format!("{passed} of {asked} agents' code passes their own tests");
         Ok(Phase { too_few, insights: passed, ..Phase::said(note) })
     }
@@ -118,7 +123,15 @@ impl Room {
             let key = format!("reflect/{attempt}");
             let (spoken, reflection) = self.reflect(ctx, at, &key, agent, &draft, &results, &reflections).await?;
             if let Some(reflection) = reflection {
-                evolved.episodes.push(self.episode(ctx, &spoken, &draft, attempt + 1, results, &reflection, state.began));
+                evolved.episodes.push(self.episode(
+                    ctx,
+                    &spoken,
+                    &draft,
+                    attempt + 1,
+                    results,
+                    &reflection,
+                    state.began,
+                ));
                 reflections.push(reflection);
             }
             evolved.turns.push(spoken);

@@ -1,0 +1,50 @@
+//! What earlier debates learnt.
+
+use folkmoot_core::{
+    Domain,
+    debate::record::{Learned, Remembered},
+};
+use folkmoot_store::{LessonQuery, LessonView, Store};
+
+use super::Ctx;
+use crate::Failure;
+
+impl Ctx {
+    /// The newest lessons of debates that whoever started this run may know of, as they were when this was first called.
+    pub async fn lessons(
+        &self,
+        key: impl Into<String>,
+        domain: Option<Domain>,
+        limit: u32,
+    ) -> Result<Vec<Remembered>, Failure> {
+        let (engine, start) = (self.pass.engine.clone(), &self.pass.run.start);
+        let initiated_by = (!start.role.sees_everything()).then(|| start.initiator.clone());
+        let query = LessonQuery { domain, initiated_by, limit };
+        let read = move || {
+            let (engine, query) = (engine.clone(), query.clone());
+            async move {
+                let found = engine.0.store.lessons(query).await;
+                let found = found.map_err(|error| Failure::new("lessons", error.to_string()))?;
+                Ok(found.into_iter().map(remembered).collect::<Vec<_>>())
+            }
+        };
+        self.step(key, read).input(&(domain, limit)).await
+    }
+}
+
+fn remembered(view: LessonView) -> Remembered {
+    let LessonView { lesson, root_cause, text } = view;
+    Remembered {
+        debate: lesson.run_id,
+        at: lesson.at,
+        learned: Learned {
+            id: lesson.id,
+            domain: lesson.domain,
+            language: lesson.language,
+            root_cause: root_cause.unwrap_or_default(),
+            lesson: text,
+            confidence: lesson.confidence,
+            tags: lesson.tags,
+        },
+    }
+}

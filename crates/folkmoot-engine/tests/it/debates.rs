@@ -1,0 +1,420 @@
+//! What a debate keeps is kept once, whatever happens meanwhile, and is read by whoever may know of it.
+
+use std::{sync::Arc, time::Duration};
+
+use folkmoot_core::{
+    AgentRole, DebatePhase, Digest, Domain, Role, RunId, Timestamp,
+    agent::Share,
+    debate::record::{Learned, Level, LogLine, Record, Remembered, Session, Status, Turn, Version, uuid},
+    erase::Erasing,
+};
+use folkmoot_engine::{
+    Ctx, DebateQuery, Engine, Failure, GateRequest, LessonQuery, LineQuery, Retention, Settings, TokioHost, TurnQuery,
+    VersionQuery, Workflows,
+    sim::{self, Crash, Scenario},
+};
+use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite};
+use serde_json::{Value, json};
+
+use crate::moot::{agent, alice, empty_schema, principal};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn session(rounds: u32) -> Record {
+    Record::Session(Session {
+        topic: "Which cache?".to_owned(),
+        topology: "star".to_owned(),
+        coordination_protocol: "adaptive".to_owned(),
+        config: json!({"max_rounds": 2}),
+        total_rounds: rounds,
+        final_consensus_score: (rounds == 2).then_some(Share::ONE),
+        outcome: (rounds > 0).then(|| json!({"winner": format!("round {rounds}")})),
+        metadata: Value::Null,
+    })
+}
+
+fn turn(run: &RunId, round: u32, agent: u32, content: String) -> Record {
+    Record::Turn(Box::new(Turn {
+        id: uuid(&[run.as_str(), "turn", &round.to_string(), &agent.to_string()]),
+        round,
+        phase: DebatePhase::Proposal,
+        agent_id: format!("proposer-{agent}").parse().unwrap(),
+        agent_role: AgentRole::Proposer,
+        provider: "rehearsal".to_owned(),
+        model: "rehearsal-1".to_owned(),
+        content,
+        confidence: Some(Share::CONFIDENCE),
+        tool_calls: Value::Null,
+        test_results: Value::Null,
+        reflections: Value::Null,
+        metadata: json!({"seconds": 0.5}),
+        response_time_ms: 500,
+    }))
+}
+
+fn version(run: &RunId, number: u32) -> Record {
+    Record::Version(Box::new(Version {
+        id: uuid(&[run.as_str(), "version", &number.to_string()]),
+        turn_id: None,
+        language: "rust".to_owned(),
+        code: format!("fn main() {{ cache({number}) }}"),
+        version_number: number,
+        quality_score: None,
+        test_pass_rate: None,
+        metrics: Value::Null,
+        diff_from_previous: String::new(),
+    }))
+}
+
+fn line(expires_after: Option<Duration>) -> Record {
+    let data = Value::Null;
+    Record::Line(LogLine { level: Level::Info, message: "a round is over".to_owned(), data, expires_after })
+}
+
+fn lesson(run: &RunId) -> Record {
+    Record::Lesson(Learned {
+        id: uuid(&[run.as_str(), "lesson"]),
+        domain: Domain::Architecture,
+        language: None,
+        root_cause: "nobody measured".to_owned(),
+        lesson: format!("measure first ({run})"),
+        confidence: Share::CONFIDENCE,
+        tags: Vec::new(),
+    })
+}
+
+/// Two rounds with a gate between them; in each, three agents speak at once.
+async fn debate(ctx: Ctx, expires_after: Option<Duration>) -> Result<Vec<String>, Failure> {
+    let run = ctx.run_id().clone();
+    ctx.keep("begun", "debate.begun", &json!({}), vec![session(0)]).await?;
+    let mut all = Vec::new();
+    for round in 1..=2 {
+        let said = ctx.join(format!("round-{round}"), 1..=3_u32, |ctx, agent| {
+            let run = run.clone();
+            async move {
+                let answer = format!("agent {agent} in round {round}");
+                let content: String = ctx.step("speak", move || std::future::ready(Ok(answer.clone()))).await?;
+                let told = json!({"round": round, "agent": agent});
+                ctx.keep("turn", "debate.turn", &told, vec![turn(&run, round, agent, content.clone())]).await?;
+                Ok(content)
+            }
+        });
+        all.extend(said.await?);
+        let records = vec![session(round), version(&run, round), line(expires_after)];
+        ctx.keep(format!("over-{round}"), "debate.round", &json!({"round": round}), records).await?;
+        if round == 1 {
+            ctx.gate("go", GateRequest::new("Another round?")).await?;
+        }
+    }
+    ctx.keep("learnt", "debate.learnt", &json!({}), vec![lesson(&run)]).await?;
+    Ok(all)
+}
+
+fn workflows() -> Workflows {
+    Workflows::new().with("debate@1", debate)
+}
+
+fn turns_of(debate: &RunId) -> TurnQuery {
+    TurnQuery { debate: debate.clone(), phase: None, agent: None, round: None, after: None, limit: 100 }
+}
+
+fn versions_of(debate: &RunId) -> VersionQuery {
+    VersionQuery { debate: debate.clone(), after: None, limit: 100 }
+}
+
+fn lines_of(debate: &RunId) -> LineQuery {
+    LineQuery { debate: debate.clone(), level: None, after: None, limit: 100 }
+}
+
+/// A database in memory, and engines on it one after another.
+struct House {
+    engine: Engine,
+    store: Sqlite,
+    clock: Arc<ManualClock>,
+}
+
+impl House {
+    async fn with(workflows: Workflows) -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+        let store = Sqlite::in_memory(clock.clone()).unwrap();
+        let engine = engine(&store, workflows).await;
+        Self { engine, store, clock }
+    }
+
+    async fn restart(&mut self, workflows: Workflows) {
+        self.engine.close().await;
+        self.engine = engine(&self.store, workflows).await;
+    }
+
+    async fn retaining(&mut self, contents: Duration) {
+        self.engine.close().await;
+        let retention = Retention { contents: Some(contents), ..Retention::default() };
+        let settings = Settings { workflows: workflows(), retention, ..Settings::default() };
+        self.engine = start(&self.store, settings).await;
+    }
+}
+
+async fn engine(store: &Sqlite, workflows: Workflows) -> Engine {
+    start(store, Settings { workflows, ..Settings::default() }).await
+}
+
+async fn start(store: &Sqlite, settings: Settings) -> Engine {
+    Engine::start(AnyStore::Sqlite(store.again().unwrap()), settings, Arc::new(TokioHost)).await.unwrap()
+}
+
+/// Waits until the debate is there.
+async fn until(engine: &Engine, id: &RunId, status: Status) {
+    for _ in 0..2000 {
+        if engine.debate(&alice(), id).await.unwrap().status == status {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it stays {:?}", engine.run(&alice(), id).await.unwrap().state);
+}
+
+async fn approve(engine: &Engine, id: &RunId) {
+    let gate = engine.debate(&alice(), id).await.unwrap().waiting_at.unwrap();
+    let gate = engine.gate(&alice(), &gate).await.unwrap().gate;
+    let verdict = folkmoot_core::gate::Verdict::on(&gate, folkmoot_core::gate::Choice::Approve, "so");
+    engine.decide(alice().into(), verdict).await.unwrap();
+}
+
+#[test]
+fn what_is_kept_is_kept_once_wherever_it_crashes() {
+    let scenario = || Scenario::new(workflows(), "debate@1", None::<Duration>);
+    let calm = sim::simulate(&scenario(), Crash::Never);
+    assert_eq!(calm.outcome.unwrap().as_array().map(Vec::len), Some(6));
+    let of = |noun: &str| calm.kept.iter().filter(|row| row.starts_with(noun)).count();
+    assert_eq!(
+        (of("session"), of("turn"), of("version"), of("line"), of("lesson")),
+        (1, 6, 2, 2, 1),
+        "{:?}",
+        calm.kept
+    );
+    assert!(calm.kept.iter().any(|row| row.contains("Some(2)") || row.contains(" 2, Some")), "{:?}", calm.kept);
+    // Each compares what was kept with this, and with the log.
+    assert!(sim::crash_everywhere(scenario).len() > 40);
+    sim::untold_everywhere(scenario);
+}
+
+#[tokio::test]
+async fn a_debate_goes_on_after_a_restart_and_has_lost_nothing() {
+    let mut house = House::with(workflows()).await;
+    let id = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    until(&house.engine, &id, Status::Paused).await;
+    let before = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
+    assert_eq!(before.len(), 3);
+    house.restart(workflows()).await;
+    until(&house.engine, &id, Status::Paused).await;
+    assert_eq!(house.engine.turns(&alice(), turns_of(&id)).await.unwrap(), before);
+    approve(&house.engine, &id).await;
+    until(&house.engine, &id, Status::Completed).await;
+    let turns = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
+    assert_eq!((turns.len(), &turns[..3]), (6, &before[..]));
+    let view = house.engine.debate(&alice(), &id).await.unwrap();
+    assert_eq!(view.session.map(|row| (row.total_rounds, row.final_consensus_score)), Some((2, Some(Share::ONE))));
+    assert_eq!(view.outcome, Some(json!({"winner": "round 2"})));
+    assert_eq!(house.engine.versions(&alice(), versions_of(&id)).await.unwrap().len(), 2);
+    assert_eq!(house.engine.verify(&alice()).await.unwrap().problems, []);
+}
+
+#[tokio::test]
+async fn a_replay_that_would_keep_something_else_stops() {
+    async fn other(ctx: Ctx, _: Option<Duration>) -> Result<Vec<String>, Failure> {
+        ctx.keep("begun", "debate.begun", &json!({}), vec![session(1)]).await?;
+        Ok(Vec::new())
+    }
+    let mut house = House::with(workflows()).await;
+    let id = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    until(&house.engine, &id, Status::Paused).await;
+    house.restart(Workflows::new().with("debate@1", other)).await;
+    approve(&house.engine, &id).await;
+    for _ in 0..2000 {
+        if let folkmoot_core::run::State::Stopped { code, message } =
+            house.engine.run(&alice(), &id).await.unwrap().state
+        {
+            assert_eq!(code, "workflow_changed");
+            assert!(message.contains("step \"begun\" was given something else"), "{message}");
+            assert_eq!(house.engine.debate(&alice(), &id).await.unwrap().status, Status::Paused);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it goes on with other code");
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_a_failure_that_the_workflow_is_told_each_time() {
+    async fn clumsy(ctx: Ctx, (): ()) -> Result<Vec<String>, Failure> {
+        let run = ctx.run_id().clone();
+        let mut said = Vec::new();
+        let nul = vec![turn(&run, 1, 1, "fine".to_owned()), turn(&run, 1, 2, "a\0b".to_owned())];
+        said.push(ctx.keep("nul", "debate.turn", &json!({}), nul).await.unwrap_err().to_string());
+        let list = vec![turn(&run, 1, 1, "fine".to_owned())];
+        said.push(ctx.keep("list", "debate.turn", &json!([]), list.clone()).await.unwrap_err().to_string());
+        said.push(ctx.keep("ours", "gate.decided", &json!({}), list).await.unwrap_err().to_string());
+        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        Ok(said)
+    }
+    let clumsy = || Workflows::new().with("debate@1", clumsy);
+    let mut house = House::with(clumsy()).await;
+    let id = house.engine.start_workflow(agent(), "debate@1", &()).await.unwrap().start.id;
+    until(&house.engine, &id, Status::Paused).await;
+    assert_eq!(house.engine.turns(&alice(), turns_of(&id)).await.unwrap(), [], "all of it or nothing");
+    house.restart(clumsy()).await;
+    approve(&house.engine, &id).await;
+    until(&house.engine, &id, Status::Completed).await;
+    let run = house.engine.run(&alice(), &id).await.unwrap();
+    let said: Vec<String> = serde_json::from_str(&house.engine.output(&run).await.unwrap().unwrap()).unwrap();
+    for (said, about) in said.iter().zip(["content", "payload", "gate.decided"]) {
+        assert!(said.contains(about), "{said}");
+    }
+    assert_eq!(house.engine.verify(&alice()).await.unwrap().problems, []);
+}
+
+#[tokio::test]
+async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
+    let house = House::with(workflows()).await;
+    let id = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    until(&house.engine, &id, Status::Paused).await;
+    approve(&house.engine, &id).await;
+    until(&house.engine, &id, Status::Completed).await;
+    let elf = principal("elf", Role::Agent);
+    let all = || DebateQuery { limit: 10, ..DebateQuery::default() };
+    let lessons = || LessonQuery { limit: 10, ..LessonQuery::default() };
+    let first = house.engine.turns(&alice(), turns_of(&id)).await.unwrap().remove(0).turn.id;
+    for (who, sees) in [
+        (agent(), true),
+        (elf.clone(), false),
+        (alice(), true),
+        (principal("vera", Role::Viewer), true),
+        (principal("root", Role::Admin), true),
+    ] {
+        let (engine, name) = (&house.engine, &who.name);
+        assert_eq!(engine.debate(&who, &id).await.is_ok(), sees, "{name}");
+        assert_eq!(engine.debates(&who, all()).await.unwrap().items.len(), usize::from(sees), "{name}");
+        assert_eq!(engine.turns(&who, turns_of(&id)).await.is_ok(), sees, "{name}");
+        assert_eq!(engine.turn(&who, &id, &first).await.is_ok_and(|turn| turn.is_some()), sees, "{name}");
+        assert_eq!(engine.versions(&who, versions_of(&id)).await.is_ok(), sees, "{name}");
+        assert_eq!(engine.debate_log(&who, lines_of(&id)).await.is_ok(), sees, "{name}");
+        assert_eq!(engine.lessons(&who, lessons()).await.unwrap().len(), usize::from(sees), "{name}");
+    }
+    let refused = house.engine.debate(&elf, &id).await.unwrap_err();
+    assert_eq!(refused.refusal().unwrap().code(), "unknown_run");
+    // Who asks for everybody's is shown their own, and a turn of another debate is none of this one.
+    let everybodys = DebateQuery { initiated_by: Some(agent().name), ..all() };
+    assert_eq!(house.engine.debates(&elf, everybodys).await.unwrap().items, []);
+    let other = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    assert_eq!(house.engine.turn(&alice(), &other, &first).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
+    async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<Remembered>, Vec<Remembered>), Failure> {
+        let before = ctx.lessons("before", None, 5).await?;
+        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        Ok((before, ctx.lessons("after", Some(Domain::Architecture), 5).await?))
+    }
+    let both = || workflows().with("pupil@1", pupil);
+    let mut house = House::with(both()).await;
+    let pupil = house.engine.start_workflow(agent(), "pupil@1", &()).await.unwrap().start.id;
+    let elves = house.engine.start_workflow(principal("elf", Role::Agent), "pupil@1", &()).await.unwrap().start.id;
+    let teacher = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    until(&house.engine, &teacher, Status::Paused).await;
+    approve(&house.engine, &teacher).await;
+    until(&house.engine, &teacher, Status::Completed).await;
+    house.restart(both()).await;
+    let mut learnt = Vec::new();
+    for id in [&pupil, &elves] {
+        let waiting = house.engine.waiting_at(&house.engine.run(&alice(), id).await.unwrap()).await.unwrap().gates;
+        let verdict = folkmoot_core::gate::Verdict::on(&waiting[0], folkmoot_core::gate::Choice::Approve, "so");
+        house.engine.decide(alice().into(), verdict).await.unwrap();
+        let run = house.engine.wait_for_end(&alice(), id, Duration::from_secs(20)).await.unwrap();
+        let output = house.engine.output(&run).await.unwrap().unwrap();
+        learnt.push(serde_json::from_str::<(Vec<Remembered>, Vec<Remembered>)>(&output).unwrap());
+    }
+    assert_eq!(learnt[0].0, [], "what was learnt later does not change what was answered");
+    let [lesson] = learnt[0].1.as_slice() else { panic!("one lesson was expected: {learnt:?}") };
+    assert_eq!(
+        (&lesson.debate, lesson.learned.lesson.as_str()),
+        (&teacher, format!("measure first ({teacher})").as_str())
+    );
+    assert_eq!(learnt[1], (Vec::new(), Vec::new()), "an agent learns from its own debates");
+}
+
+#[tokio::test]
+async fn texts_go_when_they_are_old_and_no_live_debate_loses_any() {
+    let mut house = House::with(workflows()).await;
+    let id = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    until(&house.engine, &id, Status::Paused).await;
+    let said = Digest::of(b"agent 1 in round 1");
+    let erase = || Erasing { digests: vec![said], reason: "a key".to_owned() };
+    let root = principal("root", Role::Admin);
+    let refused = house.engine.erase(root.clone().into(), erase()).await.unwrap_err();
+    assert_eq!(refused.refusal().unwrap().code(), "content_in_use");
+    house.retaining(DAY * 30).await;
+    house.clock.advance(DAY * 40);
+    assert_eq!(house.engine.retire().await, Ok(0), "it waits, and is not over");
+    approve(&house.engine, &id).await;
+    until(&house.engine, &id, Status::Completed).await;
+    let erased = house.engine.erase(root.into(), erase()).await.unwrap();
+    assert_eq!(erased.digests, [said]);
+    let turns = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
+    assert_eq!(turns.iter().filter(|view| view.content.is_none()).count(), 1);
+    assert_eq!(house.engine.verify(&alice()).await.unwrap().problems, []);
+    // What a debate said of itself before its last word goes with the rest.
+    let superseded = Digest::of(br#"{"winner":"round 1"}"#);
+    let is_kept = async |engine: &Engine| engine.contents(vec![superseded]).await.unwrap()[0].is_some();
+    assert!(is_kept(&house.engine).await);
+    house.clock.advance(DAY * 40);
+    assert!(house.engine.retire().await.unwrap() > 6);
+    assert!(!is_kept(&house.engine).await);
+    let turns = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
+    assert_eq!((turns.len(), turns.iter().filter(|view| view.content.is_some()).count()), (6, 0));
+    assert_eq!(house.engine.verify(&alice()).await.unwrap().problems, []);
+}
+
+#[tokio::test]
+async fn a_line_is_forgotten_when_its_time_is_over() {
+    let mut house = House::with(workflows()).await;
+    let passing = house.engine.start_workflow(agent(), "debate@1", &Some(DAY)).await.unwrap().start.id;
+    let lasting = house.engine.start_workflow(agent(), "debate@1", &None::<Duration>).await.unwrap().start.id;
+    for id in [&passing, &lasting] {
+        until(&house.engine, id, Status::Paused).await;
+        assert_eq!(house.engine.debate_log(&alice(), lines_of(id)).await.unwrap().len(), 1);
+    }
+    house.clock.advance(DAY * 2);
+    house.restart(workflows()).await;
+    for _ in 0..2000 {
+        if house.engine.debate_log(&alice(), lines_of(&passing)).await.unwrap().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(house.engine.debate_log(&alice(), lines_of(&passing)).await.unwrap(), []);
+    assert_eq!(house.engine.debate_log(&alice(), lines_of(&lasting)).await.unwrap().len(), 1);
+    assert_eq!(house.engine.verify(&alice()).await.unwrap().problems, []);
+}
+
+#[tokio::test]
+async fn on_postgresql_a_debate_is_kept_too_and_a_forged_row_is_found() {
+    let Some(url) = empty_schema().await else { return };
+    let store = AnyStore::Postgres(Postgres::open(&url, None).await.unwrap());
+    let settings = Settings { workflows: workflows(), ..Settings::default() };
+    let engine = Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap();
+    let id = engine.start_workflow(agent(), "debate@1", &Some(DAY)).await.unwrap().start.id;
+    until(&engine, &id, Status::Paused).await;
+    approve(&engine, &id).await;
+    until(&engine, &id, Status::Completed).await;
+    assert_eq!(engine.turns(&alice(), turns_of(&id)).await.unwrap().len(), 6);
+    assert_eq!(engine.verify(&alice()).await.unwrap().problems, []);
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("UPDATE turns SET agent_id = 'critic-9' WHERE round = 2").await.unwrap();
+    client.batch_execute("UPDATE lessons SET run_id = 'ghost'").await.unwrap();
+    let told = engine.verify(&alice()).await.unwrap().problems;
+    let found: Vec<_> = told.iter().map(|it| it.at.as_str()).collect();
+    assert_eq!(found, [format!("run:{id}").as_str(), "run:ghost"], "{told:?}");
+    assert!(told[0].problem.contains("debate_turns") && told[0].problem.contains("lessons"), "{told:?}");
+}

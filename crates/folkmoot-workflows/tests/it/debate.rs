@@ -1,0 +1,69 @@
+//! Debates: what comes of them, that people can stop them, and that a crash changes nothing.
+
+mod recorded;
+
+use std::sync::Arc;
+
+use folkmoot_core::{
+    agent::{DebatePhase, Domain, Team},
+    debate::{DecidedBy, NoDecision, Phases, Switch, WORKFLOW},
+    gate::Choice,
+};
+use folkmoot_engine::{
+    Workflows,
+    sim::{self, Crash, Report, Scenario},
+};
+use folkmoot_llm::{Model, Rehearsal};
+use folkmoot_workflows::debate::{Debated, Debater, Debating, Gates, Preset};
+
+use self::recorded::Recorded;
+use crate::voices::One;
+
+const CODE: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
+
+fn workflows(model: Arc<dyn Model>) -> Workflows {
+    Debater { voices: Arc::new(One(model)), hands: Arc::new(Recorded) }.join(Workflows::new())
+}
+
+fn debating(preset: Preset, topic: &str, agents: usize) -> Debating {
+    let team = Team::build(agents, Domain::guess(topic).domain, &[]).unwrap();
+    preset.debate(topic.to_owned(), team)
+}
+
+fn gates(points: &[DebatePhase]) -> Gates {
+    Gates { enabled: true, gate_points: points.to_vec(), ..Gates::default() }
+}
+
+fn scenario(debating: &Debating) -> Scenario {
+    Scenario::new(workflows(Arc::new(Rehearsal)), WORKFLOW, debating).decide(|_| Some(Choice::Approve.into()))
+}
+
+fn debated(report: &Report) -> Debated {
+    serde_json::from_value(report.outcome.clone().unwrap()).unwrap()
+}
+
+#[test]
+fn a_debate_on_code_ends_with_code_that_passes_everybodys_tests() {
+    let mut full = debating(Preset::Full, CODE, 5);
+    full.phases = Phases::only(DebatePhase::ALL);
+    full.gates = gates(&[DebatePhase::Proposal, DebatePhase::Convergence]);
+    let debated = debated(&sim::simulate(&scenario(&full), Crash::Never));
+    let verdict = &debated.verdict;
+    println!("{}", serde_json::to_string_pretty(&debated).unwrap());
+    assert!(verdict.winner.is_some() && verdict.no_decision.is_none());
+    assert!(debated.code.as_ref().unwrap().contains("fullmatch"), "{debated:?}");
+    let (passed, of) = verdict.tests.unwrap();
+    assert_eq!(passed, of);
+    assert_eq!((verdict.turns.unparsed, verdict.turns.failed, verdict.turns.refused), (0, 0, 0));
+    assert!(debated.versions >= 2);
+}
+
+#[test]
+fn a_debate_on_words_is_decided_by_ballots() {
+    let debated =
+        debated(&sim::simulate(&scenario(&debating(Preset::Full, "Should we write tests first?", 5)), Crash::Never));
+    assert_eq!(debated.verdict.decided_by, Some(DecidedBy::Vote), "{debated:?}");
+    assert_eq!(debated.verdict.ballots.len(), 5);
+    assert!(debated.answer.contains("Should we write tests first?"));
+    let _ = (NoDecision::NoVotes, Switch::On);
+}

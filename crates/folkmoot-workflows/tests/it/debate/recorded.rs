@@ -1,0 +1,87 @@
+//! Hands whose results were recorded: what the real jail says to each solution and each test of the rehearsal's exercises. A
+//! simulation has a clock of its own, in which no program would ever end.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex},
+    thread,
+};
+
+use folkmoot_core::agent::ToolKind;
+use folkmoot_tools::{
+    ToolCall,
+    git::Author,
+    jail::Helper,
+    project::Hook,
+    testing::{Solution, Suite, TestCase, TestRun, Tested},
+    tool::Offer,
+};
+use folkmoot_workflows::{
+    Equipment,
+    debate::{Branch, Hands, Ran, Yard},
+    equipment,
+};
+use futures_util::future::BoxFuture;
+
+#[derive(Debug)]
+pub struct Recorded;
+
+/// By code and test.
+static KNOWN: LazyLock<Mutex<HashMap<(String, String), Tested>>> = LazyLock::new(Mutex::default);
+
+static YARD: LazyLock<Arc<Yard>> = LazyLock::new(|| {
+    let helper = Helper::at(env!("CARGO_BIN_EXE_folkmoot-workflows-jail"));
+    Arc::new(Yard::new(Arc::new(Equipment::new(equipment::Settings::default(), |_| None, helper).unwrap())))
+});
+
+/// Executed once, in a thread with a clock that runs.
+fn tested(solution: &Solution, test: &TestCase) -> Tested {
+    let key = (solution.code.clone(), test.code.clone());
+    // One at a time: whoever comes second finds it recorded.
+    let mut known = KNOWN.lock().unwrap();
+    let tested = known.entry(key).or_insert_with(|| {
+        let (solution, suite) = (solution.clone(), Suite::new("recorder", vec![test.clone()]).unwrap());
+        let run = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(YARD.test(solution, suite)).unwrap()
+        });
+        run.join().unwrap().tested.remove(0)
+    });
+    Tested { name: test.name.clone(), category: test.category, ..tested.clone() }
+}
+
+impl Hands for Recorded {
+    fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
+        Box::pin(async move {
+            let tested = suite.tests().iter().map(|test| tested(&solution, test)).collect();
+            Ok(TestRun { solution: solution.id.clone(), author: suite.author.clone(), tested })
+        })
+    }
+
+    fn offers(&self, _: String, _: Option<Branch>, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    fn call(
+        &self,
+        _: String,
+        _: Option<Branch>,
+        _: Vec<ToolKind>,
+        tool: String,
+        _: serde_json::Value,
+    ) -> BoxFuture<'_, ToolCall> {
+        unreachable!("{tool} is not offered")
+    }
+
+    fn commit(&self, _: Branch, file: String, _: String, _: Author) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move { Ok(format!("commit of {file}")) })
+    }
+
+    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn clean(&self, _: String, _: Option<Branch>) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+}
