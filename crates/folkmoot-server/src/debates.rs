@@ -7,7 +7,7 @@ pub(crate) mod trail;
 use folkmoot_api::wire::{self, DebateCost, DebateVerdict, Decimal, Fault};
 use folkmoot_core::{
     Event, Gate, GateId, Principal, Refusal, Run, RunId, Status,
-    debate::{Progress, Told, Verdict, record},
+    debate::{Progress, Told, Verdict},
     gate::Mode,
     run::{Outcome, RunKind, State},
 };
@@ -112,7 +112,9 @@ pub(crate) async fn gates(
     let query = GateQuery { run: Some(run.start.id.clone()), status, limit: GATES, ..GateQuery::default() };
     let mut found = engine.gates(principal, query).await?.items;
     found.retain(|view| is_its_own(run, &view.gate));
-    found.sort_by(|one, other| other.gate.requested_at.cmp(&one.gate.requested_at).then(other.gate.id.cmp(&one.gate.id)));
+    found.sort_by(|one, other| {
+        other.gate.requested_at.cmp(&one.gate.requested_at).then(other.gate.id.cmp(&one.gate.id))
+    });
     Ok(found)
 }
 
@@ -184,7 +186,9 @@ impl Held {
             topology_type: session.map(|session| session.topology.clone()),
             coordination_protocol: session.map(|session| session.coordination_protocol.clone()),
             total_rounds: session.map_or(0, |session| session.total_rounds),
-            final_consensus_score: session.and_then(|session| session.final_consensus_score).map(|it| Decimal::from(it).0),
+            final_consensus_score: session
+                .and_then(|session| session.final_consensus_score)
+                .map(|it| Decimal::from(it).0),
             id: self.view.id,
             session_id: self.view.session_id,
             topic: self.view.topic,
@@ -276,13 +280,4 @@ pub(crate) fn version(run: &Run, view: VersionView) -> wire::CodeVersion {
 /// Whether it is over, or stopped until somebody has looked at it: nothing more is told of it then.
 pub(crate) fn is_over(run: &Run) -> bool {
     run.ending().is_some() || matches!(run.state, State::Stopped { .. })
-}
-
-/// What a debate that is over is called.
-pub(crate) fn over(view: &DebateView) -> Option<record::Status> {
-    use record::Status::{Cancelled, Completed, Failed, Paused, Pending, Running};
-    match view.status {
-        Completed | Failed | Cancelled => Some(view.status),
-        Pending | Running | Paused => None,
-    }
 }

@@ -9,15 +9,15 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, debate, delivery, demo, deny, doctor,
-    end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, question, questions, ready, reject,
-    restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
+    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, debate, delivery, demo, deny,
+    doctor, end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, question, questions, ready,
+    reject, restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\
 Start here:
   folkmoot demo                               see agents debate, and decide at their gates
-  folkmoot debate "…" --gate convergence      let agents debate, and decide what holds
+  folkmoot debate \"…\" --gate convergence      let agents debate, and decide what holds
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
   folkmoot plan \"Open a second bakery\"        plan in iterations, and decide at every checkpoint

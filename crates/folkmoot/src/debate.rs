@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use folkmoot_api::{
-    Client, client,
+    Client,
     core::{
         RunId, SessionId, Timeout,
         agent::DebatePhase,
@@ -244,9 +244,4 @@ where
         return Ok(OrAuto::Auto);
     }
     said.parse().map(OrAuto::Is).map_err(|error| format!("{error}, auto"))
-}
-
-/// Whether the server says that there is nothing of this sort yet.
-fn is_code(error: &client::Error, code: &str) -> bool {
-    error.code() == Some(code)
 }

@@ -33,7 +33,8 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
     let debating = debating(wanted)?;
     must_be_startable(app, &caller.principal, &debating).await?;
     if let Some(session) = &session_id {
-        let query = RunQuery { kind: Some(RunKind::Debate), session: Some(session.clone()), limit: 1, ..RunQuery::default() };
+        let query =
+            RunQuery { kind: Some(RunKind::Debate), session: Some(session.clone()), limit: 1, ..RunQuery::default() };
         let taken = app.engine.runs(&everything(), query).await?.items.pop();
         // A repetition finds the debate that it started.
         let again = |run: &Run| caller.idempotency.is_some() && run.start.initiator == caller.principal.name;
@@ -190,7 +191,8 @@ fn set<T>(field: &mut T, given: Option<T>) {
 
 /// A word that api cannot know, because the crates that define it are none of its.
 fn word<T: FromStr<Err = UnknownWord>>(field: &'static str, given: Option<&str>) -> Result<Option<T>, Refusal> {
-    let read = |word: &str| word.parse().map_err(|error: UnknownWord| Refusal::invalid(field, format!("is wrong: {error}")));
+    let read =
+        |word: &str| word.parse().map_err(|error: UnknownWord| Refusal::invalid(field, format!("is wrong: {error}")));
     given.map(read).transpose()
 }
 

@@ -160,7 +160,11 @@ fn of_step(position: u64, entry: &Entry, result: Option<String>) -> Vec<TrailEnt
         data,
     };
     if let EntryState::Failed { error } = &entry.state {
-        return vec![left(Provenance::ErrorOccurred, entry.at, json!({ "code": error.code, "message": error.message }))];
+        return vec![left(
+            Provenance::ErrorOccurred,
+            entry.at,
+            json!({ "code": error.code, "message": error.message }),
+        )];
     }
     let Some(result) = result else { return Vec::new() };
     if let Ok(Recording { call, request, outcome }) = serde_json::from_str(&result) {
@@ -194,14 +198,8 @@ fn of_event(event: &Event) -> Vec<TrailEntry> {
         Some(told) => of_told(told),
         None => of_gate(event).or_else(|| of_question(event)).or_else(|| of_run(event)),
     };
-    let entry = |(kind, agent, data)| TrailEntry {
-        kind,
-        at: event.at,
-        position: event.position,
-        agent,
-        step: None,
-        data,
-    };
+    let entry =
+        |(kind, agent, data)| TrailEntry { kind, at: event.fact.at, position: event.position, agent, step: None, data };
     found.map(entry).into_iter().collect()
 }
 
@@ -213,7 +211,8 @@ fn of_told(told: Told) -> Option<Found> {
         Told::Started { .. } => (Provenance::DebateStarted, None, whole),
         Told::ConfigChanged { .. } => (Provenance::ConfigChanged, None, whole),
         Told::LessonsShown { lessons } => {
-            let lessons: Vec<_> = lessons.iter().map(|(lesson, debate)| json!({ "lesson": lesson, "debate": debate })).collect();
+            let lessons: Vec<_> =
+                lessons.iter().map(|(lesson, debate)| json!({ "lesson": lesson, "debate": debate })).collect();
             (Provenance::ConfigChanged, None, json!({ "field": "lessons", "value": lessons }))
         }
         Told::Rebalanced { agent, .. } => {
@@ -253,9 +252,11 @@ fn of_told(told: Told) -> Option<Found> {
             (Provenance::VoteCast, Some(voter), data)
         }
         Told::Error { .. } => (Provenance::ErrorOccurred, None, whole),
-        Told::Completed { verdict } => {
-            (Provenance::DebateCompleted, None, json!({ "status": "completed", "verdict": DebateVerdict::from(*verdict) }))
-        }
+        Told::Completed { verdict } => (
+            Provenance::DebateCompleted,
+            None,
+            json!({ "status": "completed", "verdict": DebateVerdict::from(*verdict) }),
+        ),
     })
 }
 

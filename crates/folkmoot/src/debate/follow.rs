@@ -13,6 +13,7 @@ use folkmoot_api::{
     core::{
         GateId, RunId,
         debate::{Progress, Told, record::Status},
+        gate::Choice,
     },
     wire::{Debate, DebateResults, Event},
 };
@@ -21,15 +22,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{decide, view};
 use crate::{
-    cli::As,
-    connection::Connection,
-    context::Context,
-    exit::Exit,
-    find,
-    screen::shortened,
-    signal, style,
-    style::paint,
-    wait,
+    cli::As, connection::Connection, context::Context, exit::Exit, find, screen::shortened, signal, style,
+    style::paint, wait,
 };
 
 /// How long one look lasts at least, also where this process is the server only for a moment.
@@ -38,21 +32,52 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Exit> {
     let interrupted = signal::shutdown()?;
     let ended = tokio::select! {
-        ended = to_the_end(ctx, connection, id) => ended,
+        ended = to_the_end(ctx, connection, id, Manner::default()) => ended,
         () = interrupted.cancelled() => Ok(None),
     };
-    let Some(debate) = ended? else {
+    let Some(ended) = ended? else {
         let go_on = paint(style::COMMAND, format!("{} debate follow {}", ctx.command(), find::short_run(id)));
         ctx.screen.note(format!("\nThe debate waits. {go_on} goes on with it."));
         return Ok(Exit::Waiting);
     };
-    let results = results(ctx, connection, &debate).await?;
-    match (&results, ctx.screen.json) {
-        (Some(results), true) => ctx.screen.json(results)?,
-        (None, true) => ctx.screen.json(&debate)?,
-        (_, false) => ctx.screen.say(view::ended(ctx, &debate, results.as_ref()))?,
+    ended.tell(ctx)?;
+    if ctx.screen.terminal && !ctx.screen.json {
+        let more = paint(style::COMMAND, format!("{} debate audit {}", ctx.command(), find::short_run(id)));
+        ctx.screen.say(format!("{more} shows every prompt and every answer"))?;
     }
-    Ok(view::exit(&debate, results.as_ref()))
+    Ok(ended.exit())
+}
+
+/// How whoever follows a debate is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Manner {
+    /// Nobody is: this is what is decided, as if somebody had.
+    pub(crate) plays: Option<Choice>,
+    /// Nothing is at stake: what was typed ahead counts, and so does what comes through a pipe.
+    pub(crate) lightly: bool,
+}
+
+/// A debate that is over, and what it came to.
+pub(crate) struct Ended {
+    debate: Debate,
+    results: Option<DebateResults>,
+}
+
+impl Ended {
+    /// Says it on the screen.
+    pub(crate) fn tell(&self, ctx: &Context) -> Result<()> {
+        match (&self.results, ctx.screen.json) {
+            (Some(results), true) => ctx.screen.json(results)?,
+            (None, true) => ctx.screen.json(&self.debate)?,
+            (_, false) => ctx.screen.say(view::ended(&self.debate, self.results.as_ref()))?,
+        }
+        Ok(())
+    }
+
+    /// What a script may do.
+    pub(crate) fn exit(&self) -> Exit {
+        view::exit(&self.debate, self.results.as_ref())
+    }
 }
 
 /// What a debate came to, if it came to its end.
@@ -77,7 +102,12 @@ enum Moved {
 }
 
 /// The debate once it is over; nothing if whoever sits there leaves it.
-async fn to_the_end(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Option<Debate>> {
+pub(crate) async fn to_the_end(
+    ctx: &Context,
+    connection: &mut Connection,
+    id: &RunId,
+    manner: Manner,
+) -> Result<Option<Ended>> {
     let seen = Mutex::new(Seen::default());
     loop {
         let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round).await;
@@ -85,9 +115,12 @@ async fn to_the_end(ctx: &Context, connection: &mut Connection, id: &RunId) -> R
         lock(&seen).clear(ctx);
         match moved {
             Moved::Not => {}
-            Moved::Over(debate) => return Ok(Some(*debate)),
+            Moved::Over(debate) => {
+                let results = results(ctx, connection, &debate).await?;
+                return Ok(Some(Ended { debate: *debate, results }));
+            }
             Moved::At(gate) => {
-                if !decide::run(ctx, connection, &gate).await? {
+                if !decide::run(ctx, connection, &gate, manner).await? {
                     return Ok(None);
                 }
             }

@@ -36,7 +36,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             let go_on = format!("{} debate follow {}", ctx.command(), find::short_run(&debate.id));
             format!("{} goes on with it", paint(style::COMMAND, go_on))
         }
-        _ => view::ended(ctx, &debate, results.as_ref()),
+        _ => view::ended(&debate, results.as_ref()),
     };
     ctx.screen.say(format!("{}\n\n{rest}", head(&debate)))?;
     Ok(Exit::Done)
@@ -44,7 +44,11 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 fn head(debate: &Debate) -> String {
     let agents = debate.config.as_ref().and_then(|config| config["agents"].as_array()).map(Vec::len);
-    let how = [agents.map(|count| format!("{count} agents")), debate.topology_type.clone(), debate.coordination_protocol.clone()];
+    let how = [
+        agents.map(|count| format!("{count} agents")),
+        debate.topology_type.clone(),
+        debate.coordination_protocol.clone(),
+    ];
     let how = how.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let progress = debate.phase.map(|phase| format!("round {}, {phase}", debate.round));
     let rows = facts([

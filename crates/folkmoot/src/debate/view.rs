@@ -11,9 +11,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    context::Context,
     exit::Exit,
-    find,
     screen::{behind_bar, one_line, printable},
     style::{self, paint},
 };
@@ -111,7 +109,8 @@ pub(super) fn line(told: &Told) -> Option<String> {
         }
         Told::Hook { hook, passed, of, failed } => {
             let style = if passed == of { style::GOOD } else { style::BAD };
-            let failed = if failed.is_empty() { String::new() } else { format!("  fails {}", one_line(&failed.join(", "))) };
+            let failed =
+                if failed.is_empty() { String::new() } else { format!("  fails {}", one_line(&failed.join(", "))) };
             indented(format!("{}{failed}", paint(style, format!("{} {passed}/{of}", one_line(hook)))))
         }
         Told::Error { message, .. } => indented(paint(style::BAD, one_line(message))),
@@ -142,21 +141,22 @@ pub(super) fn names(names: &[Value]) -> String {
 }
 
 /// What came of it.
-pub(super) fn ended(ctx: &Context, debate: &Debate, results: Option<&DebateResults>) -> String {
+pub(super) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String {
     if let Some(results) = results {
-        return whole(ctx, debate, results);
+        return whole(results);
     }
     match &debate.fault {
         Some(fault) => {
             let style = if debate.status == Status::Failed { style::BAD } else { style::WARN };
-            let said = format!("{} {} ({})", paint(style, debate.status), one_line(&fault.message), one_line(&fault.code));
+            let said =
+                format!("{} {} ({})", paint(style, debate.status), one_line(&fault.message), one_line(&fault.code));
             format!("{said}\n{}", paint(style::FAINT, cost(&debate.cost)))
         }
         None => paint(of_status(debate.status), debate.status),
     }
 }
 
-fn whole(ctx: &Context, debate: &Debate, results: &DebateResults) -> String {
+fn whole(results: &DebateResults) -> String {
     let verdict = &results.verdict;
     let mut parts = vec![decision(verdict)];
     let answer = results.answer.trim();
@@ -187,8 +187,7 @@ fn whole(ctx: &Context, debate: &Debate, results: &DebateResults) -> String {
         cost(&results.cost),
         one_line(&results.providers.join(", "))
     );
-    let more = format!("{} debate audit {}", ctx.command(), find::short_run(&debate.id));
-    parts.push(format!("{}\n{} shows every prompt and every answer", paint(style::FAINT, counted), paint(style::COMMAND, more)));
+    parts.push(paint(style::FAINT, counted));
     parts.join("\n\n")
 }
 

@@ -21,7 +21,7 @@ pub(crate) async fn votes(
     let told = debates::told(&app.engine, &who.principal, &id, |event, told| {
         if let Told::Vote { voter, round, ranking, confidence, refused } = told {
             let confidence = Decimal::from(confidence).0;
-            votes.push(DebateVote { round, voter, ranking, confidence, refused, at: event.at });
+            votes.push(DebateVote { round, voter, ranking, confidence, refused, at: event.fact.at });
         }
     });
     told.await?;
