@@ -146,6 +146,7 @@ impl Debater {
         Ok(Room {
             domain: Domain::guess(&debating.topic).domain,
             voices: named,
+            embedder: self.voices.embedder(&usual.provider),
             usual,
             spending: Spending::new(Purse::new(budget), on_exceeded),
             prompts: self.voices.prompts()?,

@@ -9,7 +9,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{
-    Answer, Context, Cue, Message, Prompts, Request, Schema, Speaker,
+    Answer, Context, Cue, Embedder, Message, Prompts, Request, Schema, Speaker,
     record::Outcome as Called,
     structured::{self, Shape},
 };
@@ -44,6 +44,8 @@ pub(super) struct Room {
     pub spending: Spending,
     pub prompts: Arc<Prompts>,
     pub hands: Arc<dyn Hands>,
+    /// Who can tell how close texts are in meaning.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// The tools of each agent that has some.
     pub offers: BTreeMap<Name, Vec<Offer>>,
     pub branch: Option<Branch>,
