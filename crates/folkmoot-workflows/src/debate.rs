@@ -16,6 +16,7 @@ mod phases;
 mod room;
 mod silent;
 mod state;
+mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 

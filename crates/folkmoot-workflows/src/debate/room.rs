@@ -17,7 +17,7 @@ use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, Turn, TurnLimits, tu
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Branch, Debating, Hands};
+use super::{Branch, Debating, Hands, words::words};
 use crate::{Call, Spending, Voice};
 
 /// How much of what was said is shown to whoever watches.
@@ -186,8 +186,8 @@ impl Room {
             Err(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
             Ok(turn) => match &turn.outcome {
                 Outcome::Answered(value) => match (asking.rule)(value) {
-                    Ok(()) => (TurnState::Answered, String::new(), value.clone(), words(value)),
-                    Err(why) => (TurnState::Refused, why, Value::Null, words(value)),
+                    Ok(()) => (TurnState::Answered, String::new(), value.clone(), words(asking.part, value)),
+                    Err(why) => (TurnState::Refused, why, Value::Null, words(asking.part, value)),
                 },
                 Outcome::Unparsed { why } => (TurnState::Unparsed, why.clone(), Value::Null, last(turn)),
                 Outcome::OutOfCalls => {
@@ -352,15 +352,4 @@ pub(super) fn share(value: &Value) -> Option<Share> {
     let given = value.as_f64().filter(|given| (0.0..=1.0).contains(given))?;
     // It is at most 100 by now.
     Share::hundredths((given * 100.0).round() as u8).ok()
-}
-
-/// An answer as people read it.
-fn words(value: &Value) -> String {
-    let text = |name: &str| value[name].as_str().map(str::trim).filter(|text| !text.is_empty());
-    match (text("summary"), text("code")) {
-        (Some(summary), Some(code)) => format!("{summary}\n\n```\n{code}\n```"),
-        (Some(summary), None) => summary.to_owned(),
-        (None, Some(code)) => format!("```\n{code}\n```"),
-        (None, None) => serde_json::to_string_pretty(value).unwrap_or_default(),
-    }
 }
