@@ -1,6 +1,8 @@
 //! Debates: what comes of them, that people can stop them, and that a crash changes nothing.
 
 mod recorded;
+mod security;
+mod stage;
 
 use std::sync::Arc;
 
