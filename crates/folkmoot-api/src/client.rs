@@ -1,6 +1,7 @@
 //! A client for every verb of the server. The command line uses nothing else.
 
 mod audit;
+mod debates;
 mod feed;
 mod gates;
 mod halts;
@@ -13,6 +14,7 @@ mod webhooks;
 
 use std::time::Duration;
 
+pub use debates::{DebateFrame, DebateFrames};
 pub use feed::Feed;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::{Serialize, de::DeserializeOwned};

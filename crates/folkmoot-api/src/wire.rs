@@ -1,10 +1,12 @@
 //! Requests and answers, as JSON. The words in them are core's; none is defined here a second time.
 
 mod audit;
+mod debate;
 pub mod decision_frame;
 mod delivery;
 mod event;
 mod gate;
+mod gate_request;
 mod halt;
 mod object;
 mod plan;
@@ -18,12 +20,19 @@ mod token;
 mod webhook;
 
 pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
+pub use debate::{
+    Agents, CancelDebate, CodeVersion, CodeVersionList, Debate, DebateBallot, DebateCost, DebateDissent,
+    DebateGateQuery, DebateGates, DebateList, DebateProgress, DebateQuery, DebateResults, DebateStarted, DebateTests,
+    DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery, DebateTurns, DebateVerdict, DebateVote, DebateVotes,
+    Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, StartDebate, TrailEntry, TrailQuery, TrailSummary, VersionQuery,
+};
 pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
 pub use event::{Event, FeedMessage};
 pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
     WaitFor, WaitMany, Waited,
 };
+pub use gate_request::{GateDecision, GateRequest, GateRequests};
 pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
 pub use plan::{ExportPlan, Plan, PlanBudget, PlanEntity, PlanList, PlanQuery, PlanResult, StartPlan};
 pub use planner::{

@@ -45,7 +45,7 @@ pub use extend::Extension;
 pub(crate) use extend::extend;
 pub use open::Opening;
 pub(crate) use open::{ask_once, open};
-pub use policy::Policy;
+pub use policy::{Policy, Wanted};
 pub use remind::{NextReminders, Reminders};
 
 use crate::{Deadline, Digest, GateId, Name, RunId, SessionId, Timeout, Timestamp};

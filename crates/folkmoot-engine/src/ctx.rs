@@ -105,6 +105,9 @@ impl Ctx {
             return self.pass.halt(Halt::stop("key_used_twice", message)).await;
         }
         let known = self.pass.recorded(&key);
+        if known.is_none() {
+            self.pass.must_act(&key).await;
+        }
         if let Some(differs) = known.as_ref().and_then(|line| line.entry.differs_from(kind, input, ordinal)) {
             return self.pass.halt(Halt::changed(&self.pass.run, &key, differs)).await;
         }

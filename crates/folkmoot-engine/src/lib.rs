@@ -62,7 +62,7 @@ pub use host::{Host, Task, TokioHost};
 pub use retention::Retention;
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
-pub use worker::Work;
+pub use worker::{Replay, Replayed, Work};
 pub use workflow::{Failure, Workflows};
 
 /// What an engine is told when it starts.

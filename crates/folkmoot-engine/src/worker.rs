@@ -4,6 +4,7 @@
 //! and what the old node still writes for them is refused.
 
 mod drive;
+mod replay;
 
 use std::{
     any::Any,
@@ -23,6 +24,8 @@ use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+
+pub use replay::{Replay, Replayed};
 
 use crate::{Engine, Workflows, lock::lock, turns::Turns};
 

@@ -2,9 +2,9 @@
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-use folkmoot_core::Name;
+use folkmoot_core::{Name, gate::Policy};
 use folkmoot_engine::Engine;
-use folkmoot_workflows::Voices;
+use folkmoot_workflows::{Voices, debate::Hands};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,10 @@ pub(crate) struct App {
     pub(crate) adopt: Option<Adopt>,
     /// Who can be asked.
     pub(crate) voices: Arc<dyn Voices>,
+    /// What debates do outside of themselves.
+    pub(crate) hands: Arc<dyn Hands>,
+    /// What holds for gates.
+    pub(crate) policy: Arc<Policy>,
     /// Whether people are asked about plans that are started here.
     pub(crate) asks_about_plans: bool,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
@@ -38,6 +42,7 @@ impl App {
         key: Arc<ServerKey>,
         notifier: Notifier,
         voices: Arc<dyn Voices>,
+        hands: Arc<dyn Hands>,
         config: &Config,
     ) -> Self {
         let per_second = NonZeroU32::new(config.limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
@@ -49,6 +54,8 @@ impl App {
             origins: config.origins.clone().into(),
             adopt: config.adopt,
             voices,
+            hands,
+            policy: Arc::new(config.policy.clone()),
             asks_about_plans: config.plans.asks,
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),

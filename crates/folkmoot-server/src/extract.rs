@@ -125,8 +125,7 @@ impl<S: Send + Sync> FromRequestParts<S> for GatePath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let PathText(id) = PathText::from_request_parts(parts, state).await?;
-        let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id");
-        let id = id.parse().map_err(unknown)?;
+        let id = id.parse().map_err(|_| unknown_gate())?;
         observe::gate(&id);
         Ok(Self(id))
     }
@@ -141,9 +140,18 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let PathText(id) = PathText::from_request_parts(parts, state).await?;
-        let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_run", "there is no run with this id");
-        Ok(Self(id.parse().map_err(unknown)?))
+        Ok(Self(id.parse().map_err(|_| unknown_run())?))
     }
+}
+
+/// What cannot be an id is nobody's.
+pub(crate) fn unknown_gate() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id")
+}
+
+/// What cannot be an id is nobody's.
+pub(crate) fn unknown_run() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "unknown_run", "there is no run with this id")
 }
 
 /// The one variable part of the path.

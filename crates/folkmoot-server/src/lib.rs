@@ -10,6 +10,7 @@ pub mod backup;
 mod checkpoints;
 mod config;
 mod data_folder;
+mod debates;
 pub mod doctor;
 mod error;
 mod extract;

@@ -36,6 +36,7 @@ pub(crate) fn preamble() -> OpenApi {
         ("clearance", "Whether an agent may work."),
         ("halts", "Stopping agents."),
         ("runs", "What is executed, step by step."),
+        ("debates", "Several agents answer, attack each other's answers, execute what can be executed, and vote."),
         ("plans", "Plans in iterations, with gates before the first and after every few."),
         ("planner", "The same, in another wire format: one approval after another."),
         ("feed", "All that happens, as it happens."),

@@ -4,6 +4,8 @@ pub(crate) mod api_ws;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod clearance;
+pub(crate) mod debate_gates;
+pub(crate) mod debates;
 pub(crate) mod deliveries;
 pub(crate) mod docs;
 pub(crate) mod events;
@@ -70,6 +72,22 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(runs::resume::resume))
         .routes(routes!(runs::end::end))
         .routes(routes!(runs::step::step))
+        .routes(routes!(debates::start::start, debates::list::list))
+        .routes(routes!(debates::show::show, debates::cancel::cancel))
+        .routes(routes!(debates::status::status))
+        .routes(routes!(debates::results::results))
+        .routes(routes!(debates::turns::turns))
+        .routes(routes!(debates::votes::votes))
+        .routes(routes!(debates::code_versions::code_versions))
+        .routes(routes!(debates::audit::audit))
+        .routes(routes!(debates::gates::gates))
+        .routes(routes!(debates::events::events))
+        .routes(routes!(debates::decide::approve))
+        .routes(routes!(debates::decide::reject))
+        .routes(routes!(debate_gates::list))
+        .routes(routes!(debate_gates::show))
+        .routes(routes!(debate_gates::approve))
+        .routes(routes!(debate_gates::reject))
         .routes(routes!(plans::start::start, plans::list::list))
         .routes(routes!(plans::show::show))
         .routes(routes!(plans::wait::wait))

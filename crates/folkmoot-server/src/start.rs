@@ -6,7 +6,12 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
 use folkmoot_engine::{Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
-use folkmoot_workflows::{Equipment, Voices, plan::Planner, tools::jail::Helper};
+use folkmoot_workflows::{
+    Equipment, Voices,
+    debate::{Debater, Hands, Yard},
+    plan::Planner,
+    tools::jail::Helper,
+};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -124,13 +129,16 @@ impl Server {
         if !config.plans.asks {
             tracing::warn!("APPROVAL_GATES is off: plans that are started now approve their own gates");
         }
-        let voices: Arc<dyn Voices> = Arc::new(equipment);
+        let equipment = Arc::new(equipment);
+        let hands: Arc<dyn Hands> = Arc::new(Yard::new(Arc::clone(&equipment)));
+        let voices: Arc<dyn Voices> = equipment;
+        let debater = Debater { voices: Arc::clone(&voices), hands: Arc::clone(&hands) };
         let planner =
             Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
-            workflows: planner.join(config.workflows.clone()),
+            workflows: debater.join(planner.join(config.workflows.clone())),
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),
             courier: Some(Arc::new(notifier.clone())),
@@ -146,7 +154,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, voices, &config);
+        let app = App::new(engine, key, notifier, voices, hands, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {

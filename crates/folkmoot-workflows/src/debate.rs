@@ -14,6 +14,7 @@ mod hands;
 mod learn;
 mod phases;
 mod room;
+mod silent;
 mod state;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -84,6 +85,12 @@ impl Debater {
             let debater = self.clone();
             async move { debater.debate(ctx, debating).await }
         })
+    }
+
+    /// As it is replayed: nobody is asked, nothing is done, and only what was recorded answers. The prompts are those of `voices`, as
+    /// they are part of what must be the same.
+    pub fn replaying(voices: Arc<dyn Voices>) -> Self {
+        Self { voices: Arc::new(silent::Nobody(voices)), hands: Arc::new(silent::Idle) }
     }
 
     async fn debate(self, ctx: Ctx, debating: Debating) -> Result<Debated, Failure> {

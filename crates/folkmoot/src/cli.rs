@@ -9,14 +9,15 @@ use clap::{
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, delivery, demo, deny, doctor,
-    end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, question, questions, ready, reject,
-    restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
+    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, debate, delivery, demo, deny,
+    doctor, end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, question, questions, ready,
+    reject, restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\
 Start here:
-  folkmoot demo                               see a gate open, hold, and be decided
+  folkmoot demo                               see agents debate, and decide at their gates
+  folkmoot debate \"…\" --gate convergence      let agents debate, and decide what holds
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
   folkmoot plan \"Open a second bakery\"        plan in iterations, and decide at every checkpoint
@@ -38,6 +39,7 @@ Exit codes:
   7   `step begin`: the step is done already
   8   `step begin`: it was begun before, and nobody knows whether it was done
   9   `step begin`: it failed before
+  10  `debate`: it ended without a decision
   70  the store has stopped; nothing was acknowledged after that
   130 `ask-model`: interrupted";
 
@@ -82,6 +84,7 @@ pub(crate) enum Verb {
     Reject(reject::Args),
     Adjust(adjust::Args),
     Pause(pause::Args),
+    Debate(Box<debate::Args>),
     Plan(Box<plan::Args>),
     Ask(Box<ask::Args>),
     Answer(answer::Args),

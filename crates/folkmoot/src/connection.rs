@@ -43,6 +43,12 @@ enum Tokens {
 }
 
 impl Connection {
+    /// To a server of this process's own.
+    pub(crate) fn to(hosted: Hosted) -> Result<Self> {
+        let (client, tokens) = (Client::new(&hosted.url, "")?, Tokens::Folder(hosted.tokens.clone()));
+        Ok(Self { client, tokens, hosted: Some(hosted), visiting: false })
+    }
+
     pub(crate) async fn find(ctx: &Context) -> Result<Self> {
         let Some(url) = &ctx.url else { return in_folder(ctx).await };
         // The folder's tokens are for the folder's server, and are shown to no other.

@@ -30,6 +30,8 @@ pub(crate) enum Exit {
     Unknown,
     /// A step failed already.
     FailedBefore,
+    /// A debate decided nothing.
+    NoDecision,
     /// Somebody pressed Ctrl-C.
     Interrupted,
 }
@@ -46,6 +48,7 @@ impl From<Exit> for ExitCode {
             Exit::DoneBefore => 7,
             Exit::Unknown => 8,
             Exit::FailedBefore => 9,
+            Exit::NoDecision => 10,
             Exit::Interrupted => 130,
         })
     }

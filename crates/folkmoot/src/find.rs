@@ -292,6 +292,32 @@ impl Find for Run {
     }
 }
 
+/// Of runs of one sort, the newest first, the one that somebody means by any unique beginning or end of its id; the newest where
+/// nothing was said.
+pub(crate) fn one_of(noun: &str, said: Option<&str>, newest_first: Vec<RunId>) -> Result<RunId> {
+    let Some(text) = said else {
+        return match newest_first.into_iter().next() {
+            Some(newest) => Ok(newest),
+            None => bail!("there is no {noun}; `folkmoot {noun} \"…\"` makes one"),
+        };
+    };
+    let means = |id: &RunId| id.as_str().starts_with(text) || id.as_str().ends_with(text);
+    let mut found: Vec<RunId> = newest_first.into_iter().filter(means).collect();
+    match (found.pop(), found.first()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => bail!("{text:?} is no {noun}; `folkmoot {noun} list` shows those there are"),
+        (Some(one), Some(other)) => {
+            let (one, other) = (short_run(&one), short_run(other));
+            bail!("{text:?} means several {noun}s, such as {one} and {other}; say more of it")
+        }
+    }
+}
+
+/// Whether the server says that there is no such run.
+pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "unknown_run")
+}
+
 /// All runs with this status.
 pub(crate) async fn runs(client: &Client, status: run::Status) -> Result<Vec<Run>> {
     let mut query = RunQuery { status: Some(status), limit: Some(PAGE), ..RunQuery::default() };

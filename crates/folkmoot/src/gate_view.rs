@@ -1,7 +1,11 @@
 //! A gate as a person reads it.
 
 use folkmoot_api::{
-    core::{Status, Timestamp, gate::Next},
+    client,
+    core::{
+        Status, Timestamp,
+        gate::{Choice, Next},
+    },
     wire::{Artifact, Gate, Vote},
 };
 
@@ -177,4 +181,29 @@ pub(crate) const COLUMNS: [&str; 6] = ["GATE", "STATUS", "RISK", "ASKED BY", "TI
 
 fn words(word: &str) -> String {
     word.replace('_', " ")
+}
+
+/// That somebody must decide, and how, for whoever is not asked here.
+pub(crate) fn waits(folkmoot: &str, gate: &Gate) -> String {
+    format!("Waits for a decision: {}\n{}", one_line(&gate.title), ways(folkmoot, gate))
+}
+
+/// How others decide on it.
+pub(crate) fn ways(folkmoot: &str, gate: &Gate) -> String {
+    let short = find::short(&gate.id);
+    let verbs = gate.allowed.iter().map(|choice| match choice {
+        Choice::Approve => format!("approve {short}"),
+        Choice::Reject => format!("reject {short} --reason \"…\""),
+        Choice::Adjust => format!("adjust {short} --feedback \"…\""),
+        Choice::Pause => format!("pause {short}"),
+    });
+    verbs
+        .map(|verb| format!("  {}", paint(style::COMMAND, format!("{folkmoot} {verb}"))))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Whether somebody else has decided already.
+pub(crate) fn is_decided(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "gate_decided")
 }

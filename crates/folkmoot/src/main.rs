@@ -19,6 +19,7 @@ mod close;
 mod completions;
 mod connection;
 mod context;
+mod debate;
 mod decide;
 mod delivery;
 mod demo;
@@ -100,7 +101,12 @@ fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<Exit> {
-    let ctx = Context::new(cli.global, matches!(cli.verb, Verb::Plan(_)))?;
+    let works = match &cli.verb {
+        Verb::Plan(_) => true,
+        Verb::Debate(args) => args.works(),
+        _ => false,
+    };
+    let ctx = Context::new(cli.global, works)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(run(cli.verb, &ctx));
     // A prompt may still wait for a line that never comes.
@@ -160,6 +166,7 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Reject(args) => reject::run(args, ctx, connection).await,
         Verb::Adjust(args) => adjust::run(args, ctx, connection).await,
         Verb::Pause(args) => pause::run(args, ctx, connection).await,
+        Verb::Debate(args) => debate::run(*args, ctx, connection).await,
         Verb::Plan(args) => plan::run(*args, ctx, connection).await,
         Verb::Ask(args) => ask::run(*args, ctx, connection).await,
         Verb::Answer(args) => answer::run(args, ctx, connection).await,

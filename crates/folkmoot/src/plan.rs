@@ -7,9 +7,9 @@ mod list;
 mod show;
 mod view;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use folkmoot_api::{
-    Client, client,
+    Client,
     core::{RunId, SessionId},
     wire::{PlanQuery, StartPlan},
 };
@@ -118,39 +118,20 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     Ok(Exit::Done)
 }
 
-fn is_unknown(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "unknown_run")
-}
-
 impl Which {
     async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
         if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
             let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
             match exact {
-                Err(error) if is_unknown(&error) => {}
+                Err(error) if find::is_unknown_run(&error) => {}
                 plan => return Ok(plan?.id),
             }
         }
-        let read = async |client: &Client| {
+        let read = async |client: &Client| -> Result<Vec<RunId>> {
             let query = PlanQuery { limit: Some(200), ..PlanQuery::default() };
-            Ok(client.plans(&query).await?.plans)
+            Ok(client.plans(&query).await?.plans.into_iter().map(|plan| plan.id).collect())
         };
-        let plans = connection.ask(ctx, As::You, read).await?;
-        let Some(text) = &self.id else {
-            return match plans.into_iter().next() {
-                Some(newest) => Ok(newest.id),
-                None => bail!("there is no plan; `folkmoot plan \"…\"` makes one"),
-            };
-        };
-        let means = |id: &RunId| id.as_str().starts_with(text) || id.as_str().ends_with(text);
-        let mut found: Vec<RunId> = plans.iter().map(|plan| plan.id.clone()).filter(means).collect();
-        match (found.pop(), found.is_empty()) {
-            (Some(only), true) => Ok(only),
-            (None, _) => bail!("{text:?} is no plan; `folkmoot plan list` shows those there are"),
-            (Some(one), false) => {
-                let other = find::short_run(&found[0]).to_owned();
-                bail!("{text:?} means several plans, such as {} and {other}; say more of it", find::short_run(&one))
-            }
-        }
+        let newest_first = connection.ask(ctx, As::You, read).await?;
+        find::one_of("plan", self.id.as_deref(), newest_first)
     }
 }

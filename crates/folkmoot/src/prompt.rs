@@ -1,8 +1,25 @@
 //! Asking the person at the terminal.
 
-use std::io::{self, BufRead, Write};
+use std::{
+    io::{self, BufRead, Write},
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::sync::oneshot;
+
+type Line = oneshot::Receiver<io::Result<Option<String>>>;
+
+/// A line that nobody waits for any more, because what was asked is settled. What is typed next answers the next question.
+static LEFT: Mutex<Option<Line>> = Mutex::new(None);
+
+/// Whoever stops waiting for a line leaves it to the next who asks.
+struct Waiting(Option<Line>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = self.0.take();
+    }
+}
 
 /// Forgets what was typed before anybody could have read what is asked now: a key that was pressed twice decides once. (A terminal
 /// hands on one line at a time, so nothing of it has been read yet.)
@@ -17,14 +34,25 @@ pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
     write!(out, "{question} ")?;
     out.flush()?;
     drop(out);
+    let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut waiting = Waiting(Some(left.unwrap_or_else(read)));
+    let answered = match &mut waiting.0 {
+        Some(line) => line.await.unwrap_or(Ok(None)),
+        None => Ok(None),
+    };
+    waiting.0 = None;
+    answered
+}
+
+/// The next line, from a thread of its own: one that waits for a line cannot be told to stop, and must not hold up the end.
+fn read() -> Line {
     let (answered, answer) = oneshot::channel();
-    // A thread of its own: one that waits for a line cannot be told to stop, and must not hold up the end.
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line);
         let _ = answered.send(read.map(|bytes| (bytes > 0).then(|| line.trim().to_owned())));
     });
-    answer.await.unwrap_or(Ok(None))
+    answer
 }
 
 /// Asks for yes; anything else is no.

@@ -2,18 +2,26 @@
 
 use folkmoot_core::{
     Capability, GateId, Name, Phase, Role, RunId, Scope, SessionId, Status, WorkflowName,
+    agent::{AgentRole, DebatePhase, Domain, team::AGENTS_MAX},
     clearance::Reason,
+    debate::{DecidedBy, NoDecision, Provenance, Style, Topology, record},
     delivery,
     gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
     journal::{self, EntryKind, Progress},
     plan::{ApprovalStatus, ApprovalType, OnExpiry, PlanStatus},
     question::{self, Priority, QuestionType},
     run::{self, RunKind},
+    voting::{Fallback, Method, TieBreak},
 };
-use utoipa::openapi::{
-    Object, ObjectBuilder, RefOr, Schema,
-    schema::{AdditionalProperties, KnownFormat, OneOfBuilder, SchemaFormat, Type},
+use utoipa::{
+    PartialSchema,
+    openapi::{
+        ArrayBuilder, Object, ObjectBuilder, RefOr, Schema,
+        schema::{AdditionalProperties, KnownFormat, OneOfBuilder, SchemaFormat, Type},
+    },
 };
+
+use super::NewAgent;
 
 macro_rules! words {
     ($($function:ident: $type:ty;)+) => {
@@ -51,6 +59,15 @@ words! {
     approval_status: ApprovalStatus;
     approval_type: ApprovalType;
     on_expiry: OnExpiry;
+    agent_role: AgentRole;
+    debate_phase: DebatePhase;
+    debate_status: record::Status;
+    domain: Domain;
+    provenance: Provenance;
+    voting_method: Method;
+    voting_fallback: Fallback;
+    decided_by: DecidedBy;
+    no_decision: NoDecision;
 }
 
 fn one_of(words: impl IntoIterator<Item = &'static str>) -> Object {
@@ -171,10 +188,80 @@ maybe! {
     maybe_run_kind: run_kind;
     maybe_limits: limits;
     maybe_on_expiry: on_expiry;
+    maybe_on_timeout: on_timeout;
+    maybe_domain: domain;
+    maybe_debate_phase: debate_phase;
+    maybe_topology: topology;
+    maybe_planning: planning;
+    maybe_voting: voting;
+    maybe_voting_method: voting_method;
+    maybe_voting_fallback: voting_fallback;
+    maybe_tie_break: tie_break;
+    maybe_decided_by: decided_by;
+    maybe_no_decision: no_decision;
+    maybe_share: share;
+    maybe_score: score;
+    maybe_agents: agents;
+}
+
+fn topology() -> Object {
+    one_of(["auto"].into_iter().chain(Topology::WORDS.iter().copied()))
+}
+
+fn planning() -> Object {
+    one_of(["auto"].into_iter().chain(Style::WORDS.iter().copied()))
+}
+
+fn voting() -> Object {
+    one_of(["auto"].into_iter().chain(Method::WORDS.iter().copied()))
+}
+
+fn tie_break() -> Object {
+    one_of(["none"].into_iter().chain(TieBreak::WORDS.iter().copied()))
+}
+
+fn share() -> Object {
+    steps(1.0, 0.01)
+}
+
+fn score() -> Object {
+    steps(10.0, 0.1)
+}
+
+/// A number from 0 to `most` that has no more digits than `step`.
+fn steps(most: f64, step: f64) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .minimum(Some(0.0))
+        .maximum(Some(most))
+        .multiple_of(Some(step))
+        .build()
+}
+
+/// A number of agents, or a list of them.
+fn agents() -> RefOr<Schema> {
+    let most = i64::try_from(AGENTS_MAX).unwrap_or(i64::MAX);
+    let count = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(most)).build();
+    let listed = ArrayBuilder::new().items(NewAgent::schema()).min_items(Some(1)).max_items(Some(AGENTS_MAX)).build();
+    RefOr::T(Schema::OneOf(OneOfBuilder::new().item(Schema::Object(count)).item(Schema::Array(listed)).build()))
+}
+
+/// `true`, `false` or `"auto"` for each phase that is named.
+pub(super) fn phases() -> Object {
+    let switch = || {
+        let set = ObjectBuilder::new().schema_type(Type::Boolean).build();
+        Schema::OneOf(OneOfBuilder::new().item(Schema::Object(set)).item(Schema::Object(one_of(["auto"]))).build())
+    };
+    let object = DebatePhase::WORDS.iter().fold(ObjectBuilder::new(), |object, word| object.property(*word, switch()));
+    object.additional_properties(Some(AdditionalProperties::FreeForm(false))).build()
+}
+
+pub(super) fn gate_points() -> RefOr<Schema> {
+    list(debate_phase())
 }
 
 fn list(items: Object) -> RefOr<Schema> {
-    RefOr::T(Schema::Array(utoipa::openapi::ArrayBuilder::new().items(RefOr::T(Schema::Object(items))).build()))
+    RefOr::T(Schema::Array(ArrayBuilder::new().items(RefOr::T(Schema::Object(items))).build()))
 }
 
 pub(super) fn capabilities() -> RefOr<Schema> {

@@ -1,6 +1,6 @@
 //! The server's policy for gates, and the rule that agents may only tighten it.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde::Deserialize;
 
@@ -52,6 +52,19 @@ impl Default for Policy {
     }
 }
 
+/// What somebody wants of gates that a run of ours will open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// How long they wait.
+    pub timeout: Option<Timeout>,
+    /// What a timeout does.
+    pub on_timeout: Option<OnTimeout>,
+    /// Who may decide.
+    pub reviewers: Option<Vec<Name>>,
+    /// Whom to tell.
+    pub notification_channels: Vec<String>,
+}
+
 /// What holds for one gate: the policy, and what its opening said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
@@ -75,6 +88,29 @@ impl Policy {
         delivery::check_channels("escalate_to", &self.escalate_to)?;
         let people = (!self.reviewers.is_empty()).then_some(self.reviewers.len());
         check_reachable(people, self.quorum, self.reject_quorum)
+    }
+
+    /// Refuses what a gate that opens later would be refused for, so that whoever wants such gates hears of it before anything is
+    /// started.
+    pub fn must_allow(&self, wanted: &Wanted, by: &Principal) -> Result<(), Refusal> {
+        let usual = self.self_review.unwrap_or(SelfReview::Allow);
+        let resolved = Resolved {
+            timeout: wanted.timeout.unwrap_or(self.timeout),
+            on_timeout: wanted.on_timeout.unwrap_or(self.on_timeout),
+            reviewers: wanted.reviewers.clone().unwrap_or_else(|| self.reviewers.clone()),
+            quorum: self.quorum,
+            reject_quorum: self.reject_quorum,
+            self_review: usual,
+        };
+        if by.role == Role::Agent {
+            self.refuse_weaker(&resolved, usual)?;
+        }
+        check_timeout(resolved.timeout)?;
+        delivery::check_channels("notification_channels", &wanted.notification_channels)?;
+        let denied = Some(&by.name).filter(|_| usual == SelfReview::Deny);
+        let free: BTreeSet<_> = resolved.reviewers.iter().filter(|name| Some(*name) != denied).collect();
+        let people = (!resolved.reviewers.is_empty()).then_some(free.len());
+        check_reachable(people, resolved.quorum, resolved.reject_quorum)
     }
 
     /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.

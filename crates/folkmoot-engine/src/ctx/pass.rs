@@ -44,6 +44,8 @@ pub(crate) struct Pass {
     halted: Mutex<Option<Halt>>,
     /// The run is over, or another's: whatever is in flight is dropped.
     pub(crate) gone: CancellationToken,
+    /// Nothing is executed and nothing written: only what is recorded answers.
+    replays: bool,
 }
 
 /// What a branch waits for.
@@ -115,7 +117,27 @@ impl Pass {
             look_again: watch::Sender::new(0),
             halted: Mutex::default(),
             gone,
+            replays: false,
         }
+    }
+
+    /// A pass that only looks.
+    pub(crate) fn replaying(engine: Engine, run: Run, journal: Vec<Line>, gone: CancellationToken) -> Self {
+        Self { replays: true, ..Self::new(engine, run, journal, gone) }
+    }
+
+    /// Never returns in a pass that only looks.
+    pub(super) async fn must_act(&self, key: &Key) {
+        if self.replays {
+            self.halt(Halt::stop("not_recorded", format!("what {key} gave is not recorded"))).await
+        }
+    }
+
+    /// What is recorded and was not asked for.
+    pub(crate) fn unused(&self) -> Vec<String> {
+        let mut unused: Vec<String> = lock(&self.journal).keys().map(ToString::to_string).collect();
+        unused.sort();
+        unused
     }
 
     /// Polls the workflow.
@@ -279,6 +301,9 @@ impl Pass {
     /// Writes for this run, for as long as it takes: what is only told late is not lost. Never returns where the run is
     /// over, or another worker's.
     pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
+        if self.replays {
+            return self.halt(Halt::stop("not_recorded", format!("a replay does not {}", action.word()))).await;
+        }
         loop {
             let by = Actor::Principal(self.run.speaker());
             let command = self.engine.command_by(by, None, action.clone());

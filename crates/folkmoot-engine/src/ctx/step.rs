@@ -229,7 +229,10 @@ impl Job {
             match &entry.state {
                 EntryState::Done { .. } => return self.remembered(&entry, result),
                 EntryState::Failed { error } => return Err(Failure::of(error.clone())),
-                EntryState::Failing { retry_at, .. } => self.ctx.wait_until(*retry_at).await,
+                EntryState::Failing { retry_at, .. } => {
+                    self.ctx.pass.must_act(&call.key).await;
+                    self.ctx.wait_until(*retry_at).await;
+                }
                 EntryState::Begun | EntryState::Waiting(_) => {
                     if let Some(settled) = self.settle(&call, tried).await {
                         return settled;
@@ -237,6 +240,7 @@ impl Job {
                 }
             }
         }
+        self.ctx.pass.must_act(&call.key).await;
         loop {
             let (began_at, turn) = self.begin(&call, &mut tried).await?;
             // Until it is recorded: nobody knows of it before that.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Deadline, Outcome, Run,
+    Action, Deadline, Outcome, Run, RunId,
     journal::Fence,
     run::{Conclusion, Parking, Stopping},
 };
@@ -37,7 +37,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const NOT_YET: Duration = Duration::from_millis(20);
 
 /// How a stretch of a pass ended.
-enum Stretch {
+pub(super) enum Stretch {
     Ended(Result<String, Failure>),
     Panicked(String),
     Halted(Halt),
@@ -45,7 +45,7 @@ enum Stretch {
     Idle,
 }
 
-type Execution = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
+pub(super) type Execution = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
 
 /// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it where it is.
 pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken) {
@@ -148,22 +148,26 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<St
         engine.end_child(&run.start.id).await?;
         return Ok(None);
     }
+    Ok(Some((journal(engine, &run.start.id).await?, engine.recorded(run.start.input).await?)))
+}
+
+/// All that a run has recorded.
+pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<Line>, Error> {
     let mut journal: Vec<Line> = Vec::new();
     loop {
         let after = journal.last().map(|line| (line.entry.began_at, line.entry.key.clone()));
-        let query = JournalQuery { run: run.start.id.clone(), after, limit: LINES, key: None, results: true };
+        let query = JournalQuery { run: run.clone(), after, limit: LINES, key: None, results: true };
         let page = engine.0.store.journal(query).await?;
         let whole = page.len() < LINES as usize;
         journal.extend(page);
         if whole {
-            break;
+            return Ok(journal);
         }
     }
-    Ok(Some((journal, engine.recorded(run.start.input).await?)))
 }
 
 /// Lets the workflow run until it ends, or until every branch waits for something.
-async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
+pub(super) async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
     let bell = Arc::new(Bell::default());
     let waker = waker(bell.clone());
     std::future::poll_fn(|context| {

@@ -200,7 +200,7 @@ impl Preset {
             self_evolvement_iterations: 2,
             reflexion_attempts: 3,
             adversarial_rounds: 3,
-            tool_calls_max: if language.is_some() { 4 } else { 0 },
+            tool_calls_max: tool_calls(language),
             lessons: true,
             gates: Gates::default(),
             provider: None,
@@ -209,6 +209,11 @@ impl Preset {
             hooks: Vec::new(),
         }
     }
+}
+
+/// How many tools an agent may call in a turn where nobody says: whoever writes no code needs none.
+fn tool_calls(language: Option<Language>) -> u32 {
+    if language.is_some() { 4 } else { 0 }
 }
 
 /// Whether a topic says that it is about code in this language.
@@ -222,6 +227,12 @@ impl Debating {
     /// What it is about, in a line that fits into a list.
     pub fn title(&self) -> String {
         text::headline(&self.topic)
+    }
+
+    /// The same, with code in this language, or with none.
+    #[must_use]
+    pub fn written_in(self, language: Option<Language>) -> Self {
+        Self { language, tool_calls_max: tool_calls(language), ..self }
     }
 
     /// The course it takes where the estimate of its task says this about what is automatic.

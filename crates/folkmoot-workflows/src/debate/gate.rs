@@ -28,7 +28,7 @@ impl Room {
             .title(format!("{}: {}", at.phase, self.debating.title()))
             .phase(&at.phase.word().parse()?)
             .kind(Kind::Phase)
-            .allow([Choice::Approve, Choice::Reject]);
+            .allow([Choice::Approve, Choice::Reject, Choice::Adjust]);
         for (name, media_type, content) in self.artifacts(came, state)? {
             gate = gate.artifact(name, media_type, content);
         }
@@ -45,29 +45,26 @@ impl Room {
             gate = gate.notify(channel);
         }
         let decision = ctx.gate(at.key("gate"), gate).await?.decision;
-        let said = decision.feedback.as_deref().filter(|said| !said.trim().is_empty());
-        if decision.outcome == Next::Proceed {
-            state.notes.extend(said.map(|said| (Note::Guidance, said.to_owned())));
-            return Ok(AtGate::GoOn);
-        }
         let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
-        if decision.decision == DecisionWord::TimedOut {
-            return Err(Failure::new("gate_timed_out", reason));
+        let said = decision.feedback.as_deref().filter(|said| !said.trim().is_empty()).unwrap_or(&decision.reason);
+        let retry = match decision.decision {
+            _ if decision.outcome == Next::Proceed => return Ok(AtGate::GoOn),
+            DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => true,
+            DecisionWord::Rejected => match gates.on_rejected {
+                OnRejected::Fail => return Err(Failure::new("gate_rejected", reason)),
+                OnRejected::Retry => true,
+                OnRejected::Continue => false,
+            },
+            DecisionWord::TimedOut => return Err(Failure::new("gate_timed_out", reason)),
+            _ => return Err(Failure::new("gate_rejected", reason)),
+        };
+        if retry && at.again >= RETRIES_MAX {
+            let message = format!("{reason} (the phase was done {} times)", at.again + 1);
+            return Err(Failure::new("gate_rejected", message));
         }
-        let guidance = said.unwrap_or(&decision.reason).to_owned();
-        match gates.on_rejected {
-            _ if decision.decision != DecisionWord::Rejected => Err(Failure::new("gate_rejected", reason)),
-            OnRejected::Fail => Err(Failure::new("gate_rejected", reason)),
-            OnRejected::Retry if at.again >= RETRIES_MAX => Err(Failure::new("gate_rejected", reason)),
-            OnRejected::Retry => {
-                state.notes.push((Note::Guidance, guidance));
-                Ok(AtGate::Again)
-            }
-            OnRejected::Continue => {
-                state.notes.push((Note::Guidance, guidance));
-                Ok(AtGate::GoOn)
-            }
-        }
+        // A person is the best critic: what they said reaches everybody who speaks from here on.
+        state.notes.push((Note::Guidance, said.to_owned()));
+        Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }
 
     fn summary(&self, at: At, came: &Phase, state: &State) -> String {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -12,10 +12,10 @@ use folkmoot_core::{
     plan::{OnExpiry, WORKFLOW},
 };
 use folkmoot_engine::{
-    Failure, Workflows,
+    Workflows,
     sim::{self, Crash, Report, Say, Scenario},
 };
-use folkmoot_llm::{Answer, FailureKind, Finish, Hear, Model, Prompts, Rehearsal, Request, Usage, budget::Budget};
+use folkmoot_llm::{Answer, FailureKind, Finish, Hear, Model, Rehearsal, Request, Usage};
 use folkmoot_workflows::plan::{Plan, Planner, Planning, html, markdown};
 use futures_util::future::BoxFuture;
 use serde_json::json;

@@ -15,7 +15,7 @@ use crate::{
     cli::As,
     connection::Connection,
     context::Context,
-    find, idempotency, prompt,
+    gate_view, idempotency, prompt,
     style::{self, paint},
 };
 
@@ -39,7 +39,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan,
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     // Somebody else may have been faster: then the plan goes on with what they said.
     match connection.ask(ctx, As::You, decide).await {
-        Err(error) if view::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
+        Err(error) if gate_view::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
         decided => drop(decided?),
     }
     Ok(true)
@@ -84,19 +84,4 @@ async fn answer(gate: &Gate) -> Result<Option<(Choice, Verdict)>> {
 
 async fn text(question: &str) -> Result<String> {
     Ok(prompt::line(question).await?.unwrap_or_default())
-}
-
-/// How others decide on it.
-pub(super) fn ways(folkmoot: &str, gate: &Gate) -> String {
-    let short = find::short(&gate.id);
-    let verbs = gate.allowed.iter().map(|choice| match choice {
-        Choice::Approve => format!("approve {short}"),
-        Choice::Reject => format!("reject {short} --reason \"…\""),
-        Choice::Adjust => format!("adjust {short} --feedback \"…\""),
-        Choice::Pause => format!("pause {short}"),
-    });
-    verbs
-        .map(|verb| format!("  {}", paint(style::COMMAND, format!("{folkmoot} {verb}"))))
-        .collect::<Vec<_>>()
-        .join("\n")
 }

@@ -1,16 +1,14 @@
 //! A plan as a person reads it.
 
 use folkmoot_api::{
-    client,
     core::plan::{PlanStatus, Request, code},
     wire::{Gate, Plan},
 };
 
-use super::decide;
 use crate::{
     context::Context,
     exit::Exit,
-    find,
+    find, gate_view,
     screen::{behind_bar, one_line, printable},
     style::{self, paint},
 };
@@ -74,7 +72,7 @@ fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
 
 /// That somebody must decide, and how, for whoever is not asked here.
 pub(crate) fn waits(folkmoot: &str, plan: &Plan, gate: &Gate) -> String {
-    format!("{} ({})\n{}", one_line(&plan.message), plan.id, decide::ways(folkmoot, gate))
+    format!("{} ({})\n{}", one_line(&plan.message), plan.id, gate_view::ways(folkmoot, gate))
 }
 
 /// What came of it.
@@ -130,9 +128,4 @@ pub(crate) fn exit(plan: &Plan) -> Exit {
         (PlanStatus::Error, Some(fault)) if fault.code == code::EXPIRED => Exit::TimedOut,
         (PlanStatus::Error, _) => Exit::Problems,
     }
-}
-
-/// Whether somebody else has decided already.
-pub(super) fn is_decided(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "gate_decided")
 }

@@ -6,6 +6,7 @@ use folkmoot_api::wire::{self, Problem, WithReason};
 use super::brief;
 use crate::{
     app::App,
+    debates,
     error::ApiError,
     extract::{Call, RunPath},
 };
@@ -22,5 +23,6 @@ pub(crate) async fn cancel(
     Call { caller, body }: Call<WithReason>,
 ) -> Result<Json<wire::Run>, ApiError> {
     let cancelled = app.engine.cancel_run(caller, run, body.reason.unwrap_or_default()).await?;
+    debates::tidy(&app, &cancelled).await;
     Ok(Json(brief(&app.engine, cancelled)))
 }

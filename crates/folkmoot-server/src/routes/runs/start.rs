@@ -10,7 +10,7 @@ use folkmoot_api::wire::{self, Problem, StartRun};
 use folkmoot_core::{run::Starting, text};
 
 use super::brief;
-use crate::{app::App, error::ApiError, extract::Call};
+use crate::{app::App, debates::asked, error::ApiError, extract::Call};
 
 /// Starts a run
 ///
@@ -30,6 +30,7 @@ pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<St
         input: body.input.map(|input| text::json("input", &input)).transpose()?,
         limits: body.limits.unwrap_or_default(),
     };
+    asked::started_by_name(&app, &caller.principal, &starting).await?;
     let (started, is_new) = app.engine.start_or_find_run(caller, starting).await?;
     let location = format!("/v1/runs/{}", started.start.id);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

@@ -1,0 +1,114 @@
+//! Debates.
+
+use std::pin::Pin;
+
+use folkmoot_core::{RunId, gate::Choice};
+use futures_util::{Stream, StreamExt};
+use reqwest::{Method, header::ACCEPT};
+
+use super::{Client, Error, feed::messages};
+use crate::wire::{
+    CancelDebate, CodeVersionList, Debate, DebateList, DebateProgress, DebateQuery, DebateResults, DebateStarted,
+    DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate, TrailQuery, Verdict,
+    VersionQuery,
+};
+
+/// What a debate's stream says.
+#[derive(Debug)]
+pub enum DebateFrame {
+    /// Something happened.
+    Happened(Box<Event>),
+    /// It is over, or stopped until somebody has looked at it. Nothing comes after this.
+    Ended(Box<Debate>),
+}
+
+/// What happens in a debate, as it happens.
+pub type DebateFrames = Pin<Box<dyn Stream<Item = Result<DebateFrame, Error>> + Send>>;
+
+impl Client {
+    /// Starts a debate.
+    pub async fn start_debate(&self, debate: &StartDebate, key: Option<&str>) -> Result<DebateStarted, Error> {
+        self.call(Method::POST, "/v1/debates", debate, key).await
+    }
+
+    /// One debate.
+    pub async fn debate(&self, id: &RunId) -> Result<Debate, Error> {
+        self.get(&format!("/v1/debates/{id}"), &()).await
+    }
+
+    /// A page of debates.
+    pub async fn debates(&self, query: &DebateQuery) -> Result<DebateList, Error> {
+        self.get("/v1/debates", query).await
+    }
+
+    /// How far a debate is.
+    pub async fn debate_status(&self, id: &RunId) -> Result<DebateProgress, Error> {
+        self.get(&format!("/v1/debates/{id}/status"), &()).await
+    }
+
+    /// What a debate came to.
+    pub async fn debate_results(&self, id: &RunId) -> Result<DebateResults, Error> {
+        self.get(&format!("/v1/debates/{id}/results"), &()).await
+    }
+
+    /// A page of what was said.
+    pub async fn debate_turns(&self, id: &RunId, query: &DebateTurnQuery) -> Result<DebateTurnList, Error> {
+        self.get(&format!("/v1/debates/{id}/turns"), query).await
+    }
+
+    /// How they voted.
+    pub async fn debate_votes(&self, id: &RunId) -> Result<DebateVotes, Error> {
+        self.get(&format!("/v1/debates/{id}/votes"), &()).await
+    }
+
+    /// A page of the versions of its code.
+    pub async fn code_versions(&self, id: &RunId, query: &VersionQuery) -> Result<CodeVersionList, Error> {
+        self.get(&format!("/v1/debates/{id}/code-versions"), query).await
+    }
+
+    /// A page of its trail.
+    pub async fn debate_trail(&self, id: &RunId, query: &TrailQuery) -> Result<DebateTrail, Error> {
+        self.get(&format!("/v1/debates/{id}/audit"), query).await
+    }
+
+    /// Decides on the gate at which a debate waits: approve or reject.
+    pub async fn decide_debate(
+        &self,
+        id: &RunId,
+        choice: Choice,
+        verdict: &Verdict,
+        key: Option<&str>,
+    ) -> Result<Gate, Error> {
+        self.call(Method::POST, &format!("/v1/debates/{id}/{choice}"), verdict, key).await
+    }
+
+    /// Ends a debate, whatever it does.
+    pub async fn cancel_debate(&self, id: &RunId, why: &CancelDebate) -> Result<Debate, Error> {
+        self.json(self.request(Method::DELETE, &format!("/v1/debates/{id}")).query(why).timeout(super::PATIENCE)).await
+    }
+
+    /// Everything that happens in a debate after `after`, from its beginning unless it is given.
+    pub async fn follow_debate(&self, id: &RunId, after: Option<u64>) -> Result<DebateFrames, Error> {
+        let path = format!("/v1/debates/{id}/events");
+        let mut request = self.request(Method::GET, &path).header(ACCEPT, "text/event-stream");
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let client = self.clone();
+        let frames = messages(self.send(request).await?, self.clone()).filter_map(move |message| {
+            let frame = match message {
+                Err(error) => Some(Err(error)),
+                // A heartbeat has no data.
+                Ok(message) => message.data.map(|data| {
+                    let frame = match message.event.as_deref() {
+                        Some("debate.ended") => serde_json::from_str(&data).map(DebateFrame::Ended),
+                        _ => serde_json::from_str(&data).map(DebateFrame::Happened),
+                    };
+                    frame.map_err(|error| client.foreign(error.to_string()))
+                }),
+            };
+            std::future::ready(frame)
+        });
+        Ok(Box::pin(frames))
+    }
+}

@@ -1,0 +1,64 @@
+//! Seed 000's door: a gate of a debate, and what was decided on it, in the seed's own shapes.
+
+use std::collections::BTreeMap;
+
+use folkmoot_core::{GateId, Name, Phase, RunId, SessionId, Status, Timestamp, gate::DecisionWord};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::schema;
+
+/// A gate of a debate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GateRequest {
+    /// Unique across everything.
+    #[schema(value_type = String)]
+    pub id: GateId,
+    /// The debate that waits.
+    #[schema(value_type = String)]
+    pub debate_id: RunId,
+    /// Its session.
+    #[schema(value_type = String)]
+    pub session_id: SessionId,
+    /// After which phase.
+    #[schema(value_type = String)]
+    pub phase: Phase,
+    /// What is to be decided; empty where it was erased.
+    pub summary: String,
+    /// What can be looked at, by name: JSON as JSON, and all else as text. Null where it was erased.
+    #[schema(value_type = Object)]
+    pub artifacts: BTreeMap<String, Value>,
+    /// When it was opened.
+    #[schema(value_type = String, format = DateTime)]
+    pub requested_at: Timestamp,
+    /// Where it is.
+    #[schema(schema_with = schema::status)]
+    pub status: Status,
+}
+
+/// The gates of a debate that wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GateRequests {
+    /// The newest first.
+    pub gates: Vec<GateRequest>,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GateDecision {
+    /// On which gate.
+    #[schema(value_type = String)]
+    pub request_id: GateId,
+    /// What.
+    #[schema(schema_with = schema::decision_word)]
+    pub decision: DecisionWord,
+    /// By whom.
+    #[schema(value_type = String)]
+    pub reviewer: Name,
+    /// Why.
+    pub reason: String,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub decided_at: Timestamp,
+}

@@ -1,0 +1,67 @@
+//! Replaying a run: its workflow once more, from what is recorded alone. Nothing is executed, and nothing is written.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use folkmoot_core::{Principal, RunId};
+use folkmoot_store::Error;
+use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use super::drive::{Execution, Stretch, journal, stretch};
+use crate::{
+    Ctx, Engine, Failure, Workflows,
+    ctx::{Halt, Pass},
+};
+
+/// What a replay came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replayed {
+    /// It ended, with this output as JSON, or with this failure.
+    Ended(Result<String, Failure>),
+    /// It came to something that was not recorded, or not so.
+    Differs {
+        /// Which sort of difference.
+        code: String,
+        /// Where, and what.
+        why: String,
+    },
+    /// It came to where it waits: it is not over, or was ended there.
+    Waits,
+}
+
+/// A replay, and what it did not come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// What it came to.
+    pub replayed: Replayed,
+    /// How many calls were answered from the journal.
+    pub calls: usize,
+    /// Keys of what is recorded and was not asked for.
+    pub unused: Vec<String>,
+}
+
+impl Engine {
+    /// Replays a run with these workflows, whatever its state.
+    pub async fn replay(&self, principal: &Principal, run: &RunId, workflows: &Workflows) -> Result<Replay, Error> {
+        let run = self.run(principal, run).await?;
+        let unknown = || Error::Unreadable(format!("run {} has no workflow that can be replayed", run.start.id));
+        let workflow = run.start.workflow.clone().ok_or_else(unknown)?;
+        let lines = journal(self, &run.start.id).await?;
+        let input = self.recorded(run.start.input).await?;
+        let calls = lines.len();
+        let pass = Arc::new(Pass::replaying(self.clone(), run.clone(), lines, CancellationToken::new()));
+        let execution = workflows.execute(&workflow, Ctx::new(pass.clone()), input).ok_or_else(unknown)?;
+        let mut execution: Execution = Box::pin(AssertUnwindSafe(execution).catch_unwind());
+        let replayed = match stretch(&mut execution, &pass).await {
+            Stretch::Ended(ended) => Replayed::Ended(ended),
+            Stretch::Halted(Halt::Stop { code, message }) => Replayed::Differs { code, why: message },
+            Stretch::Halted(Halt::Fail(conclusion)) => {
+                Replayed::Differs { code: "failed".to_owned(), why: format!("{conclusion:?}") }
+            }
+            Stretch::Panicked(message) => Replayed::Differs { code: "panicked".to_owned(), why: message },
+            Stretch::Idle => Replayed::Waits,
+        };
+        let unused = pass.unused();
+        Ok(Replay { replayed, calls: calls - unused.len(), unused })
+    }
+}

@@ -1,0 +1,283 @@
+//! Debates, as every door sees them: what is asked for, the row and the run, how far it is, and the gate at which it waits.
+
+pub(crate) mod asked;
+pub(crate) mod frames;
+pub(crate) mod trail;
+
+use folkmoot_api::wire::{self, DebateCost, DebateVerdict, Decimal, Fault};
+use folkmoot_core::{
+    Event, Gate, GateId, Principal, Refusal, Run, RunId, Status,
+    debate::{Progress, Told, Verdict},
+    gate::Mode,
+    run::{Outcome, RunKind, State},
+};
+use folkmoot_engine::{Engine, Error, GateQuery};
+use folkmoot_store::{DebateView, TurnView, VersionView};
+use folkmoot_workflows::{
+    debate::{Branch, Debated, Debating},
+    llm::budget::Spent,
+};
+use serde_json::{Value, json};
+
+use crate::app::App;
+
+/// How many of a run's events are read at once.
+const EVENTS: u32 = 500;
+/// How many gates of a debate are looked at.
+const GATES: u32 = 200;
+
+/// A debate as it is.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) run: Run,
+    pub(crate) view: DebateView,
+    pub(crate) progress: Progress,
+    /// The gate of its own that has held it longest.
+    pub(crate) waiting_at: Option<GateId>,
+    pub(crate) fault: Option<Fault>,
+}
+
+/// A debate, if `principal` may know of it.
+pub(crate) async fn held(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Held, Error> {
+    let view = engine.debate(principal, id).await?;
+    of_view(engine, principal, view).await
+}
+
+/// The debate of a row.
+pub(crate) async fn of_view(engine: &Engine, principal: &Principal, view: DebateView) -> Result<Held, Error> {
+    let run = engine.run(principal, &view.id).await?;
+    let mut progress = Progress::default();
+    let events = told(engine, principal, &view.id, |_, told| progress.apply(&told));
+    events.await?;
+    let waiting_at = match run.ending() {
+        Some(_) => None,
+        None => pending(engine, principal, &run).await?.pop().map(|gate| gate.id),
+    };
+    let fault = fault(&run);
+    Ok(Held { run, view, progress, waiting_at, fault })
+}
+
+/// A run that is a debate, if `principal` may know of it.
+pub(crate) async fn run(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Run, Error> {
+    let run = engine.run(principal, id).await?;
+    if run.start.kind != RunKind::Debate {
+        return Err(Refusal::UnknownRun { run: id.clone() }.into());
+    }
+    Ok(run)
+}
+
+/// Everything that a debate told, in order.
+pub(crate) async fn told(
+    engine: &Engine,
+    principal: &Principal,
+    id: &RunId,
+    mut each: impl FnMut(&Event, Told),
+) -> Result<(), Error> {
+    let mut after = 0;
+    loop {
+        let events = engine.events_of_run(principal, id, after, EVENTS).await?;
+        for event in &events {
+            if let Some(told) = Told::read(&event.fact.kind, &event.fact.payload) {
+                each(event, told);
+            }
+        }
+        match events.last() {
+            Some(last) if events.len() == EVENTS as usize => after = last.position,
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Why it has no result and will have none, as it is.
+fn fault(run: &Run) -> Option<Fault> {
+    let fault = |code: &str, message: String| Some(Fault { code: code.to_owned(), message });
+    match &run.state {
+        State::Ended(ending) => match ending.outcome {
+            Outcome::Completed => None,
+            Outcome::Cancelled => fault("cancelled", format!("{} cancelled it: {}", ending.by, ending.reason)),
+            Outcome::Failed => fault(&ending.code, ending.reason.clone()),
+        },
+        State::Stopped { code, message } => fault(code, message.clone()),
+        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => None,
+    }
+}
+
+/// The gates of a debate's own, the newest first. Whoever started it can open others in its run, which say what they like.
+pub(crate) async fn gates(
+    engine: &Engine,
+    principal: &Principal,
+    run: &Run,
+    status: Option<Status>,
+) -> Result<Vec<folkmoot_store::GateView>, Error> {
+    let query = GateQuery { run: Some(run.start.id.clone()), status, limit: GATES, ..GateQuery::default() };
+    let mut found = engine.gates(principal, query).await?.items;
+    found.retain(|view| is_its_own(run, &view.gate));
+    found.sort_by(|one, other| {
+        other.gate.requested_at.cmp(&one.gate.requested_at).then(other.gate.id.cmp(&one.gate.id))
+    });
+    Ok(found)
+}
+
+/// Those of them that hold it, the newest first.
+pub(crate) async fn pending(engine: &Engine, principal: &Principal, run: &Run) -> Result<Vec<Gate>, Error> {
+    let found = gates(engine, principal, run, Some(Status::Pending)).await?;
+    Ok(found.into_iter().map(|view| view.gate).filter(|gate| gate.mode == Mode::Gate).collect())
+}
+
+pub(crate) fn is_its_own(run: &Run, gate: &Gate) -> bool {
+    gate.run_id.as_ref() == Some(&run.start.id) && gate.requested_by == run.speaker().name
+}
+
+/// What a debate was given.
+pub(crate) async fn debating(engine: &Engine, run: &Run) -> Result<Option<Debating>, Error> {
+    Ok(engine.input(run).await?.and_then(|input| serde_json::from_str(&input).ok()))
+}
+
+/// What a debate gave.
+pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<Debated>, Error> {
+    let Some(output) = engine.output(run).await? else { return Ok(None) };
+    serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a debate's output: {error}")))
+}
+
+/// Removes what a debate that somebody cancelled has left lying about: it was stopped before it could do so itself.
+pub(crate) async fn tidy(app: &App, run: &Run) {
+    if run.start.kind != RunKind::Debate {
+        return;
+    }
+    let debating = match debating(&app.engine, run).await {
+        Ok(debating) => debating,
+        Err(error) => return tracing::warn!("what debate {} has left cannot be looked for: {error}", run.start.id),
+    };
+    let session = run.start.session_id.to_string();
+    let branch = debating.and_then(|given| given.repository).map(|repository| Branch { repository, session });
+    if let Err(why) = app.hands.clean(run.start.id.to_string(), branch).await {
+        tracing::warn!("what debate {} has left cannot be removed: {why}", run.start.id);
+    }
+}
+
+impl Held {
+    fn cost(&self) -> DebateCost {
+        cost(Spent { tokens: self.progress.tokens, usd_micros: self.progress.usd_micros })
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(self) -> wire::DebateProgress {
+        wire::DebateProgress {
+            cost: self.cost(),
+            id: self.view.id,
+            session_id: self.view.session_id,
+            status: self.view.status,
+            phase: self.progress.phase,
+            round: self.progress.round,
+            leader: self.progress.leader,
+            speaking: self.progress.speaking,
+            turns: self.progress.turns.into(),
+            votes: self.progress.votes,
+            waiting_at: self.waiting_at,
+            fault: self.fault,
+        }
+    }
+
+    /// As the resource shows it.
+    pub(crate) fn on_the_wire(self) -> wire::Debate {
+        let session = self.view.session.as_ref();
+        wire::Debate {
+            cost: self.cost(),
+            topology_type: session.map(|session| session.topology.clone()),
+            coordination_protocol: session.map(|session| session.coordination_protocol.clone()),
+            total_rounds: session.map_or(0, |session| session.total_rounds),
+            final_consensus_score: session
+                .and_then(|session| session.final_consensus_score)
+                .map(|it| Decimal::from(it).0),
+            id: self.view.id,
+            session_id: self.view.session_id,
+            topic: self.view.topic,
+            status: self.view.status,
+            config: self.view.config.map(in_decimals),
+            initiated_by: self.view.initiated_by,
+            created_at: self.view.created_at,
+            updated_at: self.view.updated_at,
+            completed_at: self.view.completed_at,
+            outcome: self.view.outcome.map(outcome),
+            metadata: self.view.metadata,
+            phase: self.progress.phase,
+            round: self.progress.round,
+            waiting_at: self.waiting_at,
+            fault: self.fault,
+        }
+    }
+}
+
+/// What was spent, as people read it.
+pub(crate) fn cost(spent: Spent) -> DebateCost {
+    DebateCost { tokens: spent.tokens, usd: spent.usd_micros as f64 / 1e6 }
+}
+
+/// The log hashes whole numbers only. People write shares and scores with a point, and so does everything else on the wire.
+fn in_decimals(mut config: Value) -> Value {
+    let scale = |value: &mut Value, by: f64| {
+        if let Some(whole) = value.as_u64() {
+            *value = json!(whole as f64 / by);
+        }
+    };
+    scale(&mut config["min_consensus"], 100.0);
+    for agent in config["agents"].as_array_mut().into_iter().flatten() {
+        scale(&mut agent["expertise"], 100.0);
+        scale(&mut agent["confidence"], 100.0);
+        scale(&mut agent["score"], 10.0);
+    }
+    config
+}
+
+fn outcome(outcome: Value) -> Value {
+    match serde_json::from_value::<Verdict>(outcome.clone()) {
+        Ok(verdict) => serde_json::to_value(DebateVerdict::from(verdict)).unwrap_or(outcome),
+        Err(_) => outcome,
+    }
+}
+
+/// A turn as the wire shows it.
+pub(crate) fn turn(run: &Run, view: TurnView) -> wire::DebateTurn {
+    let TurnView { turn, content, tool_calls, test_results, reflections, metadata } = view;
+    wire::DebateTurn {
+        id: turn.id,
+        session_id: run.start.session_id.clone(),
+        round: turn.round,
+        phase: turn.phase,
+        agent_id: turn.agent_id,
+        agent_role: turn.agent_role,
+        provider: turn.provider,
+        model: turn.model,
+        content,
+        confidence: turn.confidence.map(|share| Decimal::from(share).0),
+        tool_calls,
+        test_results,
+        reflections,
+        metadata,
+        created_at: turn.at,
+        response_time_ms: turn.response_time_ms,
+    }
+}
+
+/// A version as the wire shows it.
+pub(crate) fn version(run: &Run, view: VersionView) -> wire::CodeVersion {
+    let VersionView { version, code, metrics, diff_from_previous } = view;
+    wire::CodeVersion {
+        id: version.id,
+        session_id: run.start.session_id.clone(),
+        turn_id: version.turn_id,
+        language: version.language,
+        code,
+        version_number: version.version_number,
+        quality_score: version.quality_score.map(|share| Decimal::from(share).0),
+        test_pass_rate: version.test_pass_rate.map(|share| Decimal::from(share).0),
+        metrics,
+        diff_from_previous,
+        created_at: version.at,
+    }
+}
+
+/// Whether it is over, or stopped until somebody has looked at it: nothing more is told of it then.
+pub(crate) fn is_over(run: &Run) -> bool {
+    run.ending().is_some() || matches!(run.state, State::Stopped { .. })
+}

@@ -1,0 +1,15 @@
+//! Debates: one file a verb. Seed 000's paths are [`debate_gates`](super::debate_gates).
+
+pub(crate) mod audit;
+pub(crate) mod cancel;
+pub(crate) mod code_versions;
+pub(crate) mod decide;
+pub(crate) mod events;
+pub(crate) mod gates;
+pub(crate) mod list;
+pub(crate) mod results;
+pub(crate) mod show;
+pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod turns;
+pub(crate) mod votes;

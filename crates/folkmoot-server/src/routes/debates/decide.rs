@@ -1,0 +1,81 @@
+//! `POST /v1/debates/{id}/approve` and `reject`
+
+use axum::{Json, extract::State, http::StatusCode};
+use folkmoot_api::wire::{self, Problem};
+use folkmoot_core::{
+    GateId, RunId,
+    gate::{Choice, Verdict},
+};
+use folkmoot_engine::Caller;
+
+use crate::{
+    app::App,
+    debates,
+    error::ApiError,
+    extract::{Call, RunPath},
+    view,
+};
+
+/// Approves what a debate waits with
+///
+/// Decides on the gate at which it waits. 409 where it waits at none, also once it is over.
+#[utoipa::path(post, path = "/v1/debates/{id}/approve", operation_id = "approve_debate", tag = "debates", params(("id" = String, Path)),
+    request_body(content = wire::Verdict, example = json!({"reason": "the tests cover it"})),
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn approve(
+    State(app): State<App>,
+    RunPath(id): RunPath,
+    Call { caller, body }: Call<wire::Verdict>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    say(&app, caller, &id, Choice::Approve, body).await
+}
+
+/// Rejects what a debate waits with
+///
+/// With a reason. What follows is as the debate's `gates.on_rejected` says. 409 where it waits at no gate, also once it is over.
+#[utoipa::path(post, path = "/v1/debates/{id}/reject", operation_id = "reject_debate", tag = "debates", params(("id" = String, Path)),
+    request_body(content = wire::Verdict, example = json!({"reason": "nobody handled an empty input"})),
+    responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn reject(
+    State(app): State<App>,
+    RunPath(id): RunPath,
+    Call { caller, body }: Call<wire::Verdict>,
+) -> Result<Json<wire::Gate>, ApiError> {
+    say(&app, caller, &id, Choice::Reject, body).await
+}
+
+async fn say(
+    app: &App,
+    caller: Caller,
+    id: &RunId,
+    choice: Choice,
+    body: wire::Verdict,
+) -> Result<Json<wire::Gate>, ApiError> {
+    let gate = held_at(app, &caller, id).await?;
+    let wire::Verdict { reason, feedback, edited, digest, force, reviewer } = body;
+    let reason = reason.unwrap_or_default();
+    let verdict = Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer };
+    let decided = app.engine.decide(caller, verdict).await?;
+    Ok(Json(view::written(&app.engine, decided).await?))
+}
+
+/// The gate at which it waits. Whoever sends the same again under the same key is answered as before, though it waits there no more.
+async fn held_at(app: &App, caller: &Caller, id: &RunId) -> Result<GateId, ApiError> {
+    let run = debates::run(&app.engine, &caller.principal, id).await?;
+    let mut pending = debates::pending(&app.engine, &caller.principal, &run).await?;
+    let none = |code: &str, detail: String| Err(ApiError::new(StatusCode::CONFLICT, code, detail));
+    match (pending.pop(), pending.is_empty()) {
+        (Some(only), true) => Ok(only.id),
+        (Some(_), false) => {
+            let detail = "this debate waits at several gates; decide on each as /v1/gates/{id} lists it".to_owned();
+            none("several_gates_pending", detail)
+        }
+        (None, _) => {
+            let newest = debates::gates(&app.engine, &caller.principal, &run, None).await?.into_iter().next();
+            match newest.filter(|_| caller.idempotency.is_some()) {
+                Some(before) => Ok(before.gate.id),
+                None => none("no_gate_pending", format!("this debate waits at no gate: it is {}", run.status())),
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Voices and hands of a replay: whoever calls them has come to something that was not recorded.
+
+use std::sync::Arc;
+
+use folkmoot_core::agent::ToolKind;
+use folkmoot_engine::Failure;
+use folkmoot_llm::{Answer, FailureKind, Hear, Model, Prompts, Request, budget::Budget};
+use folkmoot_tools::{
+    ToolCall, ToolError,
+    git::Author,
+    project::Hook,
+    testing::{Solution, Suite, TestRun},
+    tool::Offer,
+};
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use serde_json::Value;
+
+use super::{Branch, Hands, Ran};
+use crate::{Voice, Voices};
+
+const WHY: &str = "nothing is done in a replay";
+
+/// Nobody, with the prompts of these.
+#[derive(Debug)]
+pub(super) struct Nobody(pub Arc<dyn Voices>);
+
+impl Voices for Nobody {
+    fn choose(&self, _: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
+        ready(Err(Failure::new("replay", WHY))).boxed()
+    }
+
+    fn voice(&self, _: &str) -> Result<Voice, Failure> {
+        Ok(Voice { model: Arc::new(Silence), price: None })
+    }
+
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        self.0.prompts()
+    }
+
+    fn budget(&self) -> Budget {
+        self.0.budget()
+    }
+}
+
+#[derive(Debug)]
+struct Silence;
+
+impl Model for Silence {
+    fn ask<'a>(&'a self, _: &'a Request, _: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+        ready(Err(folkmoot_llm::Failure::new("replay", FailureKind::NotRecorded, WHY))).boxed()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Idle;
+
+impl Hands for Idle {
+    fn test(&self, _: Solution, _: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
+        ready(Err(WHY.to_owned())).boxed()
+    }
+
+    fn offers(&self, _: String, _: Option<Branch>, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+        ready(Vec::new()).boxed()
+    }
+
+    fn call(
+        &self,
+        _: String,
+        _: Option<Branch>,
+        _: Vec<ToolKind>,
+        tool: String,
+        arguments: Value,
+    ) -> BoxFuture<'_, ToolCall> {
+        ready(ToolCall { tool, arguments, result: Err(ToolError::failed(WHY)), elapsed_ms: 0 }).boxed()
+    }
+
+    fn commit(&self, _: Branch, _: String, _: String, _: Author) -> BoxFuture<'_, Result<String, String>> {
+        ready(Err(WHY.to_owned())).boxed()
+    }
+
+    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+        ready(Err(WHY.to_owned())).boxed()
+    }
+
+    fn clean(&self, _: String, _: Option<Branch>) -> BoxFuture<'_, Result<(), String>> {
+        ready(Err(WHY.to_owned())).boxed()
+    }
+}

@@ -1,0 +1,99 @@
+//! Debates, replayed without any model.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use folkmoot_core::{
+    Principal, Role, RunId,
+    agent::DebatePhase,
+    debate::{Phases, WORKFLOW},
+    gate::{Choice, Status, Verdict},
+};
+use folkmoot_engine::{Engine, Failure, GateQuery, Replayed, Settings, Workflows};
+use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
+use folkmoot_workflows::{
+    Voice, Voices,
+    debate::{Debater, Debating, Preset},
+};
+use futures_util::future::BoxFuture;
+
+use super::{CODE, debating, gates, recorded::Recorded};
+use crate::voices::One;
+
+/// Voices with other prompts.
+#[derive(Debug)]
+struct Otherwise(Arc<Prompts>);
+
+impl Voices for Otherwise {
+    fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
+        Box::pin(async move { Ok(named.unwrap_or_default()) })
+    }
+    fn voice(&self, _: &str) -> Result<Voice, Failure> {
+        Ok(Voice { model: Arc::new(Rehearsal), price: None })
+    }
+    fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        Ok(Arc::clone(&self.0))
+    }
+    fn budget(&self) -> Budget {
+        Budget::default()
+    }
+}
+
+fn you() -> Principal {
+    Principal::new("you".parse().unwrap(), Role::Admin)
+}
+
+/// Holds a debate to its end, and approves whatever is asked on the way.
+async fn hold(engine: &Engine, debating: &Debating) -> RunId {
+    let run = engine.start_workflow(you(), WORKFLOW, debating).await.unwrap().start.id;
+    loop {
+        let waited = engine.wait_for_end(&you(), &run, Duration::from_millis(100)).await.unwrap();
+        if waited.ending().is_some() {
+            return run;
+        }
+        let pending = engine
+            .gates(
+                &you(),
+                GateQuery { run: Some(run.clone()), status: Some(Status::Pending), limit: 10, ..GateQuery::default() },
+            )
+            .await
+            .unwrap();
+        for gate in pending.items {
+            engine.decide(you().into(), Verdict::on(&gate.gate, Choice::Approve, "read")).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let debater = Debater { voices: Arc::new(One(Arc::new(Rehearsal))), hands: Arc::new(Recorded) };
+    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
+    let full = Debating {
+        phases: Phases::only(DebatePhase::ALL),
+        gates: gates(&[DebatePhase::Proposal, DebatePhase::Convergence]),
+        ..debating(Preset::Full, CODE, 5)
+    };
+    let run = hold(&engine, &full).await;
+    let ended = engine.run(&you(), &run).await.unwrap();
+    let output = engine.output(&ended).await.unwrap().expect("it gave something");
+
+    let same = Debater::replaying(Arc::new(One(Arc::new(Rehearsal)))).join(Workflows::new());
+    let replay = engine.replay(&you(), &run, &same).await.unwrap();
+    assert_eq!(replay.replayed, Replayed::Ended(Ok(output)));
+    assert_eq!(replay.unused, Vec::<String>::new());
+    assert!(replay.calls > 50, "{}", replay.calls);
+
+    let prompts = tempfile::tempdir().unwrap();
+    fs::create_dir(prompts.path().join("debate")).unwrap();
+    let changed =
+        include_str!("../../../../folkmoot-llm/prompts/debate/turn.md").replace("Now: criticise", "Now: praise");
+    fs::write(prompts.path().join("debate/turn.md"), changed).unwrap();
+    let other = Otherwise(Arc::new(Prompts::with_overrides(prompts.path()).unwrap()));
+    let other = Debater::replaying(Arc::new(other)).join(Workflows::new());
+    let replay = engine.replay(&you(), &run, &other).await.unwrap();
+    let Replayed::Differs { code, why } = replay.replayed else { panic!("{replay:?}") };
+    assert_eq!(code, "workflow_changed");
+    assert!(why.contains("1/critique/"), "{why}");
+    engine.close().await;
+}

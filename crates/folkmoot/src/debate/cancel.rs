@@ -1,0 +1,29 @@
+//! `folkmoot debate cancel`: end a debate, whatever it does.
+
+use anyhow::Result;
+use folkmoot_api::{Client, wire::CancelDebate};
+
+use super::Which;
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+
+/// End a debate, whatever it does just then
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Why
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let id = args.which.find(ctx, connection).await?;
+    let why = CancelDebate { reason: args.reason };
+    let cancel = async |client: &Client| Ok(client.cancel_debate(&id, &why).await?);
+    let debate = connection.ask(ctx, As::You, cancel).await?;
+    match ctx.screen.json {
+        true => ctx.screen.json(&debate)?,
+        false => ctx.screen.say(format!("cancelled {}", debate.id))?,
+    }
+    Ok(Exit::Done)
+}

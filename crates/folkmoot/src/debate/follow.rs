@@ -1,0 +1,238 @@
+//! Following a debate to its end: who speaks, what tests say, how they vote, what it asks, and what came of it.
+
+use std::{
+    io::Write,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client, client,
+    client::DebateFrame,
+    core::{
+        GateId, RunId,
+        debate::{Progress, Told, record::Status},
+        gate::Choice,
+    },
+    wire::{Debate, DebateResults, Event},
+};
+use futures_util::StreamExt;
+use unicode_width::UnicodeWidthStr;
+
+use super::{decide, view};
+use crate::{
+    cli::As, connection::Connection, context::Context, exit::Exit, find, screen::shortened, signal, style,
+    style::paint, wait,
+};
+
+/// How long one look lasts at least, also where this process is the server only for a moment.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Exit> {
+    let interrupted = signal::shutdown()?;
+    let ended = tokio::select! {
+        ended = to_the_end(ctx, connection, id, Manner::default()) => ended,
+        () = interrupted.cancelled() => Ok(None),
+    };
+    let Some(ended) = ended? else {
+        let go_on = paint(style::COMMAND, format!("{} debate follow {}", ctx.command(), find::short_run(id)));
+        ctx.screen.note(format!("\nThe debate waits. {go_on} goes on with it."));
+        return Ok(Exit::Waiting);
+    };
+    ended.tell(ctx)?;
+    if ctx.screen.terminal && !ctx.screen.json {
+        let more = paint(style::COMMAND, format!("{} debate audit {}", ctx.command(), find::short_run(id)));
+        ctx.screen.say(format!("{more} shows every prompt and every answer"))?;
+    }
+    Ok(ended.exit())
+}
+
+/// How whoever follows a debate is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Manner {
+    /// Nobody is: this is what is decided, as if somebody had.
+    pub(crate) plays: Option<Choice>,
+    /// Nothing is at stake: what was typed ahead counts, and so does what comes through a pipe.
+    pub(crate) lightly: bool,
+}
+
+/// A debate that is over, and what it came to.
+pub(crate) struct Ended {
+    debate: Debate,
+    results: Option<DebateResults>,
+}
+
+impl Ended {
+    /// Says it on the screen.
+    pub(crate) fn tell(&self, ctx: &Context) -> Result<()> {
+        match (&self.results, ctx.screen.json) {
+            (Some(results), true) => ctx.screen.json(results)?,
+            (None, true) => ctx.screen.json(&self.debate)?,
+            (_, false) => ctx.screen.say(view::ended(&self.debate, self.results.as_ref()))?,
+        }
+        Ok(())
+    }
+
+    /// What a script may do.
+    pub(crate) fn exit(&self) -> Exit {
+        view::exit(&self.debate, self.results.as_ref())
+    }
+}
+
+/// What a debate came to, if it came to its end.
+pub(super) async fn results(
+    ctx: &Context,
+    connection: &mut Connection,
+    debate: &Debate,
+) -> Result<Option<DebateResults>> {
+    if debate.status != Status::Completed {
+        return Ok(None);
+    }
+    let read = async |client: &Client| Ok(client.debate_results(&debate.id).await?);
+    connection.ask(ctx, As::You, read).await.map(Some)
+}
+
+/// What stops following.
+enum Moved {
+    Not,
+    /// Somebody must decide.
+    At(GateId),
+    Over(Box<Debate>),
+}
+
+/// The debate once it is over; nothing if whoever sits there leaves it.
+pub(crate) async fn to_the_end(
+    ctx: &Context,
+    connection: &mut Connection,
+    id: &RunId,
+    manner: Manner,
+) -> Result<Option<Ended>> {
+    let seen = Mutex::new(Seen::default());
+    loop {
+        let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round).await;
+        let moved = wait::until(ctx, connection, As::You, None, look, |moved| !matches!(moved, Moved::Not)).await?;
+        lock(&seen).clear(ctx);
+        match moved {
+            Moved::Not => {}
+            Moved::Over(debate) => {
+                let results = results(ctx, connection, &debate).await?;
+                return Ok(Some(Ended { debate: *debate, results }));
+            }
+            Moved::At(gate) => {
+                if !decide::run(ctx, connection, &gate, manner).await? {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+/// What was seen of a debate, and what is drawn of it.
+#[derive(Default)]
+struct Seen {
+    position: Option<u64>,
+    progress: Progress,
+    /// Gates that were shown here.
+    asked: Vec<GateId>,
+    drawn: bool,
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows what happens, for as long as `round`, or until somebody must decide or it is over.
+async fn seen_until(
+    ctx: &Context,
+    client: &Client,
+    id: &RunId,
+    seen: &Mutex<Seen>,
+    round: Duration,
+) -> Result<Moved, client::Error> {
+    let until = Instant::now() + round.max(LOOK);
+    let after = lock(seen).position;
+    let mut frames = client.follow_debate(id, after).await?;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let frame = match tokio::time::timeout(left, frames.next()).await {
+            // Nothing happened, or the server is about to end: whoever waits goes on from here.
+            Err(_) | Ok(None) => return Ok(Moved::Not),
+            Ok(Some(frame)) => frame?,
+        };
+        match frame {
+            DebateFrame::Ended(debate) => return Ok(Moved::Over(debate)),
+            DebateFrame::Happened(event) => {
+                lock(seen).show(ctx, &event);
+                if event.kind != "gate.opened" {
+                    continue;
+                }
+                let Ok(gate) = event.stream.parse::<GateId>() else { continue };
+                // It may be decided by now; or not be the debate's own, whatever it looks like.
+                if client.debate_status(id).await?.waiting_at.as_ref() == Some(&gate) && lock(seen).asks(&gate) {
+                    return Ok(Moved::At(gate));
+                }
+            }
+        }
+    }
+}
+
+impl Seen {
+    /// Whether this gate was not asked about here before.
+    fn asks(&mut self, gate: &GateId) -> bool {
+        if self.asked.contains(gate) {
+            return false;
+        }
+        self.asked.push(gate.clone());
+        true
+    }
+
+    fn show(&mut self, ctx: &Context, event: &Event) {
+        self.position = Some(event.position);
+        let told = Told::read(&event.kind, event.payload.get());
+        if let Some(told) = &told {
+            self.progress.apply(told);
+        }
+        if ctx.screen.json {
+            return;
+        }
+        let line = match &told {
+            Some(told) => view::line(told),
+            None => view::gate_line(event),
+        };
+        self.clear(ctx);
+        if let Some(line) = line {
+            let line = fitting(&line, ctx.screen.columns());
+            match ctx.screen.terminal {
+                true => over(&format!("{line}\n")),
+                false => ctx.screen.note(line),
+            }
+        }
+        if ctx.screen.terminal {
+            over(&fitting(&view::status(&self.progress), ctx.screen.columns()));
+            self.drawn = true;
+        }
+    }
+
+    /// Takes the line away that says how far it is.
+    fn clear(&mut self, ctx: &Context) {
+        if ctx.screen.terminal && self.drawn {
+            over("");
+        }
+        self.drawn = false;
+    }
+}
+
+/// At most as wide as the screen; what does not fit loses its colours with its middle.
+fn fitting(line: &str, columns: usize) -> String {
+    let plain = anstream::adapter::strip_str(line).to_string();
+    // The last column stays free: some terminals begin a new line there.
+    let room = columns.saturating_sub(1);
+    if plain.width() <= room { line.to_owned() } else { shortened(&plain, room) }
+}
+
+/// Nobody is left to tell that this failed.
+fn over(text: &str) {
+    let mut out = anstream::stdout().lock();
+    let _ = write!(out, "\r\x1b[2K{text}").and_then(|()| out.flush());
+}

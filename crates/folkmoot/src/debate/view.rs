@@ -1,0 +1,239 @@
+//! A debate as a person reads it.
+
+use anstyle::Style;
+use folkmoot_api::{
+    core::{
+        Name,
+        debate::{DecidedBy, Progress, Told, TurnState, record::Status},
+    },
+    wire::{Debate, DebateCost, DebateResults, DebateVerdict, Event},
+};
+use serde_json::Value;
+
+use crate::{
+    exit::Exit,
+    screen::{behind_bar, one_line, printable},
+    style::{self, paint},
+};
+
+/// How far it is, in a line that is drawn over.
+pub(super) fn status(progress: &Progress) -> String {
+    let Some(phase) = progress.phase else { return paint(style::FAINT, "beginning …") };
+    let waits = match progress.speaking.as_slice() {
+        [] => String::new(),
+        speaking => format!(" · {} to speak", speaking.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")),
+    };
+    let turns = progress.turns.answered;
+    let cost = cost(&DebateCost { tokens: progress.tokens, usd: progress.usd_micros as f64 / 1e6 });
+    paint(style::FAINT, format!("round {} · {phase} · {turns} answers · {cost}{waits}", progress.round))
+}
+
+/// What was spent.
+pub(crate) fn cost(cost: &DebateCost) -> String {
+    match cost.usd {
+        usd if usd > 0.0 => format!("{} tokens, ${usd:.4}", cost.tokens),
+        _ => format!("{} tokens", cost.tokens),
+    }
+}
+
+/// One thing that a debate told, in a line; nothing for what is not worth one.
+pub(super) fn line(told: &Told) -> Option<String> {
+    let indented = |text: String| Some(format!("  {text}"));
+    match told {
+        Told::Started { agents, topology, planning, providers, phases, .. } => Some(format!(
+            "{} {}",
+            paint(style::STRONG, format!("{} agents", agents.len())),
+            paint(
+                style::FAINT,
+                format!("{topology} · {planning} · {} phases · {}", phases.len(), one_line(&providers.join(", ")))
+            )
+        )),
+        Told::RoundStarted { .. } | Told::Completed { .. } => None,
+        Told::PhaseStarted { phase, round, leader, .. } => {
+            let led = paint(style::FAINT, format!("round {round}, {leader} leads"));
+            Some(format!("{} {led}", paint(style::STRONG, phase)))
+        }
+        Told::PhaseCompleted { note, answered, asked, .. } => {
+            indented(paint(style::FAINT, format!("{answered} of {asked} answered; {}", one_line(note))))
+        }
+        Told::RoundCompleted { round, consensus, decided } => {
+            let agreed = consensus.map_or_else(String::new, |share| format!(", agreement {share}"));
+            let decided = if *decided { "" } else { ", nothing decided" };
+            Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
+        }
+        Told::Turn { agent, part, state, why, begins, tool_calls, .. } => {
+            let tools = if *tool_calls == 0 { String::new() } else { format!(" ({tool_calls} tool calls)") };
+            let said = match state {
+                TurnState::Answered => one_line(begins),
+                TurnState::Unparsed | TurnState::Failed | TurnState::Refused => {
+                    paint(style::BAD, format!("{state}: {}", one_line(why)))
+                }
+            };
+            indented(format!("{} {}{tools}  {said}", paint(style::COMMAND, agent), paint(style::FAINT, part)))
+        }
+        Told::Tested { author, passed, of, failed, .. } => {
+            let style = if passed == of { style::GOOD } else { style::BAD };
+            let failed = match failed.as_slice() {
+                [] => String::new(),
+                failed => format!("  fails {}", one_line(&failed.join(", "))),
+            };
+            indented(format!("{} {author}{failed}", paint(style, format!("tests {passed}/{of}"))))
+        }
+        Told::Reflected { agent, root_cause, what_to_change } => indented(format!(
+            "{} {}  {} → {}",
+            paint(style::COMMAND, agent),
+            paint(style::FAINT, "reflects"),
+            one_line(root_cause),
+            one_line(what_to_change)
+        )),
+        Told::Version { version, author, test_pass_rate } => {
+            let tests = test_pass_rate.map_or_else(String::new, |rate| format!(", passes {rate} of its tests"));
+            indented(paint(style::FAINT, format!("version {version} of the code, by {author}{tests}")))
+        }
+        Told::Vote { voter, ranking, confidence, refused, .. } => {
+            let said = match refused {
+                None => format!("votes {} ({confidence})", self::ranking(ranking)),
+                Some(why) => paint(style::WARN, format!("vote does not count: {}", one_line(why))),
+            };
+            indented(format!("{} {said}", paint(style::COMMAND, voter)))
+        }
+        Told::LessonsShown { lessons } if lessons.is_empty() => None,
+        Told::LessonsShown { lessons } => {
+            indented(paint(style::FAINT, format!("{} lessons of earlier debates are shown", lessons.len())))
+        }
+        Told::ConfigChanged { field, value, reason } => {
+            indented(paint(style::WARN, format!("{field} is now {}: {}", one_line(value), one_line(reason))))
+        }
+        Told::Rebalanced { agent, reason } => {
+            indented(paint(style::WARN, format!("goes on without {agent}: {}", one_line(reason))))
+        }
+        Told::Hook { hook, passed, of, failed } => {
+            let style = if passed == of { style::GOOD } else { style::BAD };
+            let failed =
+                if failed.is_empty() { String::new() } else { format!("  fails {}", one_line(&failed.join(", "))) };
+            indented(format!("{}{failed}", paint(style, format!("{} {passed}/{of}", one_line(hook)))))
+        }
+        Told::Error { message, .. } => indented(paint(style::BAD, one_line(message))),
+    }
+}
+
+/// What was decided at a gate.
+pub(super) fn gate_line(event: &Event) -> Option<String> {
+    if event.kind != "gate.decided" {
+        return None;
+    }
+    let payload: Value = serde_json::from_str(event.payload.get()).ok()?;
+    let text = |name: &str| payload["decision"][name].as_str().map(one_line).unwrap_or_default();
+    let style = text("decision").parse().map_or(style::STRONG, style::of_status);
+    let reason = text("reason");
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    Some(format!("{} by {}{reason}", paint(style, text("decision").replace('_', " ")), text("reviewer")))
+}
+
+/// Names, the best first.
+pub(super) fn ranking(names: &[Name]) -> String {
+    names.iter().map(Name::as_str).collect::<Vec<_>>().join(" > ")
+}
+
+/// The same of what came as JSON.
+pub(super) fn names(names: &[Value]) -> String {
+    names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" > ")
+}
+
+/// What came of it.
+pub(super) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String {
+    if let Some(results) = results {
+        return whole(results);
+    }
+    match &debate.fault {
+        Some(fault) => {
+            let style = if debate.status == Status::Failed { style::BAD } else { style::WARN };
+            let said =
+                format!("{} {} ({})", paint(style, debate.status), one_line(&fault.message), one_line(&fault.code));
+            format!("{said}\n{}", paint(style::FAINT, cost(&debate.cost)))
+        }
+        None => paint(of_status(debate.status), debate.status),
+    }
+}
+
+fn whole(results: &DebateResults) -> String {
+    let verdict = &results.verdict;
+    let mut parts = vec![decision(verdict)];
+    let answer = results.answer.trim();
+    if !answer.is_empty() {
+        let text = printable(answer);
+        parts.push(behind_bar(text.lines()));
+    }
+    // The answer often has its code in it already.
+    if let Some(code) = results.code.as_deref().map(str::trim).filter(|code| !answer.contains(*code)) {
+        parts.push(behind_bar(printable(code).lines()));
+    }
+    if !verdict.dissent.is_empty() {
+        let dissent = verdict.dissent.iter().map(|dissent| {
+            let prefers = dissent.prefers.as_ref().map_or_else(String::new, |name| format!(" (would take {name}'s)"));
+            format!("  {}{prefers}: {}", paint(style::COMMAND, &dissent.agent), one_line(&dissent.objection))
+        });
+        let lines: Vec<String> = std::iter::once(paint(style::STRONG, "Against it:")).chain(dissent).collect();
+        parts.push(lines.join("\n"));
+    }
+    let turns = verdict.turns;
+    let lost = turns.unparsed + turns.failed + turns.refused;
+    let lost = if lost == 0 { String::new() } else { format!(", {lost} that do not count") };
+    let effective = verdict.effective_votes.map_or_else(String::new, |votes| format!(" · {votes:.2} effective votes"));
+    let counted = format!(
+        "{} rounds · {} answers{lost}{effective} · {} · {}",
+        verdict.rounds,
+        turns.answered,
+        cost(&results.cost),
+        one_line(&results.providers.join(", "))
+    );
+    parts.push(paint(style::FAINT, counted));
+    parts.join("\n\n")
+}
+
+/// What was decided, and by what.
+pub(crate) fn decision(verdict: &DebateVerdict) -> String {
+    let Some(winner) = &verdict.winner else {
+        let why = verdict.no_decision.map_or_else(String::new, |why| format!(" ({})", why.word().replace('_', " ")));
+        let reason = if verdict.reason.is_empty() { String::new() } else { format!(": {}", one_line(&verdict.reason)) };
+        return format!("{}{why}{reason}", paint(style::WARN, "No decision"));
+    };
+    let by = match verdict.decided_by {
+        Some(DecidedBy::Tests) => "by executed tests".to_owned(),
+        Some(DecidedBy::Agreement) => "the first answers agree".to_owned(),
+        Some(DecidedBy::Vote) | None => {
+            let method = verdict.voting_method.map_or_else(String::new, |method| format!(", {method} voting"));
+            format!("{}{method}", one_line(&verdict.label.replace('_', " ")))
+        }
+    };
+    let share = |name: &str, share: Option<f64>| share.map(|share| format!("{name} {share:.2}"));
+    let tests = verdict.tests.map(|tests| format!("{} of {} tests pass", tests.passed, tests.of));
+    let facts = [share("agreement", verdict.consensus), share("confidence", verdict.confidence), tests];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let facts = if facts.is_empty() { String::new() } else { format!("\n{}", paint(style::FAINT, facts.join(" · "))) };
+    format!("{} {by}{facts}", paint(style::GOOD, format!("{winner}'s answer wins:")))
+}
+
+/// How a debate looks in a list.
+pub(super) fn of_status(status: Status) -> Style {
+    match status {
+        Status::Pending | Status::Running => style::STRONG,
+        Status::Paused => style::WARN,
+        Status::Completed => style::GOOD,
+        Status::Failed => style::BAD,
+        Status::Cancelled => style::FAINT,
+    }
+}
+
+/// What a script may do.
+pub(super) fn exit(debate: &Debate, results: Option<&DebateResults>) -> Exit {
+    match (debate.status, results, &debate.fault) {
+        (Status::Completed, Some(results), _) if results.verdict.winner.is_none() => Exit::NoDecision,
+        (Status::Completed, ..) => Exit::Done,
+        (Status::Cancelled, ..) => Exit::NotApproved,
+        (_, _, Some(fault)) if fault.code == "gate_rejected" => Exit::NotApproved,
+        (_, _, Some(fault)) if fault.code == "gate_timed_out" => Exit::TimedOut,
+        (_, _, Some(_)) => Exit::Problems,
+        (Status::Pending | Status::Running | Status::Paused | Status::Failed, _, None) => Exit::Waiting,
+    }
+}
