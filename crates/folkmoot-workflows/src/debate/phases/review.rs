@@ -1,5 +1,7 @@
 //! Answers are judged against what was asked.
 
+use std::collections::VecDeque;
+
 use folkmoot_core::debate::{Note, Part};
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -19,10 +21,12 @@ impl Room {
         self.begin(ctx, at, &groups, state).await?;
         let mut messages = 0;
         state.scores.clear();
-        for (number, group) in groups.iter().enumerate() {
+        let (mut groups, mut number) = (VecDeque::from(groups), 0);
+        while let Some(group) = groups.pop_front() {
+            number += 1;
             let known: &State = state;
             let run = ctx.run_id().to_string();
-            let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| {
+            let spoken = ctx.join(at.key(&format!("group/{number}")), group, |ctx, id| {
                 let run = run.clone();
                 async move {
                     let agent = self.agent(&id)?;
@@ -63,6 +67,9 @@ impl Room {
                         reason: scored["reason"].as_str().unwrap_or_default().to_owned(),
                     })
                 }));
+            }
+            if groups.is_empty() {
+                groups.extend(self.instead(at, min_responses, state));
             }
         }
         let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
