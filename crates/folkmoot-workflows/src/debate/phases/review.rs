@@ -12,7 +12,7 @@ use super::{
         room::{Asking, At, Room, share},
         state::{Scored, State},
     },
-    Phase, authors, meant, no_rule, numbered, texts,
+    Phase, authors, meant, numbered, texts,
 };
 
 impl Room {
@@ -47,7 +47,7 @@ impl Room {
                         schema: forms::review(shown.len()),
                         given: json!({ "answers": numbered(&shown) }),
                         attempt: at.again,
-                        rule: &no_rule,
+                        rule: &once_each,
                         results: Value::Null,
                         metadata: json!({ "shown": authors(&shown) }),
                     };
@@ -75,5 +75,15 @@ impl Room {
         let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
         let scores = u32::try_from(state.scores.len()).unwrap_or(u32::MAX);
         Ok(Phase { too_few, messages, insights: scores, ..Phase::said(format!("{scores} scores")) })
+    }
+}
+
+/// A mean counts every score: whoever scored one answer twice would count twice.
+fn once_each(value: &Value) -> Result<(), String> {
+    let scored: Vec<&Value> =
+        value["scores"].as_array().into_iter().flatten().map(|scored| &scored["answer"]).collect();
+    match scored.iter().enumerate().find(|(at, answer)| scored[..*at].contains(answer)) {
+        Some((_, answer)) => Err(format!("it scores answer {answer} twice")),
+        None => Ok(()),
     }
 }
