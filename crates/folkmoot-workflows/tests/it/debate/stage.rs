@@ -33,6 +33,8 @@ pub enum Says {
     Words(String),
     /// What the rehearsal says, with this part of it otherwise.
     With(&'static str, Value),
+    /// What this makes of what was asked.
+    Made(fn(&Request) -> String),
     /// Nothing: the call fails.
     Fails(FailureKind),
     /// Nothing, ever.
@@ -76,6 +78,7 @@ impl Model for Play {
             answer.provider = self.provider.clone();
             match said {
                 Some(Says::Words(words)) => answer.text = words,
+                Some(Says::Made(make)) => answer.text = make(request),
                 Some(Says::With(name, value)) => {
                     let mut said: Value = serde_json::from_str(&answer.text).unwrap();
                     said[name] = value;
@@ -351,8 +354,12 @@ pub fn outside(prompt: &str) -> String {
     let mut rest = prompt;
     while let Some((before, after)) = rest.split_once("[[data ") {
         outside.push_str(before);
-        let (label, inner) = after.split_once("]]\n").expect("a fence has a label");
-        let mark = label.rsplit(' ').next().expect("a label ends with a mark");
+        let label = after.split_once("]]\n").and_then(|(label, inner)| Some((label.rsplit_once(' ')?.1, inner)));
+        // The instructions say what a fence looks like, too.
+        let Some((mark, inner)) = label.filter(|(mark, _)| mark.len() == 16) else {
+            rest = after;
+            continue;
+        };
         let (_, after) = inner.split_once(&format!("\n[[end {mark}]]")).expect("a fence is closed");
         rest = after;
     }
