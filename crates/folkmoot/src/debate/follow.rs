@@ -21,8 +21,7 @@ use futures_util::StreamExt;
 
 use super::{decide, view};
 use crate::{
-    cli::As, connection::Connection, context::Context, exit::Exit, find, screen::cut, signal, style,
-    style::paint, wait,
+    cli::As, connection::Connection, context::Context, exit::Exit, find, screen::cut, signal, style, style::paint, wait,
 };
 
 /// How long one look lasts at least, also where this process is the server only for a moment.

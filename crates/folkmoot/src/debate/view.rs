@@ -63,7 +63,8 @@ pub(super) fn line(told: &Told) -> Option<String> {
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
         Told::Turn { agent, part, state, why, begins, tool_calls, .. } => {
-            let tools = if *tool_calls == 0 { String::new() } else { format!(" ({})", counted(*tool_calls, "tool call")) };
+            let tools =
+                if *tool_calls == 0 { String::new() } else { format!(" ({})", counted(*tool_calls, "tool call")) };
             let said = match state {
                 // What has no words is told by what follows it.
                 TurnState::Answered if begins.starts_with('{') => String::new(),
@@ -149,7 +150,8 @@ fn artifact(artifact: &Artifact) -> String {
     };
     let lines = printable(text.trim_end());
     let is_diff = artifact.media_type == "text/x-diff";
-    let painted = lines.lines().map(|line| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() });
+    let painted =
+        lines.lines().map(|line| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() });
     format!("{name}\n{}", behind_bar(painted))
 }
 
