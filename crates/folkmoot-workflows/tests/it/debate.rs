@@ -1,7 +1,10 @@
 //! Debates: what comes of them, that people can stop them, and that a crash changes nothing.
 
+mod learn;
 mod recorded;
 mod replay;
+mod security;
+mod stage;
 
 use std::sync::Arc;
 
