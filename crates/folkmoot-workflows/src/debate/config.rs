@@ -265,7 +265,8 @@ impl Debating {
         within("adversarial_rounds", self.adversarial_rounds, 1, 10)?;
         within("tool_calls_max", self.tool_calls_max, 0, 32)?;
         if self.agents.agents().iter().any(|agent| agent.id.as_str() == NOBODY) {
-            let problem = format!("one is called {NOBODY:?}, which is what a vote against all answers says; call it otherwise");
+            let problem =
+                format!("one is called {NOBODY:?}, which is what a vote against all answers says; call it otherwise");
             return Err(Refusal::invalid("agents", problem));
         }
         if let Some(votes) = self.minimum_votes
