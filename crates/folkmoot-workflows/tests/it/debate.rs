@@ -1,5 +1,7 @@
 //! Debates: what comes of them, that people can stop them, and that a crash changes nothing.
 
+mod crash;
+mod defects;
 mod recorded;
 mod replay;
 mod security;

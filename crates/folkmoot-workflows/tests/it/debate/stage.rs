@@ -190,7 +190,10 @@ impl Stage {
     }
 
     /// What people say to questions.
-    pub fn answer(mut self, answer: impl Fn(&folkmoot_core::Question) -> Option<Value> + Send + Sync + 'static) -> Self {
+    pub fn answer(
+        mut self,
+        answer: impl Fn(&folkmoot_core::Question) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
         self.answer = Arc::new(answer);
         self
     }
@@ -294,7 +297,10 @@ impl Played {
 
     /// All that anybody was ever told.
     pub fn all_prompts(&self) -> Vec<String> {
-        self.asked.iter().map(|request| format!("{}\n\n{}", request.system.as_deref().unwrap(), asked(request))).collect()
+        self.asked
+            .iter()
+            .map(|request| format!("{}\n\n{}", request.system.as_deref().unwrap(), asked(request)))
+            .collect()
     }
 
     /// Payloads of events of one type.
