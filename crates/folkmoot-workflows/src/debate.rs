@@ -16,6 +16,7 @@ mod phases;
 mod room;
 mod silent;
 mod state;
+mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -147,6 +148,7 @@ impl Debater {
         Ok(Room {
             domain: Domain::guess(&debating.topic).domain,
             voices: named,
+            embedder: self.voices.embedder(&usual.provider),
             usual,
             spending: Spending::new(Purse::new(budget), on_exceeded),
             prompts: self.voices.prompts()?,

@@ -9,7 +9,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{
-    Answer, Context, Cue, Message, Prompts, Request, Schema, Speaker,
+    Answer, Context, Cue, Embedder, Message, Prompts, Request, Schema, Speaker,
     record::Outcome as Called,
     structured::{self, Shape},
 };
@@ -17,7 +17,7 @@ use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, Turn, TurnLimits, tu
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Branch, Debating, Hands};
+use super::{Branch, Debating, Hands, words::words};
 use crate::{Call, Spending, Voice};
 
 /// How much is told of why a turn has no answer.
@@ -52,6 +52,8 @@ pub(super) struct Room {
     pub spending: Spending,
     pub prompts: Arc<Prompts>,
     pub hands: Arc<dyn Hands>,
+    /// Who can tell how close texts are in meaning.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// The tools of each agent that has some.
     pub offers: BTreeMap<Name, Vec<Offer>>,
     pub branch: Option<Branch>,
@@ -197,8 +199,8 @@ impl Room {
             Ok(turn) => match &turn.outcome {
                 Outcome::Answered(value) => match (keepable(value), (asking.rule)(value)) {
                     (Err(why), _) => (TurnState::Unparsed, why, Value::Null, last(turn)),
-                    (Ok(()), Ok(())) => (TurnState::Answered, String::new(), value.clone(), words(value)),
-                    (Ok(()), Err(why)) => (TurnState::Refused, why, Value::Null, words(value)),
+                    (Ok(()), Ok(())) => (TurnState::Answered, String::new(), value.clone(), words(asking.part, value)),
+                    (Ok(()), Err(why)) => (TurnState::Refused, why, Value::Null, words(asking.part, value)),
                 },
                 Outcome::Unparsed { why } => (TurnState::Unparsed, why.clone(), Value::Null, last(turn)),
                 Outcome::OutOfCalls => {
@@ -387,15 +389,4 @@ pub(super) fn share(value: &Value) -> Option<Share> {
     let given = value.as_f64().filter(|given| (0.0..=1.0).contains(given))?;
     // It is at most 100 by now.
     Share::hundredths((given * 100.0).round() as u8).ok()
-}
-
-/// An answer as people read it.
-fn words(value: &Value) -> String {
-    let text = |name: &str| value[name].as_str().map(str::trim).filter(|text| !text.is_empty());
-    match (text("summary"), text("code")) {
-        (Some(summary), Some(code)) => format!("{summary}\n\n```\n{code}\n```"),
-        (Some(summary), None) => summary.to_owned(),
-        (None, Some(code)) => format!("```\n{code}\n```"),
-        (None, None) => serde_json::to_string_pretty(value).unwrap_or_default(),
-    }
 }

@@ -36,33 +36,30 @@ impl Room {
         let blue = blue(state);
         self.begin(ctx, at, &[vec![red], blue.into_iter().collect()], state).await?;
         let (mut found, mut mended, mut messages) = (0, 0, 0);
-        let mut why = "there were enough rounds".to_owned();
+        let mut why = "there were enough rounds";
         for round in 1..=self.debating.adversarial_rounds {
             let Some(target) = state.leading().cloned() else { break };
             let (report, tests, hops) = self.attack(ctx, at, round, &target, state).await?;
             messages += hops;
             let attack = Attack::of(&state.findings, vec![report]);
             let landed = self.try_out(ctx, at, round, &target, &attack.new, &tests).await?;
-            let standing: Vec<Finding> = landed.iter().map(|landed| landed.finding.clone()).collect();
             // All that was tried is known from now on, also what did not hold.
-            state.findings.extend(attack.new.iter().cloned());
-            let limits =
-                findings::Limits { rounds_max: self.debating.adversarial_rounds, ..findings::Limits::default() };
-            if standing.is_empty() && attack.unread == 0 {
-                why = if attack.new.is_empty() { "nothing new was found" } else { "no new attack held" }.to_owned();
-                break;
-            }
-            found += u32::try_from(landed.len()).unwrap_or(u32::MAX);
-            if !landed.is_empty() {
-                let (defended, hops) = self.defend(ctx, at, round, &target, &landed, state).await?;
-                messages += hops;
-                mended += defended;
-            }
-            let left = if mended >= found { Vec::new() } else { standing };
-            // What was mended is attacked again: only that nothing new is found, or the number of rounds, is an end.
-            if attack.unread > 0 && findings::ends(round, &attack, &left, limits).is_some() {
-                why = "the last report could not be read".to_owned();
-                break;
+            let is_new = !attack.new.is_empty();
+            state.findings.extend(attack.new);
+            match (attack.unread, landed.is_empty()) {
+                // What was mended is attacked again: that nothing new holds is the end, or the number of rounds.
+                (0, true) => {
+                    why = if is_new { "no new attack held" } else { "nothing new was found" };
+                    break;
+                }
+                // Nobody knows what was in a report that could not be read.
+                (_, true) => why = "the last report could not be read",
+                (_, false) => {
+                    found += u32::try_from(landed.len()).unwrap_or(u32::MAX);
+                    let (defended, hops) = self.defend(ctx, at, round, &target, &landed, state).await?;
+                    messages += hops;
+                    mended += defended;
+                }
             }
         }
         let too_few = self.too_few(at, 1.min(state.in_phase.len()), state);
