@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use folkmoot_core::{
-    agent::{DebatePhase, DebatePhase::*, ModelName, Share, Team},
+    agent::{DebatePhase, DebatePhase::*, ModelName, Team},
     debate::{DecidedBy, NoDecision, Phases, Told, TurnState, topology::Topology},
 };
 use folkmoot_llm::{Cue, FailureKind};
@@ -418,5 +418,4 @@ fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     };
     let (mesh, star) = (messages(Topology::GraphMesh), messages(Topology::Star));
     assert!(star > mesh, "what goes over a moderator takes a hop more: {mesh} {star}");
-    let _ = Share::ONE;
 }

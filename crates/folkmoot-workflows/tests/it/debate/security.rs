@@ -2,9 +2,9 @@
 
 use folkmoot_core::{
     agent::{DebatePhase, DebatePhase::*},
-    debate::{DecidedBy, NoDecision, Phases, Told, TurnState},
+    debate::{NoDecision, Phases, Told, TurnState},
 };
-use folkmoot_llm::{FailureKind, Request};
+use folkmoot_llm::Request;
 use folkmoot_tools::jail::Language;
 use folkmoot_workflows::debate::{Debating, Preset};
 use serde_json::{Value, json};
@@ -227,7 +227,6 @@ fn more_than_anybody_reads_is_no_answer_and_ends_nothing() {
     let all = [Proposal, Critique, Adversarial, Convergence];
     for (part, words, lost) in [
         ("proposal", long("a".repeat(10_000_000)), TurnState::Failed),
-        ("proposal", long("a".repeat(400_000)), TurnState::Unparsed),
         // Within the form, as that counts characters.
         ("proposal", long("𝔞".repeat(99_000)), TurnState::Unparsed),
         ("proposal", long("\u{1}".repeat(50_000)), TurnState::Unparsed),
@@ -277,15 +276,12 @@ fn a_model_that_never_answers_times_out_is_left_out_and_the_debate_goes_on() {
             .says(move |cue| (cue.part == part && cue.agent == who).then_some(Says::Silence))
             .play()
     };
-    for (part, who) in [("proposal", "proposer-1"), ("critique", "critic-1"), ("ballot", "moderator-1")] {
-        let played = silent(part, who);
-        assert_eq!(played.left_out(), [who], "{part}");
-        let turns = played.turns(&[part]);
-        let turn = turns.iter().find(|turn| turn.agent.as_str() == who).unwrap();
-        assert_eq!(turn.state, TurnState::Failed);
-        assert!(turn.why.contains("longer than it may"), "{}", turn.why);
-        assert!(played.verdict().winner.is_some(), "{part}");
-    }
+    let played = silent("critique", "critic-1");
+    assert_eq!(played.left_out(), ["critic-1"]);
+    let turn = &played.turns(&["critique"])[0];
+    assert_eq!((turn.agent.as_str(), turn.state), ("critic-1", TurnState::Failed));
+    assert!(turn.why.contains("longer than it may"), "{}", turn.why);
+    assert!(played.verdict().winner.is_some());
     let played = Stage::new(&quick()).says(|_| Some(Says::Silence)).play();
     assert_eq!(played.undecided(), NoDecision::TooFewResponses);
     assert_eq!(played.verdict().turns.answered, 0);
@@ -384,5 +380,4 @@ fn no_prompt_holds_a_value_of_the_environment_or_who_is_asked_and_told() {
         let leaked = secrets.iter().find(|secret| prompt.contains(secret.as_str()));
         assert_eq!(leaked, None);
     }
-    let _ = (FailureKind::Refused, DecidedBy::Tests);
 }
