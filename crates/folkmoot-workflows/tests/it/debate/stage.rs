@@ -15,7 +15,7 @@ use folkmoot_engine::{
     Failure, Workflows,
     sim::{self, Crash, Report, Say, Scenario},
 };
-use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, budget::Budget};
+use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, Speaker, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
     debate::{Debated, Debater, Debating, Hands},
@@ -286,23 +286,21 @@ impl Played {
         self.told.iter().filter_map(turn).filter(is_meant).collect()
     }
 
-    /// What somebody was asked for a part, each time, with all that was said before.
+    /// What somebody was asked for a part, each time. What they said themselves in between is theirs.
     pub fn prompts(&self, part: &str) -> Vec<(String, String)> {
         let of = |request: &Request| {
             let cue = request.cue.as_ref().unwrap();
-            let said = request.messages.iter().map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n");
-            (cue.part == part).then(|| (cue.agent.clone(), said))
+            (cue.part == part).then(|| (cue.agent.clone(), asked(request)))
         };
         self.asked.iter().filter_map(of).collect()
     }
 
-    /// All that anybody was ever shown.
+    /// All that anybody was ever told.
     pub fn all_prompts(&self) -> Vec<String> {
-        let text = |request: &Request| {
-            let said = request.messages.iter().map(|message| message.text.as_str());
-            said.chain(request.system.as_deref()).collect::<Vec<_>>().join("\n\n")
-        };
-        self.asked.iter().map(text).collect()
+        self.asked
+            .iter()
+            .map(|request| format!("{}\n\n{}", request.system.as_deref().unwrap(), asked(request)))
+            .collect()
     }
 
     /// Payloads of events of one type.
@@ -346,6 +344,11 @@ impl Played {
         };
         self.told.iter().filter_map(phase).collect()
     }
+}
+
+fn asked(request: &Request) -> String {
+    let said = request.messages.iter().filter(|message| message.speaker == Speaker::User);
+    said.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A prompt without what is fenced in it: what stands there is the template's own. A text that closes its fence would be there too.
