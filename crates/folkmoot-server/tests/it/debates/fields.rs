@@ -135,7 +135,7 @@ async fn gates_ask_whom_and_for_what_they_are_told_to() {
         json!({ "gates": asked })
     };
     let again = start(&node, with(json!({ "on_rejected": "retry" }))).await;
-    let on = start(&node, with(json!({ "on_rejected": "continue" }))).await;
+    let on = start_as(&node, "bob", with(json!({ "on_rejected": "continue" }))).await;
     let named = start(
         &node,
         with(json!({ "reviewers": ["bob"], "notification_channels": ["pager"], "timeout_ms": 7_200_000 })),

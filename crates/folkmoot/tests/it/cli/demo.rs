@@ -13,7 +13,7 @@ fn the_demo_debates_stops_at_two_gates_and_ends_with_code_and_its_log() {
     let gates = said.matches("[a]pprove, [r]eject, [d]etails, [q]uit?").count();
     assert_eq!(gates, 2, "{said}");
     for part in [
-        "Five agents debate it",
+        "Three agents debate it",
         "self_evolvement",
         "tests ",
         "votes ",
