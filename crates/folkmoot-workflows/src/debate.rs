@@ -213,7 +213,6 @@ impl Room {
             memory: EpisodicMemory::default(),
             versions: Vec::new(),
             turns: debate::Turns::default(),
-            said: BTreeMap::new(),
             in_phase: Vec::new(),
             began: ctx.now("began").await?,
         };

@@ -67,8 +67,6 @@ pub(super) struct State {
     /// The versions of the code, oldest first.
     pub versions: Vec<String>,
     pub turns: Turns,
-    /// What each agent said last that counts, with how sure it is.
-    pub said: BTreeMap<Name, (String, Option<Share>)>,
     /// Turns of the phase that is under way, for what is expected of it.
     pub in_phase: Vec<Spoken>,
     /// When the debate began.
@@ -85,9 +83,6 @@ impl State {
             TurnState::Refused => &mut self.turns.refused,
         };
         *counter += 1;
-        if spoken.state == TurnState::Answered {
-            self.said.insert(spoken.agent.clone(), (spoken.content.clone(), spoken.confidence));
-        }
         self.in_phase.push(spoken.clone());
     }
 
