@@ -53,9 +53,14 @@ impl Room {
         }
         let decision = ctx.gate(at.key(key), gate).await?.decision;
         let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
-        let said = decision.feedback.as_deref().filter(|said| !said.trim().is_empty()).unwrap_or(&decision.reason);
+        let advice = decision.feedback.as_deref().filter(|said| !said.trim().is_empty());
+        let said = advice.unwrap_or(&decision.reason);
         let retry = match decision.decision {
-            _ if decision.outcome == Next::Proceed => return Ok(AtGate::GoOn),
+            _ if decision.outcome == Next::Proceed => {
+                // Why somebody approves is for the record; what they advise is for who speaks next.
+                state.notes.extend(advice.map(|said| (Note::Guidance, said.to_owned())));
+                return Ok(AtGate::GoOn);
+            }
             DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => true,
             DecisionWord::Rejected => match gates.on_rejected {
                 OnRejected::Fail => return Err(Failure::new("gate_rejected", reason)),
