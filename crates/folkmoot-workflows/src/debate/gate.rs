@@ -59,11 +59,14 @@ impl Room {
         }
         let Decided { decision, edited } = ctx.gate(at.key(key), gate).await?;
         let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
-        let said = [decision.feedback.as_deref(), edited.as_deref()].into_iter().flatten();
-        let said: Vec<&str> = said.filter(|said| !said.trim().is_empty()).collect();
-        let said = if said.is_empty() { decision.reason.clone() } else { said.join("\n\n") };
+        let advice = [decision.feedback.as_deref(), edited.as_deref()].into_iter().flatten();
+        let advice = advice.filter(|said| !said.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
         let retry = match decision.decision {
-            _ if decision.outcome == Next::Proceed => return Ok(AtGate::Approved),
+            _ if decision.outcome == Next::Proceed => {
+                // Why somebody approves is for the record; what they advise is for who speaks next.
+                state.notes.extend((!advice.is_empty()).then_some((Note::Guidance, advice)));
+                return Ok(AtGate::Approved);
+            }
             DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => true,
             DecisionWord::Rejected => match gates.on_rejected {
                 OnRejected::Fail => return Err(Failure::new("gate_rejected", reason)),
@@ -82,6 +85,7 @@ impl Room {
             return Err(Failure::new("gate_rejected", message));
         }
         // A person is the best critic: what they said reaches everybody who speaks from here on.
+        let said = if advice.is_empty() { decision.reason } else { advice };
         state.notes.push((Note::Guidance, said));
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }

@@ -536,6 +536,8 @@ fn on_rejected_says_whether_it_fails_is_done_again_or_goes_on() {
     let enough = rejected(OnRejected::Retry, 99);
     assert_eq!(enough.failure().code, "gate_rejected");
     assert_eq!(enough.events("gate.opened").len(), 1 + RETRIES_MAX as usize);
+    let approved = rejected(OnRejected::Fail, 0);
+    assert!(approved.prompts("ballot").iter().all(|(_, prompt)| prompt.contains("Think of the ovens.")), "advice too");
     let goes_on = rejected(OnRejected::Continue, 1);
     assert_eq!(goes_on.events("gate.opened").len(), 1);
     assert!(goes_on.prompts("ballot").iter().all(|(_, prompt)| prompt.contains("Think of the ovens.")));
