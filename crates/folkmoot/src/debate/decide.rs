@@ -88,6 +88,7 @@ async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
     let question = paint(style::STRONG, "[a]pprove, [r]eject, [d]etails, [q]uit?");
     loop {
         let Some(said) = prompt::line(&question).await? else {
+            ctx.screen.say("")?;
             // The end of what comes through a pipe says nothing about what others will decide.
             return Ok(if ctx.screen.answers { Said::Leaves } else { Said::Others });
         };

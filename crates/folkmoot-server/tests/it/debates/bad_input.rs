@@ -30,7 +30,7 @@ async fn what_cannot_be_debated_is_refused_and_nothing_is_started() {
         (json!({ "voting_fallback": "coin" }), "\"coin\" is not one of borda"),
         (json!({ "tie_break": "random" }), "\"random\" is not one of highest_confidence"),
         (json!({ "minimum_votes": 0 }), "minimum_votes is 0"),
-        (json!({ "agents": 2, "minimum_votes": 3 }), "3, and 2 agents can vote"),
+        (json!({ "agents": 2, "minimum_votes": 3 }), "minimum_votes is 3, and 2 agents vote"),
         (json!({ "max_rounds": 0 }), "max_rounds is 0; ask for 1 to 10"),
         (json!({ "max_rounds": 11 }), "max_rounds is 11; ask for 1 to 10"),
         (json!({ "min_consensus": 1.01 }), "min_consensus is 1.01; say 0 to 1"),
