@@ -100,7 +100,7 @@ fn planning_says_whether_one_plans_for_all() {
 fn ranks(request: &Request, order: &[&str]) -> String {
     let prompt = &request.messages[0].text;
     let number = |position: &&str| {
-        let (before, _) = prompt.split_once(&format!("]]\nI am for {position}."))?;
+        let (before, _) = prompt.split_once(&format!("]]\n{position}\n\nI am for {position}."))?;
         let label = before.rsplit_once("[[data answer ")?.1;
         label.split(' ').next().map(str::to_owned)
     };
