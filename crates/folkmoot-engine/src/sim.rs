@@ -208,6 +208,8 @@ pub struct Report {
     pub kinds: BTreeMap<String, EntryKind>,
     /// What each debate among them has kept, a line for each row.
     pub kept: Vec<String>,
+    /// What the log says of the run, its gates and its questions, in order, beside its steps: each event's type and payload.
+    pub told: Vec<(String, String)>,
     /// The hash of the log's last event: two simulations with the same had the same course.
     pub head: Digest,
 }
@@ -220,7 +222,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     let next = store.again().expect("it is in memory");
     let mut in_flight = Vec::new();
     let first = life(&world, scenario, store.witnessed(tripwire.clone()));
-    let Lived { outcome, kinds, kept, head } = match first {
+    let Lived { outcome, kinds, kept, told, head } = match first {
         Life::Ended(lived) => lived,
         Life::Crashed(steps) => {
             in_flight = steps;
@@ -231,7 +233,8 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
             }
         }
     };
-    Report { outcome, appends: tripwire.appends(), effects: scenario.effects.counts(), in_flight, kinds, kept, head }
+    let (appends, effects) = (tripwire.appends(), scenario.effects.counts());
+    Report { outcome, appends, effects, in_flight, kinds, kept, told, head }
 }
 
 /// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
@@ -301,6 +304,7 @@ struct Lived {
     outcome: Result<Value, Failure>,
     kinds: BTreeMap<String, EntryKind>,
     kept: Vec<String>,
+    told: Vec<(String, String)>,
     head: Digest,
 }
 
@@ -357,6 +361,9 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         }
     };
     let (mut kinds, mut kept) = (BTreeMap::new(), Vec::new());
+    let events = engine.0.store.events_of_run(&id, 0, u32::MAX).await?.into_iter().map(|event| event.fact);
+    let told = events.filter(|fact| fact.kind != "step.recorded").map(|fact| (fact.kind.into_owned(), fact.payload));
+    let told = told.collect();
     let mut runs = vec![id];
     while let Some(run) = runs.pop() {
         kept.extend(kept_by(engine, &run).await?);
@@ -372,7 +379,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         }
     }
     let head = engine.0.store.head().await?.hash;
-    Ok(Lived { outcome, kinds, kept, head })
+    Ok(Lived { outcome, kinds, kept, told, head })
 }
 
 /// What a debate has kept, each row without when and where it was written; and that it is what the log says.

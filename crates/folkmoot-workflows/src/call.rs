@@ -22,6 +22,10 @@ use futures_util::{
 };
 use serde::{Deserialize, Serialize};
 
+/// The longest answer. It is in the recording of its own call and, where it cannot be read, in that of the next, which asks for it
+/// again; a recording that the journal does not take would end the run.
+const ANSWER_BYTES_MAX: usize = 512 * 1024;
+
 /// What the engine says of a step that took longer than it may.
 const OUT_OF_TIME: &str = "timeout";
 
@@ -145,7 +149,7 @@ impl Spending {
                 async move {
                     // Before it is tried: if it is given once more meanwhile, the gate for that is known to be decided.
                     let times = budgeted.purse.times();
-                    let answer = budgeted.ask(&request, &mut ()).await;
+                    let answer = budgeted.ask(&request, &mut ()).await.and_then(not_too_long);
                     Ok(match &answer {
                         Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
                             Told::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
@@ -222,4 +226,12 @@ fn spent(recording: &Recording, price: Option<Price>) -> Spent {
         },
         Outcome::Failed(_) => Spent::default(),
     }
+}
+
+fn not_too_long(answer: Answer) -> Result<Answer, folkmoot_llm::Failure> {
+    if answer.text.len() <= ANSWER_BYTES_MAX {
+        return Ok(answer);
+    }
+    let detail = format!("the answer is {} bytes long; at most {ANSWER_BYTES_MAX} are taken", answer.text.len());
+    Err(folkmoot_llm::Failure::new(answer.provider, FailureKind::TooLarge, detail))
 }

@@ -16,6 +16,7 @@ mod phases;
 mod room;
 mod silent;
 mod state;
+mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -32,6 +33,7 @@ use folkmoot_core::{
         record::{Record, Session},
         topology::Network,
     },
+    text,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
 use folkmoot_llm::budget::{Purse, Spent};
@@ -146,6 +148,7 @@ impl Debater {
         Ok(Room {
             domain: Domain::guess(&debating.topic).domain,
             voices: named,
+            embedder: self.voices.embedder(&usual.provider),
             usual,
             spending: Spending::new(Purse::new(budget), on_exceeded),
             prompts: self.voices.prompts()?,
@@ -503,6 +506,22 @@ struct Phase {
     verdict: Option<Verdict>,
 }
 
-async fn tell(ctx: &Ctx, key: &str, told: Told) -> Result<(), Failure> {
+/// So many failed tests are named in an event.
+const FAILED_NAMED: usize = 20;
+/// How much of a text from elsewhere stands in an event.
+const TOLD_BYTES: usize = 1_000;
+
+/// Tells the log. What others wrote is shortened: an event that is too long would end the debate.
+async fn tell(ctx: &Ctx, key: &str, mut told: Told) -> Result<(), Failure> {
+    match &mut told {
+        Told::Tested { failed, .. } | Told::Hook { failed, .. } => {
+            failed.truncate(FAILED_NAMED);
+            failed.iter_mut().for_each(|name| *name = text::shortened(name, TOLD_BYTES));
+        }
+        Told::Error { message: said, .. } | Told::Rebalanced { reason: said, .. } => {
+            *said = text::shortened(said, TOLD_BYTES);
+        }
+        _ => {}
+    }
     ctx.emit(key, told.kind(), &told).await
 }

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use folkmoot_engine::Failure;
-use folkmoot_llm::{Model, Prompts, budget::Budget, price::Price};
+use folkmoot_llm::{Embedder, Model, Prompts, budget::Budget, price::Price};
 use futures_util::future::BoxFuture;
 
 use crate::Equipment;
@@ -25,6 +25,11 @@ pub trait Voices: fmt::Debug + Send + Sync {
     /// The one of this name.
     fn voice(&self, name: &str) -> Result<Voice, Failure>;
 
+    /// Whoever of this name can tell how close texts are in meaning; nobody, unless it is said.
+    fn embedder(&self, _name: &str) -> Option<Arc<dyn Embedder>> {
+        None
+    }
+
     /// What they are told.
     fn prompts(&self) -> Result<Arc<Prompts>, Failure>;
 
@@ -39,6 +44,10 @@ impl Voices for Equipment {
 
     fn voice(&self, name: &str) -> Result<Voice, Failure> {
         Ok(Voice { model: self.models.model(name, None)?, price: self.models.price(name, None) })
+    }
+
+    fn embedder(&self, name: &str) -> Option<Arc<dyn Embedder>> {
+        self.models.embedder(name, None).ok()
     }
 
     fn prompts(&self) -> Result<Arc<Prompts>, Failure> {

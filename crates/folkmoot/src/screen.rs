@@ -150,6 +150,25 @@ pub(crate) fn shortened(line: &str, columns: usize) -> String {
     format!("{front}…{back}")
 }
 
+/// A line of at most so many columns, its colours counted for nothing; what does not fit is left out at its end.
+pub(crate) fn cut(line: &str, columns: usize) -> String {
+    if anstream::adapter::strip_str(line).to_string().width() <= columns {
+        return line.to_owned();
+    }
+    let (mut kept, mut room, mut colour) = (String::new(), columns.saturating_sub(1), false);
+    for c in line.chars() {
+        // Colours are all that is left of escapes in what is printed here; each ends with an m.
+        colour |= c == '\u{1b}';
+        if !colour {
+            let Some(left) = room.checked_sub(c.width().unwrap_or_default()) else { break };
+            room = left;
+        }
+        kept.push(c);
+        colour &= c != 'm';
+    }
+    format!("{kept}…{}", anstyle::Reset)
+}
+
 /// As [`printable`], on one line.
 pub(crate) fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -157,7 +176,15 @@ pub(crate) fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, Screen};
+    use super::{Row, Screen, cut};
+
+    #[test]
+    fn a_line_is_cut_at_its_end_and_keeps_its_colours() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdefg", 6), "abcde…\u{1b}[0m");
+        assert_eq!(cut("\u{1b}[31mabc\u{1b}[0mdefg", 6), "\u{1b}[31mabc\u{1b}[0mde…\u{1b}[0m");
+        assert_eq!(cut("日本語日本語", 6), "日本…\u{1b}[0m", "wide letters take two columns");
+    }
 
     #[test]
     fn a_table_has_a_line_for_each_row_however_narrow_the_terminal() {

@@ -5,6 +5,7 @@
 //!           ├──▶ folkmoot-bench load   who asks, in a process of its own
 //!           ├──▶ folkmoot-bench durable   a program that embeds the engine
 //!           ├──▶ folkmoot-bench models    one that asks models which answer at once
+//!           ├──▶ folkmoot-bench debates   one that holds debates
 //!           ├──▶ folkmoot-bench scale     one with thousands of connections
 //!           └──▶ folkmoot-bench jail      one that starts jobs in the jail
 //!
@@ -19,6 +20,7 @@ mod allocations;
 mod bare;
 mod can_proceed;
 mod children;
+mod debates;
 mod durable;
 mod figures;
 mod gate_check;
@@ -56,6 +58,7 @@ fn dispatch() -> Result<ExitCode> {
         ("bare", []) => bare::serve(),
         ("durable", [job]) => figures::run(job, durable::measure),
         ("models", [job]) => figures::run(job, models::measure),
+        ("debates", [job]) => figures::run(job, debates::measure),
         ("scale", [job]) => figures::run(job, scale::measure),
         ("jail", [job]) => figures::run(job, jail::measure),
         _ => bail!("start me with `cargo xtask bench`"),

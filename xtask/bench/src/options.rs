@@ -27,6 +27,8 @@ pub(crate) enum Measure {
     Runs,
     /// Model calls, without the model's own time.
     Models,
+    /// Debates whose models answer at once.
+    Debates,
     /// Jobs in the jail.
     Jail,
     ColdStart,
@@ -36,7 +38,7 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
-    const NAMES: [(&'static str, Self); 11] = [
+    const NAMES: [(&'static str, Self); 12] = [
         ("gate-check", Self::GateCheck),
         ("limits", Self::Limits),
         ("cycles", Self::Cycles),
@@ -44,6 +46,7 @@ impl Measure {
         ("questions", Self::Questions),
         ("runs", Self::Runs),
         ("models", Self::Models),
+        ("debates", Self::Debates),
         ("jail", Self::Jail),
         ("cold-start", Self::ColdStart),
         ("memory", Self::Memory),

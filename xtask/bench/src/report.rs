@@ -324,6 +324,29 @@ fn lines(million: bool) -> Vec<Line> {
             "reqwest call on a kept connection, µs",
         ),
     ]);
+    lines.extend([
+        beside(
+            "round of a debate, player answers at once, ms, to one raw commit",
+            "a round of it, ms",
+            "a raw commit beside it, ms",
+        ),
+        line("turns of one such debate", "turns of one debate, count", None, Must::Nothing),
+        line("debates at once on one node, all ended, no cross-talk", "debates at once, count", None, Must::Nothing),
+        line("until all of them ended, s", "debates at once until all ended, s", None, Must::Nothing),
+        beside("one of them, ms, to one alone", "a debate among them, ms", "one debate alone, ms"),
+        line("memory per debate among them, KB", "memory per debate among them, KB", None, Must::Nothing),
+    ]);
+    for method in folkmoot_core::voting::Method::WORDS {
+        let name = |size: usize| format!("{method}, {size} agents, µs");
+        lines.push(beside(&format!("{method}: 25 ballots on 25 answers, µs, to 5 on 5"), &name(25), &name(5)));
+    }
+    lines.push(beside("consensus of 25 agents, µs, to 5", "consensus, 25 agents, µs", "consensus, 5 agents, µs"));
+    for topology in folkmoot_core::debate::Topology::WORDS {
+        let set_up = |size: usize| format!("{topology} set up, {size} agents, µs");
+        lines.push(beside(&format!("{topology} of 25 agents set up, µs, to 5"), &set_up(25), &set_up(5)));
+        let routed = |size: usize| format!("messages routed, {topology}, {size} agents, per s");
+        lines.push(beside(&format!("messages routed/s, {topology} of 25 agents, to 5"), &routed(25), &routed(5)));
+    }
     for percentile in ["p50", "p99"] {
         lines.push(beside(
             &format!("`true` in the jail, {percentile} ms, to a plain start"),

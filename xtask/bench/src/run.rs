@@ -14,6 +14,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     can_proceed, children,
+    debates::Job as Debates,
     durable::Job as Durable,
     figures::{self, Figures},
     gate_check, jail,
@@ -50,6 +51,9 @@ struct Scale {
     layered: u32,
     recorded: u32,
     sent: u32,
+    /// Debates at once, and how often each rule of theirs is timed.
+    debates: usize,
+    counted: u32,
     jailed: u32,
     pythons: u32,
 }
@@ -75,6 +79,8 @@ impl Scale {
                 layered: 200,
                 recorded: 10,
                 sent: 20,
+                debates: 50,
+                counted: 100,
                 jailed: 20,
                 pythons: 5,
             }
@@ -98,6 +104,8 @@ impl Scale {
                 layered: 2_000,
                 recorded: 50,
                 sent: 200,
+                debates: 1_000,
+                counted: 2_000,
                 jailed: 200,
                 pythons: 40,
             }
@@ -198,6 +206,9 @@ impl Bench<'_> {
         }
         if wants(Measure::Models) {
             self.on("model calls", Self::model_calls);
+        }
+        if wants(Measure::Debates) {
+            self.on("debates", Self::debates);
         }
         if wants(Measure::Jail) {
             self.on("the jail", Self::jail);
@@ -334,6 +345,15 @@ impl Bench<'_> {
             Models::Wire { address: server.address.clone(), calls: sent },
         ] {
             self.put_all(figures::spawn("models", &job)?);
+        }
+        Ok(())
+    }
+
+    fn debates(&mut self) -> Result<()> {
+        let &Scale { debates, counted: times, .. } = self.scale;
+        let folder = self.folder("debates")?;
+        for job in [Debates::Hold { folder, debates }, Debates::Rules { times }] {
+            self.put_all(figures::spawn("debates", &job)?);
         }
         Ok(())
     }

@@ -33,6 +33,8 @@ pub const EXPIRES_AFTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 const SAME: Share = Share::of(80);
 /// The most words of a task that are kept.
 const TAGS_MAX: usize = 24;
+/// The longest of them, in bytes.
+const TAG_BYTES_MAX: usize = 64;
 /// The longest root cause and the longest text, in bytes.
 const BYTES_MAX: usize = 2000;
 
@@ -113,11 +115,16 @@ fn learned(episodes: &[&Episode], origin: Origin<'_>) -> Option<Lesson> {
         root_cause,
         text,
         confidence: Share::hundredths(hundredths).unwrap_or(Share::ONE),
-        tags: keywords(origin.topic).collect::<BTreeSet<_>>().into_iter().take(TAGS_MAX).collect(),
+        tags: keywords(origin.topic).filter(is_short).collect::<BTreeSet<_>>().into_iter().take(TAGS_MAX).collect(),
         debate: origin.debate.clone(),
         episodes: episodes.iter().map(|episode| episode.id.clone()).collect(),
         learned_at: origin.now,
     })
+}
+
+/// A word that can be a tag. What is longer is a hash or a path, and nobody looks for it.
+fn is_short(word: &String) -> bool {
+    word.len() <= TAG_BYTES_MAX
 }
 
 /// Those of `found` that say something new: neither `known` has it, nor did one of them say it before.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    AgentRole, DebatePhase, Digest, Domain, Role, RunId, Timestamp,
+    AgentRole, DebatePhase, Digest, Domain, Role, RunId, Timeout, Timestamp,
     agent::Share,
     debate::record::{Learned, Level, LogLine, Record, Remembered, Session, Status, Turn, Version, uuid},
     erase::Erasing,
@@ -103,7 +103,7 @@ async fn debate(ctx: Ctx, expires_after: Option<Duration>) -> Result<Vec<String>
         let records = vec![session(round), version(&run, round), line(expires_after)];
         ctx.keep(format!("over-{round}"), "debate.round", &json!({"round": round}), records).await?;
         if round == 1 {
-            ctx.gate("go", GateRequest::new("Another round?")).await?;
+            ctx.gate("go", GateRequest::new("Another round?").timeout(Timeout::Never)).await?;
         }
     }
     ctx.keep("learnt", "debate.learnt", &json!({}), vec![lesson(&run)]).await?;

@@ -209,14 +209,11 @@ impl Room {
 
     /// Keeps what is new of the candidates' code, and commits it where there is a repository.
     pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
-        let new: Vec<Candidate> = state
-            .candidates
-            .values()
-            .filter(|candidate| candidate.code.as_ref().is_some_and(|code| !state.versions.contains(code)))
-            .cloned()
-            .collect();
-        for candidate in new {
-            self.keep_version(ctx, at, &candidate, state).await?;
+        for candidate in state.candidates.values().cloned().collect::<Vec<_>>() {
+            // The same code is one version, whoever else has come to it.
+            if candidate.code.as_ref().is_some_and(|code| !state.versions.contains(code)) {
+                self.keep_version(ctx, at, &candidate, state).await?;
+            }
         }
         Ok(())
     }

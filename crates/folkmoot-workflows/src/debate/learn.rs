@@ -2,15 +2,20 @@
 
 use folkmoot_core::debate::{
     Told,
-    lesson::{self, Lesson, Origin, Question},
+    lesson::{self, LESSONS_TOLD, Lesson, Origin, Question},
     record::{Learned, Record, Remembered, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
+use serde_json::json;
 
 use super::{room::Room, state::State, tell};
 
 /// The most that are looked at, the newest.
 const LESSONS_MAX: u32 = 1_000;
+/// The most whose meaning is compared: each costs a call's worth of text.
+const EMBEDDED_MAX: usize = 100;
+/// Close enough in meaning to be told.
+const CLOSE: f32 = 0.5;
 
 impl Room {
     /// Lessons of earlier debates of whoever started this one, for all who write here.
@@ -26,12 +31,46 @@ impl Room {
             language: self.debating.language.map(|language| language.word()),
             now: state.began,
         };
-        state.lessons = lesson::relevant(&known, question).into_iter().cloned().collect();
+        if known.is_empty() {
+            return Ok(());
+        }
+        state.lessons = match self.close(ctx, &known).await? {
+            Some(ids) => known.iter().filter(|lesson| ids.contains(&lesson.id)).cloned().collect(),
+            None => lesson::relevant(&known, question).into_iter().cloned().collect(),
+        };
         if state.lessons.is_empty() {
             return Ok(());
         }
         let lessons = state.lessons.iter().map(|lesson| (lesson.id.clone(), lesson.debate.to_string())).collect();
         tell(ctx, "lessons shown", Told::LessonsShown { lessons }).await
+    }
+
+    /// The lessons that are close in meaning, where somebody can tell; nothing where they fail, and words decide.
+    async fn close(&self, ctx: &Ctx, known: &[Lesson]) -> Result<Option<Vec<String>>, Failure> {
+        let said = |lesson: &Lesson| format!("{} {} {}", lesson.tags.join(" "), lesson.root_cause, lesson.text);
+        let newest = || known.iter().take(EMBEDDED_MAX);
+        let texts: Vec<String> = std::iter::once(self.debating.topic.clone()).chain(newest().map(said)).collect();
+        let ids: Vec<String> = newest().map(|lesson| lesson.id.clone()).collect();
+        let (embedder, input) = (self.embedder.clone(), json!({ "texts": texts }));
+        // A step also where nobody can tell: another life of the run may have somebody who can, and must not ask them.
+        let work = move || {
+            let (embedder, texts, ids) = (embedder.clone(), texts.clone(), ids.clone());
+            async move {
+                let Some(embedder) = embedder else { return Ok(None) };
+                // A provider may have no model for this, which is found out only now.
+                let Ok(vectors) = embedder.embed(&texts).await else { return Ok(None) };
+                let Some((topic, lessons)) = vectors.split_first() else { return Ok(None) };
+                let mut close: Vec<(f32, String)> = lessons
+                    .iter()
+                    .map(|lesson| cosine(topic, lesson))
+                    .zip(ids)
+                    .filter(|(close, _)| *close >= CLOSE)
+                    .collect();
+                close.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| one.1.cmp(&two.1)));
+                Ok(Some(close.into_iter().take(LESSONS_TOLD).map(|(_, id)| id).collect::<Vec<String>>()))
+            }
+        };
+        ctx.step("lessons close", work).input(&input).await
     }
 
     /// What is worth knowing next time.
@@ -76,4 +115,10 @@ fn remembered(known: Remembered) -> Lesson {
         episodes: Vec::new(),
         learned_at: at,
     }
+}
+
+fn cosine(one: &[f32], two: &[f32]) -> f32 {
+    let product = |one: &[f32], two: &[f32]| one.iter().zip(two).map(|(one, two)| one * two).sum::<f32>();
+    let length = (product(one, one) * product(two, two)).sqrt();
+    if length > 0.0 { product(one, two) / length } else { 0.0 }
 }

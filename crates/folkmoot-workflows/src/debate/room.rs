@@ -9,7 +9,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{
-    Answer, Context, Cue, Message, Prompts, Request, Schema, Speaker,
+    Answer, Context, Cue, Embedder, Message, Prompts, Request, Schema, Speaker,
     record::Outcome as Called,
     structured::{self, Shape},
 };
@@ -17,13 +17,21 @@ use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, Turn, TurnLimits, tu
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Branch, Debating, Hands};
+use super::{Branch, Debating, Hands, words::words};
 use crate::{Call, Spending, Voice};
 
+/// How much is told of why a turn has no answer.
+const WHY_BYTES: usize = 1_000;
 /// How much of what was said is shown to whoever watches.
 const BEGINS_CHARS: usize = 200;
 /// How much is kept of words that are no answer.
 const UNPARSED_BYTES: usize = 16 * 1024;
+/// The longest answer, as JSON. All of them together must fit into the prompts and the records of others.
+const ANSWER_BYTES_MAX: usize = 128 * 1024;
+/// How much is kept of what tools gave in a turn, as JSON.
+const TOOL_CALLS_BYTES_MAX: usize = 512 * 1024;
+/// What a turn in which nobody answered says of its model.
+const NO_MODEL: &str = "none";
 
 /// A voice, and the name that it is recorded under.
 #[derive(Clone, Debug)]
@@ -44,6 +52,8 @@ pub(super) struct Room {
     pub spending: Spending,
     pub prompts: Arc<Prompts>,
     pub hands: Arc<dyn Hands>,
+    /// Who can tell how close texts are in meaning.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// The tools of each agent that has some.
     pub offers: BTreeMap<Name, Vec<Offer>>,
     pub branch: Option<Branch>,
@@ -183,9 +193,10 @@ impl Room {
         let (state, why, value, content) = match &held.turn {
             Err(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
             Ok(turn) => match &turn.outcome {
-                Outcome::Answered(value) => match (asking.rule)(value) {
-                    Ok(()) => (TurnState::Answered, String::new(), value.clone(), words(value)),
-                    Err(why) => (TurnState::Refused, why, Value::Null, words(value)),
+                Outcome::Answered(value) => match (keepable(value), (asking.rule)(value)) {
+                    (Err(why), _) => (TurnState::Unparsed, why, Value::Null, last(turn)),
+                    (Ok(()), Ok(())) => (TurnState::Answered, String::new(), value.clone(), words(asking.part, value)),
+                    (Ok(()), Err(why)) => (TurnState::Refused, why, Value::Null, words(asking.part, value)),
                 },
                 Outcome::Unparsed { why } => (TurnState::Unparsed, why.clone(), Value::Null, last(turn)),
                 Outcome::OutOfCalls => {
@@ -202,7 +213,8 @@ impl Room {
             turn: record::uuid(&[ctx.run_id().as_str(), &ctx.key_in_run(&asking.key)]),
             agent: asking.agent.id.clone(),
             state,
-            why,
+            // A model's own words can be in it.
+            why: folkmoot_core::text::shortened(&why, WHY_BYTES),
             confidence: share(&value["confidence"]),
             value,
             content,
@@ -218,7 +230,7 @@ impl Room {
             (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
         let response_time_ms = sum(|answer| answer.latency_ms);
         let provider = last.map_or_else(|| held.provider.clone(), |answer| answer.provider.clone());
-        let model = last.map_or_else(String::new, |answer| answer.model.clone());
+        let model = last.map_or_else(|| NO_MODEL.to_owned(), |answer| answer.model.clone());
         let told = Told::Turn {
             turn: spoken.turn.clone(),
             phase: asking.at.phase,
@@ -227,7 +239,7 @@ impl Room {
             role: asking.agent.role,
             part: asking.part.word().to_owned(),
             state: spoken.state,
-            why: folkmoot_core::text::shortened(&spoken.why, 1_000),
+            why: spoken.why.clone(),
             begins: spoken.content.chars().take(BEGINS_CHARS).collect(),
             provider: provider.clone(),
             model: model.clone(),
@@ -258,7 +270,7 @@ impl Room {
             model,
             content: spoken.content.clone(),
             confidence: spoken.confidence,
-            tool_calls: serde_json::to_value(&turn.tool_calls)?,
+            tool_calls: tool_calls(&turn.tool_calls)?,
             test_results: asking.results,
             reflections,
             metadata,
@@ -345,20 +357,30 @@ async fn plain(
     }
 }
 
+/// Whether an answer can be kept and shown. Whoever says more than anybody reads has said nothing that counts.
+fn keepable(value: &Value) -> Result<(), String> {
+    if folkmoot_core::text::holds_nul(value) {
+        return Err("it holds the character U+0000, which cannot be stored".to_owned());
+    }
+    match value.to_string().len() {
+        0..=ANSWER_BYTES_MAX => Ok(()),
+        bytes => Err(format!("it is {bytes} bytes long; at most {ANSWER_BYTES_MAX} are read")),
+    }
+}
+
+/// What is kept of the calls of tools: all of it where it can be kept, else which they were.
+fn tool_calls(calls: &[ToolCall]) -> Result<Value, Failure> {
+    let all = serde_json::to_value(calls)?;
+    if all.to_string().len() <= TOOL_CALLS_BYTES_MAX && !folkmoot_core::text::holds_nul(&all) {
+        return Ok(all);
+    }
+    let shown = |call: &ToolCall| json!({ "tool": folkmoot_core::text::shortened(&call.tool, 200), "shortened": true });
+    Ok(calls.iter().map(shown).collect())
+}
+
 /// From 0 to 1, as models write it.
 pub(super) fn share(value: &Value) -> Option<Share> {
     let given = value.as_f64().filter(|given| (0.0..=1.0).contains(given))?;
     // It is at most 100 by now.
     Share::hundredths((given * 100.0).round() as u8).ok()
-}
-
-/// An answer as people read it.
-fn words(value: &Value) -> String {
-    let text = |name: &str| value[name].as_str().map(str::trim).filter(|text| !text.is_empty());
-    match (text("summary"), text("code")) {
-        (Some(summary), Some(code)) => format!("{summary}\n\n```\n{code}\n```"),
-        (Some(summary), None) => summary.to_owned(),
-        (None, Some(code)) => format!("```\n{code}\n```"),
-        (None, None) => serde_json::to_string_pretty(value).unwrap_or_default(),
-    }
 }

@@ -2,6 +2,8 @@
 
 mod recorded;
 mod replay;
+mod security;
+mod stage;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use folkmoot_api::{
     wire::{Gate, Verdict},
 };
 
-use super::follow::Manner;
+use super::{follow::Manner, view};
 use crate::{
     cli::As,
     clock,
@@ -22,8 +22,6 @@ use crate::{
     style::{self, paint},
 };
 
-/// How many lines of each artifact are shown before somebody asks for more.
-const SHOWN: usize = 12;
 /// How long one wait for others lasts.
 const ROUND: Duration = Duration::from_secs(30);
 
@@ -49,7 +47,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
         return Ok(true);
     }
     if !ctx.screen.json {
-        ctx.screen.say(format!("\n{}\n", gate_view::request(&gate, clock::now(), SHOWN)))?;
+        ctx.screen.say(format!("\n{}\n", view::asked(&gate, clock::now(), false)))?;
     }
     if !manner.lightly {
         prompt::forget_typed_ahead();
@@ -99,7 +97,7 @@ async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
                 Some(why) => return Ok(Said::This(Choice::Reject, Some(why))),
                 None => ctx.screen.say("A rejection says why: nothing was decided.")?,
             },
-            "d" | "details" | "diff" => ctx.screen.say(gate_view::request(gate, clock::now(), usize::MAX))?,
+            "d" | "details" | "diff" => ctx.screen.say(view::asked(gate, clock::now(), true))?,
             "q" | "quit" => return Ok(Said::Leaves),
             _ => ctx.screen.say("Type one of the letters in brackets.")?,
         }

@@ -18,12 +18,10 @@ use folkmoot_api::{
     wire::{Debate, DebateResults, Event},
 };
 use futures_util::StreamExt;
-use unicode_width::UnicodeWidthStr;
 
 use super::{decide, view};
 use crate::{
-    cli::As, connection::Connection, context::Context, exit::Exit, find, screen::shortened, signal, style,
-    style::paint, wait,
+    cli::As, connection::Connection, context::Context, exit::Exit, find, screen::cut, signal, style, style::paint, wait,
 };
 
 /// How long one look lasts at least, also where this process is the server only for a moment.
@@ -110,7 +108,7 @@ pub(crate) async fn to_the_end(
 ) -> Result<Option<Ended>> {
     let seen = Mutex::new(Seen::default());
     loop {
-        let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round).await;
+        let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round, manner).await;
         let moved = wait::until(ctx, connection, As::You, None, look, |moved| !matches!(moved, Moved::Not)).await?;
         lock(&seen).clear(ctx);
         match moved {
@@ -149,6 +147,7 @@ async fn seen_until(
     id: &RunId,
     seen: &Mutex<Seen>,
     round: Duration,
+    manner: Manner,
 ) -> Result<Moved, client::Error> {
     let until = Instant::now() + round.max(LOOK);
     let after = lock(seen).position;
@@ -163,7 +162,7 @@ async fn seen_until(
         match frame {
             DebateFrame::Ended(debate) => return Ok(Moved::Over(debate)),
             DebateFrame::Happened(event) => {
-                lock(seen).show(ctx, &event);
+                lock(seen).show(ctx, &event, manner);
                 if event.kind != "gate.opened" {
                     continue;
                 }
@@ -187,7 +186,7 @@ impl Seen {
         true
     }
 
-    fn show(&mut self, ctx: &Context, event: &Event) {
+    fn show(&mut self, ctx: &Context, event: &Event, manner: Manner) {
         self.position = Some(event.position);
         let told = Told::read(&event.kind, event.payload.get());
         if let Some(told) = &told {
@@ -200,16 +199,20 @@ impl Seen {
             Some(told) => view::line(told),
             None => view::gate_line(event),
         };
+        // The last column stays free: some terminals begin a new line there.
+        let room = ctx.screen.columns().saturating_sub(1);
         self.clear(ctx);
         if let Some(line) = line {
-            let line = fitting(&line, ctx.screen.columns());
-            match ctx.screen.terminal {
-                true => over(&format!("{line}\n")),
-                false => ctx.screen.note(line),
+            let line = cut(&line, room);
+            match (ctx.screen.terminal, manner.lightly) {
+                (true, _) => over(&format!("{line}\n")),
+                // Whoever only looks on wants all of it in one place.
+                (false, true) => drop(ctx.screen.say(line)),
+                (false, false) => ctx.screen.note(line),
             }
         }
         if ctx.screen.terminal {
-            over(&fitting(&view::status(&self.progress), ctx.screen.columns()));
+            over(&cut(&view::status(&self.progress), room));
             self.drawn = true;
         }
     }
@@ -221,14 +224,6 @@ impl Seen {
         }
         self.drawn = false;
     }
-}
-
-/// At most as wide as the screen; what does not fit loses its colours with its middle.
-fn fitting(line: &str, columns: usize) -> String {
-    let plain = anstream::adapter::strip_str(line).to_string();
-    // The last column stays free: some terminals begin a new line there.
-    let room = columns.saturating_sub(1);
-    if plain.width() <= room { line.to_owned() } else { shortened(&plain, room) }
 }
 
 /// Nobody is left to tell that this failed.

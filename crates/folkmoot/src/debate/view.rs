@@ -3,15 +3,16 @@
 use anstyle::Style;
 use folkmoot_api::{
     core::{
-        Name,
+        Name, Timestamp,
         debate::{DecidedBy, Progress, Told, TurnState, record::Status},
     },
-    wire::{Debate, DebateCost, DebateResults, DebateVerdict, Event},
+    wire::{Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Gate},
 };
 use serde_json::Value;
 
 use crate::{
     exit::Exit,
+    gate_view,
     screen::{behind_bar, one_line, printable},
     style::{self, paint},
 };
@@ -62,8 +63,11 @@ pub(super) fn line(told: &Told) -> Option<String> {
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
         Told::Turn { agent, part, state, why, begins, tool_calls, .. } => {
-            let tools = if *tool_calls == 0 { String::new() } else { format!(" ({tool_calls} tool calls)") };
+            let tools =
+                if *tool_calls == 0 { String::new() } else { format!(" ({})", counted(*tool_calls, "tool call")) };
             let said = match state {
+                // What has no words is told by what follows it.
+                TurnState::Answered if begins.starts_with('{') => String::new(),
                 TurnState::Answered => one_line(begins),
                 TurnState::Unparsed | TurnState::Failed | TurnState::Refused => {
                     paint(style::BAD, format!("{state}: {}", one_line(why)))
@@ -114,6 +118,56 @@ pub(super) fn line(told: &Told) -> Option<String> {
             indented(format!("{}{failed}", paint(style, format!("{} {passed}/{of}", one_line(hook)))))
         }
         Told::Error { message, .. } => indented(paint(style::BAD, one_line(message))),
+    }
+}
+
+fn counted(count: u32, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// What is asked at a gate. What comes with it is named, and shown where somebody wants to see it.
+pub(super) fn asked(gate: &Gate, now: Timestamp, whole: bool) -> String {
+    let brief = Gate { artifacts: Vec::new(), ..gate.clone() };
+    let mut parts = vec![gate_view::request(&brief, now, usize::MAX)];
+    let artifacts = gate.artifacts.iter().filter(|artifact| artifact.bytes > 0);
+    if whole {
+        parts.extend(artifacts.map(artifact));
+    } else {
+        let named: Vec<String> = artifacts.map(|artifact| one_line(&artifact.name)).collect();
+        parts.extend((!named.is_empty()).then(|| paint(style::FAINT, format!("  with {}", named.join(", ")))));
+    }
+    parts.join("\n\n")
+}
+
+fn artifact(artifact: &Artifact) -> String {
+    let name = format!("  {}", paint(style::STRONG, one_line(&artifact.name)));
+    let Some(content) = &artifact.content else {
+        return format!("{name}\n  {}", paint(style::FAINT, "Its content was erased."));
+    };
+    let text = match serde_json::from_str::<Value>(content) {
+        Ok(json) if artifact.media_type == "application/json" => outlined(&json),
+        _ => content.clone(),
+    };
+    let lines = printable(text.trim_end());
+    let is_diff = artifact.media_type == "text/x-diff";
+    let painted =
+        lines.lines().map(|line| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() });
+    format!("{name}\n{}", behind_bar(painted))
+}
+
+/// JSON as people read it: an answer as the text that it is, and everything else a line each.
+fn outlined(json: &Value) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match json {
+        Value::Array(items) => items.iter().map(outlined).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => match (fields.get("author"), fields.get("answer")) {
+            (Some(author), Some(answer)) => format!("{}:\n{}\n", text(author), text(answer)),
+            _ => {
+                let said = fields.iter().filter(|(_, value)| !value.is_null());
+                said.map(|(name, value)| format!("{name}: {}", text(value))).collect::<Vec<_>>().join(", ")
+            }
+        },
+        other => text(other),
     }
 }
 
@@ -180,14 +234,14 @@ fn whole(results: &DebateResults) -> String {
     let lost = turns.unparsed + turns.failed + turns.refused;
     let lost = if lost == 0 { String::new() } else { format!(", {lost} that do not count") };
     let effective = verdict.effective_votes.map_or_else(String::new, |votes| format!(" · {votes:.2} effective votes"));
-    let counted = format!(
-        "{} rounds · {} answers{lost}{effective} · {} · {}",
-        verdict.rounds,
-        turns.answered,
+    let total = format!(
+        "{} · {}{lost}{effective} · {} · {}",
+        counted(verdict.rounds, "round"),
+        counted(turns.answered, "answer"),
         cost(&results.cost),
         one_line(&results.providers.join(", "))
     );
-    parts.push(paint(style::FAINT, counted));
+    parts.push(paint(style::FAINT, total));
     parts.join("\n\n")
 }
 

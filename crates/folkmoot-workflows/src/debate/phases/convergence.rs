@@ -25,6 +25,8 @@ use super::{
 
 /// Whoever is less sure than this has no opinion.
 const CONFIDENCE_MIN: u8 = 30;
+/// How much of a voter's evidence and objection is kept in the verdict.
+const SAID_BYTES: usize = 1_000;
 /// The name under which those vote who want none of the answers.
 const NONE: &str = "none";
 
@@ -154,7 +156,7 @@ impl Room {
             metadata: json!({ "shown": authors }),
         };
         let spoken = self.speak(ctx, asking).await?;
-        let text = |name: &str| spoken.value[name].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| said(spoken.value[name].as_str().unwrap_or_default());
         let ranking = spoken.answered().map(|value| match part {
             Part::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
             Part::Endorse => vec![none()],
@@ -297,6 +299,12 @@ fn dissent(voted: &[Voted], winner: Option<&Name>) -> Vec<Dissent> {
             objection: voted.objection.clone(),
         })
         .collect()
+}
+
+/// What a voter said, as far as it stands in the verdict, of which an event has to hold all.
+fn said(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    folkmoot_core::text::shortened(&plain, SAID_BYTES)
 }
 
 fn none() -> Name {

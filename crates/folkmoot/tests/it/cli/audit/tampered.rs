@@ -107,6 +107,32 @@ fn five_ways(database: Database) {
     assert_eq!(past.verified().1.code, 0, "what was undone is as it was");
 }
 
+/// What a debate keeps must have a run in the log that says so.
+fn a_turn_that_nobody_said(database: Database) {
+    let mut past = Past::new(database);
+    assert_eq!(past.verified().0.code, 0);
+    past.change(
+        "INSERT INTO turns (run_id, id, place, round, phase, agent_id, agent_role, provider, model, content_digest,
+         response_time_ms, created_at) VALUES ('ghost', 'x', 1, 1, 'proposal', 'a', 'proposer', 'p', 'm', 'sha256:', 1, 1)",
+    );
+    let plain = past.verified().0;
+    let told = plain.stdout.contains("run:ghost") && plain.stdout.contains("there is no such run");
+    assert_eq!((plain.code, told), (1, true), "{plain:?}");
+}
+
+#[test]
+fn a_turn_that_nobody_said_is_found() {
+    a_turn_that_nobody_said(Database::Sqlite);
+}
+
+#[test]
+fn on_postgresql_too_a_turn_that_nobody_said_is_found() {
+    let runtime = Runtime::new().expect("a runtime");
+    if let Some(url) = runtime.block_on(postgres::schema()) {
+        a_turn_that_nobody_said(Database::Postgres { url, runtime });
+    }
+}
+
 /// A log with decisions in it, and a checkpoint and the key, kept elsewhere.
 struct Past {
     data: Option<TempDir>,
