@@ -7,8 +7,8 @@ decide() { call "$FOLKMOOT_REVIEWER_TOKEN" POST "$1" "$2"; }
 gated='{topic: "Shall we deploy on Fridays?", preset: "quick", agents: 3, gates: {enabled: true, gate_points: ["proposal", "convergence"]}}'
 
 start "$(jq -nc "$gated")"
-until_status "$id" paused
-holds "it stops after the proposals" '.phase == "proposal" and .waiting_at != null'
+until_gate "$id"
+holds "it stops after the proposals" '.status == "paused" and .phase == "proposal"'
 turns "$id"
 before=$(jq length <<< "$answer")
 sleep 1
@@ -33,8 +33,7 @@ holds "and answers as the seed says" '.request_id == $gate and .decision == "app
 decide "/v1/debate/$id/gates/$gate/reject" '{"reason": "no"}'
 is "what is decided stays decided" "$status" 409
 
-until_status "$id" paused completed
-while [[ "$(jq -r .phase <<< "$answer")" == proposal ]]; do until_status "$id" paused completed; done
+until_gate "$id" "$gate"
 holds "it goes on, and stops before its verdict" '.status == "paused" and .phase == "convergence"'
 get "/v1/debates/$id/results"
 is "there is no result before that" "$status" 409
@@ -49,7 +48,7 @@ for word in approve reject; do
 done
 
 start "$(jq -nc "$gated")"
-until_status "$id" paused
+until_gate "$id"
 decide "/v1/debates/$id/reject" '{}'
 is "a rejection needs a reason" "$((status / 100))" 4
 decide "/v1/debates/$id/reject" '{"reason": "not on Fridays"}'
@@ -60,10 +59,9 @@ turns "$id"
 holds "and nobody voted" '[.[] | select(.phase == "convergence")] | length == 0'
 
 start "$(jq -nc "$gated * {gates: {on_rejected: \"retry\"}}")"
-until_status "$id" paused
+until_gate "$id"
 decide "/v1/debates/$id/reject" '{"reason": "think of Mondays too"}'
-sleep 0.3
-until_status "$id" paused
+until_gate "$id" "$gate"
 trail "$id"
 holds "where it may try again, it does, and knows why" \
     '[.[] | select(.type == "prompt_sent" and .data.cue.part == "proposal") | .data.messages | tostring | contains("think of Mondays too")] | any'

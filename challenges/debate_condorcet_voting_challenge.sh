@@ -18,8 +18,8 @@ recount='
 : > "$folder/verdicts"
 batch() {
     local topic ids=()
-    for topic in $(seq "$1" $(($1 + 19))); do
-        start "$(jq -nc --arg n "$topic" '{topic: "Motion \($n): shall we keep it?", preset: "quick", agents: 7, answers: 7,
+    for topic in $(seq "$1" $(($1 + 9))); do
+        start "$(jq -nc --arg n "$topic" '{topic: "Motion \($n): shall we keep it?", preset: "quick", agents: (6 + ($n | tonumber) % 2), answers: 7,
             voting: "condorcet", voting_fallback: "borda", language: "none"}')"
         ids+=("$id")
     done
@@ -30,7 +30,7 @@ batch() {
     done
 }
 # Ballots are as they fall: more debates, until there was everything that can happen.
-for first in 1 21 41; do
+for first in 1 11 21 31; do
     batch "$first"
     answer=$(jq -sc '[.[] | select(.candidates > 2)]' "$folder/verdicts")
     both=$(jq 'any(.[]; .condorcet != null) and any(.[]; .condorcet == null)' <<< "$answer")

@@ -23,7 +23,7 @@ is "an agent may not have the server write into a repository" "$status" 403
 
 FOLKMOOT_AGENT_TOKEN=$FOLKMOOT_REVIEWER_TOKEN
 start "$wanted"
-until_status "$id" paused
+until_gate "$id"
 is "the debate has a branch of its own" "$(git branch --list --format='%(refname:short)' 'debate/*')" "debate/$session"
 is "and a worktree of its own beside the user's" "$(worktrees)" 2
 call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" '{}'
@@ -41,7 +41,7 @@ is "the user's branch is where it was" "$(git rev-parse "$main") $(git symbolic-
 is "and so are the user's files" "$(git status --porcelain)" ""
 
 start "$wanted"
-until_status "$id" paused
+until_gate "$id"
 is "another one waits, with a worktree" "$(worktrees)" 2
 commits=$(git rev-list --count "$head..debate/$session")
 call "$FOLKMOOT_REVIEWER_TOKEN" DELETE "/v1/debates/$id"

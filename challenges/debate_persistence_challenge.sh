@@ -32,7 +32,7 @@ before=$(all "$over")
 
 start "$(jq -nc '{topic: "Shall we?", preset: "quick", agents: 3, gates: {enabled: true, gate_points: ["proposal"]}}')"
 waits=$id
-until_status "$waits" paused
+until_gate "$waits"
 turns "$waits"
 said=$(jq -c '[.[].id]' <<< "$answer")
 crash
@@ -40,7 +40,7 @@ serve
 is "after a kill and a restart, all of it is as it was" "$(all "$over")" "$before"
 get "/v1/debates?status=completed"
 holds "it is still listed" '[.debates[].id] | index($id) != null' --arg id "$over"
-until_status "$waits" paused
+until_gate "$waits"
 turns "$waits"
 is "the one that waited waits, with what was said" "$(jq -c '[.[].id]' <<< "$answer")" "$said"
 call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$waits/approve" '{}'

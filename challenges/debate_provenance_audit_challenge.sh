@@ -5,7 +5,7 @@ need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN FOLKMOOT_REVIEWER_TOKEN
 
 start "$(jq -nc --arg topic "$CODE" '{topic: $topic, max_rounds: 1, agents: 5, answers: 1, lessons: false, phases: {dehallucination: true},
     gates: {enabled: true, gate_points: ["convergence"]}}')"
-until_status "$id" paused
+until_gate "$id"
 get "/v1/debates/$id/replay"
 holds "of a debate that waits, a replay says where" '.same == false and .differs == null and .waiting_at != null and .calls > 10'
 call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" '{"reason": "read it"}'

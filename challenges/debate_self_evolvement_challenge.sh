@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN
 
-alone='{max_rounds: 1, agents: 3, answers: 1, tool_calls_max: 0, lessons: false,
+alone='{max_rounds: 1, agents: 3, answers: 2, tool_calls_max: 0, lessons: false,
         phases: {dehallucination: false, critique: false, review: false, optimization: false, adversarial: false}}'
 debate "$(jq -nc --arg topic "$CODE" "{topic: \$topic} + $alone")"
 turns "$id"

@@ -119,7 +119,20 @@ until_status() {
     exit 1
 }
 
-# debate JSON: starts one and waits until it is completed.
+# until_gate ID [GATE]: waits until the debate waits at a gate that is not this one; $gate is it.
+until_gate() {
+    local until=$((SECONDS + PATIENCE))
+    while ((SECONDS < until)); do
+        until_status "$1" paused running pending
+        gate=$(jq -r '.waiting_at // ""' <<< "$answer")
+        [[ -z "$gate" || "$gate" == "${2:-}" ]] || return 0
+        sleep 0.1
+    done
+    say FAIL "debate $1 waits at another gate within $PATIENCE s"
+    exit 1
+}
+
+# debate JSON [TOKEN]: starts one and waits until it is completed.
 debate() {
     start "$1" "${2:-$FOLKMOOT_AGENT_TOKEN}"
     until_status "$id" completed

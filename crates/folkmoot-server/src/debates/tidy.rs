@@ -4,9 +4,9 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use folkmoot_core::{
-    Run, RunId,
+    Run,
     debate::record::Status,
-    run::{Outcome, RunEvent, RunKind},
+    run::{self, Outcome, RunEvent, RunKind},
 };
 use folkmoot_engine::Error;
 use folkmoot_store::DebateQuery;
@@ -75,7 +75,7 @@ pub(crate) async fn keep_tidy(app: App) {
             if ending.outcome == Outcome::Completed {
                 continue;
             }
-            let Ok(id) = event.fact.stream.parse::<RunId>() else { continue };
+            let Some(id) = run::of_stream(&event.fact.stream) else { continue };
             match app.engine.run(&everything(), &id).await {
                 Ok(run) if run.start.kind == RunKind::Debate => drop(tokio::spawn(tidy_twice(app.clone(), run))),
                 Ok(_) => {}
