@@ -189,6 +189,8 @@ impl Debater {
 /// Why a debate ends where it is.
 enum Ends {
     Undecided(NoDecision, String),
+    /// Fewer answered than must; with what those said who voted.
+    TooFew(String, Option<Box<Verdict>>),
     Agreed(Candidate),
 }
 
@@ -274,7 +276,7 @@ impl Room {
             };
             self.complete(ctx, at, &came, state).await?;
             if let Some(why) = came.too_few {
-                return Ok(Some(Came::Ends(Ends::Undecided(NoDecision::TooFewResponses, why))));
+                return Ok(Some(Came::Ends(Ends::TooFew(why, came.verdict.map(Box::new)))));
             }
             // The last gate stands before what is final; a vote that another round follows is not.
             let is_final = came
@@ -282,13 +284,15 @@ impl Room {
                 .as_ref()
                 .is_none_or(|verdict| !course.goes_on(round, verdict.winner.is_some(), verdict.consensus));
             if is_final && self.debating.gates.ask_after(phase) {
-                match self.ask(ctx, at, &came, state).await? {
+                match self.ask(ctx, at, "gate", &came, state).await? {
                     AtGate::GoOn => {}
                     AtGate::Again => continue,
                 }
             }
             self.hooks(ctx, at, state).await?;
-            if let Some(agreed) = self.agreed(at, state) {
+            if let Some(agreed) = self.agreed(at, state)
+                && self.is_accepted(ctx, at, &agreed, state).await?
+            {
                 return Ok(Some(Came::Ends(Ends::Agreed(agreed))));
             }
             return Ok(came.verdict.map(Came::Verdict));
@@ -403,6 +407,18 @@ impl Room {
         same.then(|| first.clone())
     }
 
+    /// Whether people let an early agreement be the end. Who wants to be asked before what is final is asked, whichever way it came
+    /// about; who wants something else has the debate go on, up to the vote and the gate after it.
+    async fn is_accepted(&self, ctx: &Ctx, at: At, agreed: &Candidate, state: &mut State) -> Result<bool, Failure> {
+        if !self.debating.gates.ask_after(DebatePhase::Convergence) {
+            return Ok(true);
+        }
+        let verdict = self.ended(Ends::Agreed(agreed.clone()), at.round, state);
+        let came = Phase { note: verdict.reason.clone(), verdict: Some(verdict), ..Phase::default() };
+        let last = At { phase: DebatePhase::Convergence, round: at.round, again: 0 };
+        Ok(matches!(self.ask(ctx, last, "agreed", &came, state).await?, AtGate::GoOn))
+    }
+
     /// After a round that went otherwise than expected, those who plan may change.
     async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut State) -> Result<(), Failure> {
         let chosen = state.style.after_a_round(self.debating.planning, state.planner.missed(round));
@@ -435,6 +451,17 @@ impl Room {
         };
         match ends {
             Ends::Undecided(why, reason) => Verdict { no_decision: Some(why), reason, ..nothing },
+            Ends::TooFew(reason, voted) => Verdict {
+                winner: None,
+                decided_by: None,
+                no_decision: Some(NoDecision::TooFewResponses),
+                reason,
+                label: String::new(),
+                confidence: None,
+                consensus: None,
+                tests: None,
+                ..voted.map_or(nothing, |voted| *voted)
+            },
             Ends::Agreed(candidate) => Verdict {
                 tests: state.tested(&candidate.author).map(|tested| (tested.passed, tested.of)),
                 confidence: candidate.confidence,

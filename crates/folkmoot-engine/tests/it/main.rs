@@ -6,7 +6,6 @@
 mod check;
 mod clearance;
 mod deadlines;
-mod debates;
 mod deliveries;
 mod moot;
 mod retention;

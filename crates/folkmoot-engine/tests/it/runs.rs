@@ -5,6 +5,7 @@ mod changed;
 mod child;
 mod clearance;
 mod crash;
+mod debates;
 mod erased;
 mod fair;
 mod killed;

@@ -23,6 +23,9 @@ use folkmoot_workflows::{
 
 use crate::app::App;
 
+#[cfg(test)]
+mod tests;
+
 /// For a topic that is not about code, also where it names a language.
 const NO_LANGUAGE: &str = "none";
 

@@ -86,6 +86,8 @@ async fn every_word_that_the_document_lists_for_a_request_is_taken() {
                     let input = json!({"goal": "x", "max_iterations": 1, "checkpoint_interval": 1});
                     ("agent-a", "POST", json!({"workflow": "plan@1", "input": input}))
                 }
+                // A version that only these tests have: it does nothing.
+                ("StartRun", "debate") => ("agent-a", "POST", json!({"workflow": "debate@999"})),
                 ("StartRun", "custom") => ("agent-a", "POST", json!({"workflow": "works@1"})),
                 ("StartRun", _) => ("agent-a", "POST", json!({})),
                 ("RecordStep", "failed") => ("agent-a", "POST", json!({"key": "a", "error": {"message": "no"}})),

@@ -12,6 +12,7 @@ use tokio::{
 };
 
 use crate::{
+    debates,
     halting::id,
     http,
     node::{Node, Setting, token},
@@ -76,6 +77,24 @@ POST   /v1/runs/{id}/steps                      401    401     403    ok    404 
 POST   /v1/runs/{id}/end                        401    401     403    ok    404   404     403      403   run      {"status": "completed"}
 POST   /v1/runs/{id}/cancel                     401    401     403    ok    404   404     ok       ok    run      {}
 POST   /v1/runs/{id}/resume                     401    401     403    ok    404   404     ok       ok    stopped  {}
+POST   /v1/debates                              401    401     403    ok    ok    ok      ok       ok    -        {"topic": "Why?", "preset": "quick", "agents": 2}
+GET    /v1/debates                              401    401     ok     ok    ok    ok      ok       ok    -
+GET    /v1/debates/{id}                         401    401     ok     ok    404   404     ok       ok    debated
+DELETE /v1/debates/{id}                         401    401     403    ok    404   404     ok       ok    debate
+GET    /v1/debates/{id}/status                  401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/results                 401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/turns                   401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/votes                   401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/code-versions           401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/audit                   401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/gates                   401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/events                  401    401     ok     ok    404   404     ok       ok    debated
+POST   /v1/debates/{id}/approve                 401    401     403    403   404   404     ok       ok    debate   {}
+POST   /v1/debates/{id}/reject                  401    401     403    403   404   404     ok       ok    debate   {"reason": "no"}
+GET    /v1/debate/{debate_id}/gates             401    401     ok     ok    404   404     ok       ok    debate
+GET    /v1/debate/{debate_id}/gates/{request_id} 401    401     ok     ok    404   404     ok       ok    asked
+POST   /v1/debate/{debate_id}/gates/{request_id}/approve 401    401     403    403   404   404     ok       ok    asked    {}
+POST   /v1/debate/{debate_id}/gates/{request_id}/reject 401    401     403    403   404   404     ok       ok    asked    {"reason": "no"}
 POST   /v1/plans                                401    401     403    ok    ok    ok      ok       ok    -        {"goal": "Why?", "max_iterations": 1}
 GET    /v1/plans                                401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/plans/{id}                           401    401     ok     ok    404   404     ok       ok    planned
@@ -142,9 +161,12 @@ impl Line<'_> {
         Line { method, address, cells, thing, body: words.collect::<Vec<_>>().join(" ") }
     }
 
-    /// About this thing; of a plan, its first entity.
+    /// About this thing; of a plan, its first entity; of a debate, its gate where it is named too.
     fn address(&self, thing: &str) -> String {
-        let address = ["{id}", "{digest}", "{session_id}"]
+        if let Some((debate, gate)) = thing.split_once(' ') {
+            return self.address.replace("{debate_id}", debate).replace("{request_id}", gate);
+        }
+        let address = ["{id}", "{digest}", "{session_id}", "{debate_id}"]
             .iter()
             .fold(self.address.to_owned(), |text, part| text.replace(part, thing));
         address.replace("{name}", "executive_summary_report")
@@ -269,6 +291,16 @@ async fn make(node: &Node, thing: &str) -> String {
         "name" => unique(),
         "plan" => plans::session(&plans::plan(node, 2, 2).await).to_owned(),
         "planned" => plans::session(&plans::plan(node, 1, 1).await).to_owned(),
+        "debate" => debate(node).await.0,
+        "asked" => {
+            let (debate, gate) = debate(node).await;
+            format!("{debate} {gate}")
+        }
+        "debated" => {
+            let id = debates::start(node, json!({ "agents": 1 })).await;
+            debates::over(node, &id).await;
+            id
+        }
         "webhook" => id(&webhook(node).await),
         "channel" => webhook(node).await["name"].as_str().unwrap().to_owned(),
         "delivery" => {
@@ -286,6 +318,13 @@ async fn make(node: &Node, thing: &str) -> String {
         }
         unknown => panic!("the table speaks of a {unknown}, and `make` does not know how to make one"),
     }
+}
+
+/// A debate that waits at a gate, and the gate.
+async fn debate(node: &Node) -> (String, String) {
+    let id = debates::start(node, json!({ "agents": 1, "gates": debates::gates(&["proposal"]) })).await;
+    let gate = debates::waits(node, &id, "").await;
+    (id, gate)
 }
 
 /// A name, or a text, that nothing else has.

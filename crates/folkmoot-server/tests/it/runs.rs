@@ -49,6 +49,7 @@ pub fn workflows() -> Workflows {
         .with("sleeps@1", sleeps)
         .with("never@1", never)
         .with("works@1", works)
+        .with("debate@999", works)
         .with("twice@1", twice)
         .with("parent@1", parent)
 }

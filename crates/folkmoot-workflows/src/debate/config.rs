@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 /// The longest topic. What is longer belongs into a repository.
 pub const TOPIC_BYTES_MAX: usize = 64 * 1024;
+/// What those vote for who want none of the answers.
+pub(super) const NOBODY: &str = "none";
 /// How often a phase is done again at most, because people wanted it.
 pub const RETRIES_MAX: u32 = 3;
 
@@ -262,6 +264,11 @@ impl Debating {
         within("reflexion_attempts", self.reflexion_attempts, 1, 10)?;
         within("adversarial_rounds", self.adversarial_rounds, 1, 10)?;
         within("tool_calls_max", self.tool_calls_max, 0, 32)?;
+        if self.agents.agents().iter().any(|agent| agent.id.as_str() == NOBODY) {
+            let problem =
+                format!("one is called {NOBODY:?}, which is what a vote against all answers says; call it otherwise");
+            return Err(Refusal::invalid("agents", problem));
+        }
         if let Some(votes) = self.minimum_votes
             && usize::try_from(votes).is_ok_and(|votes| votes > agents)
         {

@@ -210,18 +210,26 @@ impl Room {
     /// Keeps what is new of the candidates' code, and commits it where there is a repository.
     pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
         for candidate in state.candidates.values().cloned().collect::<Vec<_>>() {
-            // The same code is one version, whoever else has come to it.
-            if candidate.code.as_ref().is_some_and(|code| !state.versions.contains(code)) {
-                self.keep_version(ctx, at, &candidate, state).await?;
-            }
+            let tested = state.tested(&candidate.author);
+            let rate = tested.and_then(|tested| Share::part(tested.passed.into(), tested.of.into()));
+            self.keep_version(ctx, at, &candidate, rate, state).await?;
         }
         Ok(())
     }
 
-    async fn keep_version(&self, ctx: &Ctx, at: At, candidate: &Candidate, state: &mut State) -> Result<(), Failure> {
+    /// Keeps a version, unless somebody has come to the same code before.
+    pub async fn keep_version(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        candidate: &Candidate,
+        test_pass_rate: Option<Share>,
+        state: &mut State,
+    ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
-        let tested = state.tested(&candidate.author);
-        let test_pass_rate = tested.as_ref().and_then(|tested| Share::part(tested.passed.into(), tested.of.into()));
+        if state.versions.contains(&code) {
+            return Ok(());
+        }
         let number = u32::try_from(state.versions.len() + 1).unwrap_or(u32::MAX);
         let diff = state.versions.last().map_or_else(String::new, |before| difference(before, &code, number));
         let version = record::Version {

@@ -22,7 +22,14 @@ pub(super) enum AtGate {
 }
 
 impl Room {
-    pub(super) async fn ask(&self, ctx: &Ctx, at: At, came: &Phase, state: &mut State) -> Result<AtGate, Failure> {
+    pub(super) async fn ask(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        key: &str,
+        came: &Phase,
+        state: &mut State,
+    ) -> Result<AtGate, Failure> {
         let gates = &self.debating.gates;
         let mut gate = GateRequest::new(text::shortened(&self.summary(at, came, state), text::SUMMARY_BYTES_MAX))
             .title(format!("{}: {}", at.phase, self.debating.title()))
@@ -44,7 +51,7 @@ impl Room {
         for channel in &gates.notification_channels {
             gate = gate.notify(channel);
         }
-        let decision = ctx.gate(at.key("gate"), gate).await?.decision;
+        let decision = ctx.gate(at.key(key), gate).await?.decision;
         let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
         let said = decision.feedback.as_deref().filter(|said| !said.trim().is_empty()).unwrap_or(&decision.reason);
         let retry = match decision.decision {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::{
     Phase,
-    room::{At, Room, Spoken},
+    room::{Asking, At, Room, Spoken},
     state::{Candidate, State},
     tell,
 };
@@ -68,6 +68,46 @@ impl Room {
             }
         }
         Ok(())
+    }
+
+    /// One turn of whoever is there for it, and of the next one where they give no answer at all. Nobody is asked twice.
+    async fn speak_or_next<'a>(
+        &'a self,
+        ctx: &Ctx,
+        key: &str,
+        who: impl Fn(&State) -> Option<Name>,
+        asking: impl Fn(&'a Agent, &State) -> Asking<'a>,
+        state: &mut State,
+    ) -> Result<Option<Spoken>, Failure> {
+        let mut last: Option<Spoken> = None;
+        loop {
+            let id = who(state).filter(|id| last.as_ref().is_none_or(|last| last.agent != *id));
+            let Some(id) = id else { return Ok(last) };
+            let mut asking = asking(self.agent(&id)?, state);
+            let at = asking.at;
+            asking.key = if last.is_none() { at.key(key) } else { at.key(&format!("{key}/{id}")) };
+            let spoken = self.speak(ctx, asking).await?;
+            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
+            if spoken.state != TurnState::Failed {
+                return Ok(Some(spoken));
+            }
+            last = Some(spoken);
+        }
+    }
+
+    /// Who speaks in place of those who gave no answer at all, as many as are missing.
+    fn instead(&self, at: At, min_responses: usize, state: &State) -> Vec<Vec<Name>> {
+        let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
+        let failed = state.in_phase.iter().filter(|spoken| spoken.state == TurnState::Failed).count();
+        let missing = min_responses.saturating_sub(answered).min(failed);
+        let asked = |agent: &Agent| state.in_phase.iter().any(|spoken| spoken.agent == agent.id);
+        let rest: Vec<Agent> = state.network.agents().iter().filter(|agent| !asked(agent)).cloned().collect();
+        if missing == 0 || rest.is_empty() {
+            return Vec::new();
+        }
+        let mut chosen = choose(at.phase, &rest, &state.network.groups(at.phase)).agents;
+        chosen.truncate(missing);
+        state.network.turns(at.phase, &chosen)
     }
 
     /// Whether too few answered of those who were asked.

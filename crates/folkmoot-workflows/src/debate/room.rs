@@ -110,6 +110,10 @@ pub(super) struct Spoken {
     pub confidence: Option<Share>,
     /// What it said, in words.
     pub content: String,
+    /// Whose model spoke.
+    pub provider: String,
+    /// Which.
+    pub model: String,
 }
 
 impl Spoken {
@@ -205,6 +209,7 @@ impl Room {
                 Outcome::Failed(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
             },
         };
+        let last_of = held.turn.as_ref().ok().and_then(|turn| turn.answers.last());
         let content = match state {
             TurnState::Answered => content,
             _ => folkmoot_core::text::shortened(&content, UNPARSED_BYTES),
@@ -218,6 +223,8 @@ impl Room {
             confidence: share(&value["confidence"]),
             value,
             content,
+            provider: last_of.map_or_else(|| held.provider.clone(), |answer| answer.provider.clone()),
+            model: last_of.map_or_else(|| NO_MODEL.to_owned(), |answer| answer.model.clone()),
         }
     }
 
@@ -229,8 +236,7 @@ impl Room {
         let (tokens, usd_micros) =
             (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
         let response_time_ms = sum(|answer| answer.latency_ms);
-        let provider = last.map_or_else(|| held.provider.clone(), |answer| answer.provider.clone());
-        let model = last.map_or_else(|| NO_MODEL.to_owned(), |answer| answer.model.clone());
+        let (provider, model) = (spoken.provider.clone(), spoken.model.clone());
         let told = Told::Turn {
             turn: spoken.turn.clone(),
             phase: asking.at.phase,

@@ -162,13 +162,13 @@ impl State {
         shown.iter().enumerate().filter_map(of).chain(hooked).collect()
     }
 
-    /// Those that executed tests do not speak against: whoever fails fewest of those that are not suspect. All, where nothing was
-    /// executed.
+    /// Those that executed tests do not speak against: whoever fails fewest of those that are not suspect, and whoever no test of
+    /// others was executed on. Else whoever alone wrote tests would be out, as their own do not speak for them.
     pub fn eligible(&self) -> Vec<Name> {
         let failures = |author: &Name| self.tested(author).map(|tested| tested.of - tested.passed);
         let all = || self.candidates.keys().cloned();
         let Some(fewest) = self.candidates.keys().filter_map(failures).min() else { return all().collect() };
-        all().filter(|author| failures(author) == Some(fewest)).collect()
+        all().filter(|author| failures(author).is_none_or(|failures| failures == fewest)).collect()
     }
 
     /// Whether two authors gave the same answer.

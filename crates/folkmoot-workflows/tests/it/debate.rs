@@ -1,5 +1,6 @@
 //! Debates: what comes of them, that people can stop them, and that a crash changes nothing.
 
+mod learn;
 mod recorded;
 mod replay;
 mod security;

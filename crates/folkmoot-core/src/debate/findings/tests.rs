@@ -92,24 +92,6 @@ fn risk_is_what_each_finding_leaves() {
 }
 
 #[test]
-fn attacks_end_when_nothing_is_new_or_little_is_left_or_there_were_enough() {
-    let ends = |round, reports, standing: &[&str]| {
-        let standing: Vec<Finding> = standing.iter().map(|said| finding(said)).collect();
-        ends(round, &Attack::of(&[], reports), &standing, Limits::default())
-    };
-    let (low, high) = ("low race: one", "high race: two");
-    assert_eq!(ends(1, vec![found(&[])], &[high]), Some(End::NothingNew));
-    assert_eq!(ends(1, vec![found(&[high])], &[]), Some(End::LowRisk), "all is mended");
-    assert_eq!(ends(1, vec![found(&[low])], &[low]), None, "0.2 is not below 0.2");
-    assert_eq!(ends(2, vec![found(&[high])], &[high]), None);
-    assert_eq!(ends(3, vec![found(&[high])], &[high]), Some(End::MaxRounds));
-    assert_eq!(ends(1, vec![Report::Unread], &[]), None, "nobody knows what was in it");
-    assert_eq!(ends(1, vec![found(&[high]), Report::Unread], &[]), None);
-    assert_eq!(ends(3, vec![Report::Unread], &[]), Some(End::MaxRounds));
-    assert_eq!(ends(1, vec![], &[]), None);
-}
-
-#[test]
 fn an_attack_is_what_was_written_of_it() {
     let attack = Attack::of(&[], vec![found(&["high race: two writers | assert a", "low x: y"]), Report::Unread]);
     let json = serde_json::to_string(&attack).unwrap();

@@ -148,6 +148,17 @@ pub(crate) async fn deliveries_from_before_any_were_sent_wait(world: World<impl 
     drop(store);
     let at = noon().as_micros();
     let back = [
+        "DROP VIEW debate_sessions",
+        "DROP VIEW debate_turns",
+        "DROP VIEW code_versions",
+        "DROP VIEW debate_logs",
+        "DROP TABLE debates",
+        "DROP TABLE turns",
+        "DROP TABLE versions",
+        "DROP TABLE lines",
+        "DROP TABLE lessons",
+        "DROP INDEX runs_debates",
+        "DROP INDEX runs_debates_open",
         "DROP TABLE outbox",
         "DROP TABLE webhooks",
         "ALTER TABLE gates DROP COLUMN reminders",

@@ -2,7 +2,7 @@
 //! fails in the jail, and a defence if that test passes afterwards.
 
 use folkmoot_core::{
-    Agent, Name,
+    Name,
     agent::AgentRole,
     debate::{
         Note, Part, Told,
@@ -32,39 +32,34 @@ struct Landed {
 
 impl Room {
     pub(in super::super) async fn adversarial(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
-        let red = side(state, &[AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic], None);
-        let Some(red) = red else { return Ok(Phase::said("nobody is there to attack".to_owned())) };
-        let blue = side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], Some(&red));
-        let blue = blue.unwrap_or_else(|| red.clone());
-        self.begin(ctx, at, &[vec![red.clone()], vec![blue.clone()]], state).await?;
-        let (red, blue) = (self.agent(&red)?, self.agent(&blue)?);
+        let Some(red) = red(state) else { return Ok(Phase::said("nobody is there to attack".to_owned())) };
+        let blue = blue(state);
+        self.begin(ctx, at, &[vec![red], blue.into_iter().collect()], state).await?;
         let (mut found, mut mended, mut messages) = (0, 0, 0);
-        let mut why = "there were enough rounds".to_owned();
+        let mut why = "there were enough rounds";
         for round in 1..=self.debating.adversarial_rounds {
             let Some(target) = state.leading().cloned() else { break };
-            messages += state.hops(&red.id, [&target]);
-            let (report, tests) = self.attack(ctx, at, round, red, &target, state).await?;
+            let (report, tests, hops) = self.attack(ctx, at, round, &target, state).await?;
+            messages += hops;
             let attack = Attack::of(&state.findings, vec![report]);
             let landed = self.try_out(ctx, at, round, &target, &attack.new, &tests).await?;
-            let standing: Vec<Finding> = landed.iter().map(|landed| landed.finding.clone()).collect();
             // All that was tried is known from now on, also what did not hold.
-            state.findings.extend(attack.new.iter().cloned());
-            let limits =
-                findings::Limits { rounds_max: self.debating.adversarial_rounds, ..findings::Limits::default() };
-            if standing.is_empty() && attack.unread == 0 {
-                why = "nothing new was found".to_owned();
-                break;
-            }
-            found += u32::try_from(landed.len()).unwrap_or(u32::MAX);
-            if !landed.is_empty() {
-                messages += state.hops(&blue.id, [&target]);
-                mended += self.defend(ctx, at, round, blue, &target, &landed, state).await?;
-            }
-            let left = if mended >= found { Vec::new() } else { standing };
-            // What was mended is attacked again: only that nothing new is found, or the number of rounds, is an end.
-            if attack.unread > 0 && findings::ends(round, &attack, &left, limits).is_some() {
-                why = "the last report could not be read".to_owned();
-                break;
+            let is_new = !attack.new.is_empty();
+            state.findings.extend(attack.new);
+            match (attack.unread, landed.is_empty()) {
+                // What was mended is attacked again: that nothing new holds is the end, or the number of rounds.
+                (0, true) => {
+                    why = if is_new { "no new attack held" } else { "nothing new was found" };
+                    break;
+                }
+                // Nobody knows what was in a report that could not be read.
+                (_, true) => why = "the last report could not be read",
+                (_, false) => {
+                    found += u32::try_from(landed.len()).unwrap_or(u32::MAX);
+                    let (defended, hops) = self.defend(ctx, at, round, &target, &landed, state).await?;
+                    messages += hops;
+                    mended += defended;
+                }
             }
         }
         let too_few = self.too_few(at, 1.min(state.in_phase.len()), state);
@@ -78,21 +73,20 @@ impl Room {
         ctx: &Ctx,
         at: At,
         round: u32,
-        red: &Agent,
         target: &Candidate,
         state: &mut State,
-    ) -> Result<(Report, Vec<TestCase>), Failure> {
+    ) -> Result<(Report, Vec<TestCase>, u32), Failure> {
         let mut notes = state.notes_for(Part::Attack);
         notes.extend(state.results(&[target]));
         notes.extend(
             state.findings.iter().map(|finding| (Note::Finding, format!("{}: {}", finding.severity, finding.title))),
         );
-        let asking = Asking {
+        let asking = |agent, _: &State| Asking {
             at,
-            key: at.key(&format!("attack/{round}")),
-            agent: red,
+            key: String::new(),
+            agent,
             part: Part::Attack,
-            notes,
+            notes: notes.clone(),
             answers: vec![target.text.clone()],
             schema: forms::attack(),
             given: json!({ "code": target.code }),
@@ -101,9 +95,10 @@ impl Room {
             results: Value::Null,
             metadata: json!({ "adversarial_round": round, "of": target.author }),
         };
-        let spoken = self.speak(ctx, asking).await?;
-        self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-        Ok(read(&spoken))
+        let spoken = self.speak_or_next(ctx, &format!("attack/{round}"), red, asking, state).await?;
+        let hops = spoken.as_ref().map_or(0, |spoken| state.hops(&spoken.agent, [target]));
+        let (report, tests) = read(spoken.as_ref());
+        Ok((report, tests, hops))
     }
 
     /// Executes what can be executed: an attack that the answer withstands did not hold.
@@ -124,7 +119,9 @@ impl Room {
                     let key = at.key(&format!("attack/{round}/tests/{}", number + 1));
                     let red: Name = "red-team".parse()?;
                     let run = self.test(ctx, &key, target, &red, std::slice::from_ref(test)).await?;
-                    let held = run.is_some_and(|run| run.passed() < run.tested.len());
+                    // What was not executed has shown nothing, neither for nor against it.
+                    let Some(run) = run else { continue };
+                    let held = run.passed() < run.tested.len();
                     let (passed, of) = (u32::from(!held), 1);
                     let failed = if held { vec![test.name.clone()] } else { Vec::new() };
                     let told = Told::Tested { author: target.author.clone(), phase: at.phase, passed, of, failed };
@@ -141,29 +138,28 @@ impl Room {
         Ok(landed)
     }
 
-    /// How many attacks a defence mended.
+    /// How many attacks a defence mended, and how many messages that took.
     async fn defend(
         &self,
         ctx: &Ctx,
         at: At,
         round: u32,
-        blue: &Agent,
         target: &Candidate,
         landed: &[Landed],
         state: &mut State,
-    ) -> Result<u32, Failure> {
+    ) -> Result<(u32, u32), Failure> {
         let mut notes = state.notes_for(Part::Defence);
         notes.push((Note::Own, target.text.clone()));
         notes.extend(landed.iter().map(|Landed { finding, test }| {
             let test = test.as_ref().map_or_else(String::new, |test| format!("\n\nThis test fails:\n{}", test.code));
             (Note::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
         }));
-        let asking = Asking {
+        let asking = |agent, _: &State| Asking {
             at,
-            key: at.key(&format!("defence/{round}")),
-            agent: blue,
+            key: String::new(),
+            agent,
             part: Part::Defence,
-            notes,
+            notes: notes.clone(),
             answers: Vec::new(),
             schema: forms::answer(self.debating.language.is_some(), false),
             given: json!({ "language": self.debating.language, "code": target.code }),
@@ -172,9 +168,9 @@ impl Room {
             results: Value::Null,
             metadata: json!({ "adversarial_round": round, "of": target.author }),
         };
-        let spoken = self.speak(ctx, asking).await?;
-        self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-        let Some(mut mended) = candidate(&spoken) else { return Ok(0) };
+        let spoken = self.speak_or_next(ctx, &format!("defence/{round}"), blue, asking, state).await?;
+        let hops = spoken.as_ref().map_or(0, |spoken| state.hops(&spoken.agent, [target]));
+        let Some(mut mended) = spoken.as_ref().and_then(candidate) else { return Ok((0, hops)) };
         let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
         let counts = match tests.is_empty() {
             true => u32::try_from(landed.len()).unwrap_or(u32::MAX),
@@ -185,13 +181,13 @@ impl Room {
                 let results = run.as_ref().map(|run| evidence::results(&[run])).unwrap_or_default();
                 let (passed, of) = (results.passed, u32::try_from(tests.len()).unwrap_or(u32::MAX));
                 let failed = results.failures.iter().map(|failure| failure.test.clone()).collect();
-                let told = Told::Tested { author: blue.id.clone(), phase: at.phase, passed, of, failed };
+                let told = Told::Tested { author: mended.author.clone(), phase: at.phase, passed, of, failed };
                 tell(ctx, &format!("{key}/told"), told).await?;
                 passed
             }
         };
         if counts == 0 {
-            return Ok(0);
+            return Ok((0, hops));
         }
         // The attacks stay: whatever comes later is tried on them too.
         for test in tests {
@@ -200,8 +196,19 @@ impl Room {
             }
         }
         let taken = self.take(ctx, at, &format!("defence/{round}/cross"), target, mended, state).await?;
-        Ok(if taken { counts } else { 0 })
+        Ok((if taken { counts } else { 0 }, hops))
     }
+}
+
+/// Who attacks.
+fn red(state: &State) -> Option<Name> {
+    side(state, &[AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic], None)
+}
+
+/// Who defends: somebody else, where there is somebody else.
+fn blue(state: &State) -> Option<Name> {
+    let red = red(state);
+    side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], red.as_ref()).or(red)
 }
 
 /// The first of the team with one of these roles, in the order of the roles; else anybody but `but`.
@@ -212,8 +219,8 @@ fn side(state: &State, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> 
 }
 
 /// What a red team handed in, and its tests. What cannot be read is never "nothing found".
-fn read(spoken: &Spoken) -> (Report, Vec<TestCase>) {
-    let Some(value) = spoken.answered() else { return (Report::Unread, Vec::new()) };
+fn read(spoken: Option<&Spoken>) -> (Report, Vec<TestCase>) {
+    let Some(value) = spoken.and_then(Spoken::answered) else { return (Report::Unread, Vec::new()) };
     let mut tests = Vec::new();
     let findings = value["findings"].as_array().into_iter().flatten().map(|finding| {
         let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Ends, forms,
+        Ends,
+        config::NOBODY,
+        forms,
         room::{Asking, At, Room, Spoken},
         state::{Candidate, State},
         tell,
@@ -27,8 +29,6 @@ use super::{
 const CONFIDENCE_MIN: u8 = 30;
 /// How much of a voter's evidence and objection is kept in the verdict.
 const SAID_BYTES: usize = 1_000;
-/// The name under which those vote who want none of the answers.
-const NONE: &str = "none";
 
 /// What one voter said.
 struct Voted {
@@ -194,16 +194,20 @@ impl Room {
         let contributions: Vec<Contribution<'_>> = voted.iter().map(|voted| contribution(voted, state)).collect();
         let consensus = Consensus::of(&contributions, &votes);
         let by_voice: Vec<(&Ballot, Voice<'_>)> =
-            ballots.iter().map(|ballot| (ballot, self.voice_of(&ballot.voter))).collect();
-        let label = label(&candidates, &ballots, &elected)?;
+            ballots.iter().filter_map(|ballot| Some((ballot, voice_of(voted, &ballot.voter)?))).collect();
         // Where executed tests leave one answer of several, no opinion overrides them.
-        let by_tests = standing.len() == 1 && state.eligible().len() < state.candidates.len();
+        let by_tests = standing.len() == 1
+            && state.eligible().len() < state.candidates.len()
+            && state.tested(&standing[0]).is_some();
         let for_an_answer = elected.winner.clone().filter(|winner| *winner != none());
         let (winner, decided_by) = match (for_an_answer, by_tests) {
             (_, true) => (Some(standing[0].clone()), Some(DecidedBy::Tests)),
             (Some(winner), false) => (Some(winner), Some(DecidedBy::Vote)),
             (None, false) => (None, None),
         };
+        // Of a winner whom the voters did not choose nobody can say that they agreed, however much they agreed against it.
+        let is_elected = winner.is_some() && winner == elected.winner;
+        let label = label(&candidates, &ballots, &elected)?.filter(|_| is_elected);
         let reason = match (&winner, elected.undecided) {
             (Some(_), _) => String::new(),
             (None, Some(reason)) => format!("the ballots decide nothing: {reason}"),
@@ -223,7 +227,7 @@ impl Room {
             voting_method: Some(rules.method),
             label: label.map_or_else(String::new, |label| label.word().to_owned()),
             confidence: Share::part(sure.iter().sum(), sure.len() as u64 * 100),
-            consensus: consensus.level.filter(|_| consensus.votes > 0),
+            consensus: consensus.level.filter(|_| consensus.votes > 0 && (is_elected || winner.is_none())),
             rounds: at.round,
             effective_votes: (!ballots.is_empty()).then(|| Effective::of_ballots(&by_voice).votes),
             ballots: voted.iter().map(|voted| self.cast(voted, state)).collect(),
@@ -257,12 +261,12 @@ impl Room {
             refused: voted.refused.clone(),
         }
     }
+}
 
-    fn voice_of(&self, agent: &Name) -> Voice<'_> {
-        let provider = &self.voices.get(agent).unwrap_or(&self.usual).provider;
-        let (provider, model) = provider.split_once('/').unwrap_or((provider, ""));
-        Voice { provider, model }
-    }
+/// Which model really spoke for a voter: somebody else may have, in place of one that failed.
+fn voice_of<'a>(voted: &'a [Voted], voter: &Name) -> Option<Voice<'a>> {
+    let Spoken { provider, model, .. } = &voted.iter().find(|voted| voted.spoken.agent == *voter)?.spoken;
+    Some(Voice { provider, model })
 }
 
 /// How many voters have this one's role.
@@ -308,5 +312,5 @@ fn said(text: &str) -> String {
 }
 
 fn none() -> Name {
-    NONE.parse().expect("a plain word is a name")
+    NOBODY.parse().expect("a plain word is a name")
 }

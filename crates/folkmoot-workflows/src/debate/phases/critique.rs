@@ -1,5 +1,7 @@
 //! Answers are attacked with facts. Whose they are is hidden, and everybody reads them in another order.
 
+use std::collections::VecDeque;
+
 use folkmoot_core::{
     Name,
     debate::{Note, Part},
@@ -23,10 +25,12 @@ impl Room {
         let (mut messages, mut points) = (0, 0);
         // What was said of answers that have changed since is no more.
         state.points.clear();
-        for (number, group) in groups.iter().enumerate() {
+        let (mut groups, mut number) = (VecDeque::from(groups), 0);
+        while let Some(group) = groups.pop_front() {
+            number += 1;
             let known: &State = state;
             let run = ctx.run_id().to_string();
-            let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| {
+            let spoken = ctx.join(at.key(&format!("group/{number}")), group, |ctx, id| {
                 let run = run.clone();
                 async move {
                     let agent = self.agent(&id)?;
@@ -65,6 +69,9 @@ impl Room {
                         state.points.push(read);
                     }
                 }
+            }
+            if groups.is_empty() {
+                groups.extend(self.instead(at, min_responses, state));
             }
         }
         let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);

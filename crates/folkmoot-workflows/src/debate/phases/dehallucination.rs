@@ -1,6 +1,7 @@
 //! Before anybody answers: what is unclear is asked, and answered, until nothing is.
 
 use folkmoot_core::{
+    Name,
     agent::Share,
     debate::{Note, Part},
     question::QuestionType,
@@ -27,17 +28,16 @@ impl Room {
         at: At,
         state: &mut State,
     ) -> Result<Phase, Failure> {
-        let assistant = self.answerers(at, state).into_iter().flatten().next();
-        let Some(assistant) = assistant else { return Ok(Phase::said("nobody is there to ask".to_owned())) };
-        let leader = state.network.leader(at.phase).clone();
-        self.begin(ctx, at, &[vec![assistant.clone()], vec![leader.clone()]], state).await?;
-        let (assistant, leader) = (self.agent(&assistant)?, self.agent(&leader)?);
+        let assistant = |state: &State| self.answerers(at, state).into_iter().flatten().next();
+        let leader = |state: &State| Some(state.network.leader(at.phase).clone());
+        let Some(first) = assistant(state) else { return Ok(Phase::said("nobody is there to ask".to_owned())) };
+        self.begin(ctx, at, &[vec![first], leader(state).into_iter().collect()], state).await?;
         let (mut asked, mut messages) = (0, 0);
         for round in 1..=self.debating.clarification_rounds {
-            let asking = Asking {
+            let asking = |agent, state: &State| Asking {
                 at,
-                key: at.key(&format!("ask/{round}")),
-                agent: assistant,
+                key: String::new(),
+                agent,
                 part: Part::Clarify,
                 notes: state.notes_for(Part::Clarify),
                 answers: Vec::new(),
@@ -48,9 +48,9 @@ impl Room {
                 results: Value::Null,
                 metadata: json!({ "clarification_round": round }),
             };
-            let spoken = self.speak(ctx, asking).await?;
-            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-            let Some(value) = spoken.answered() else { break };
+            let spoken = self.speak_or_next(ctx, &format!("ask/{round}"), assistant, asking, state).await?;
+            let Some(spoken) = spoken.filter(|spoken| spoken.answered().is_some()) else { break };
+            let value = &spoken.value;
             let sure = spoken.confidence.is_some_and(|sure| sure >= Share::hundredths(SURE).unwrap_or(Share::ONE));
             let mut questions: Vec<(u64, String)> = value["questions"]
                 .as_array()
@@ -72,15 +72,15 @@ impl Room {
             asked += u32::try_from(questions.len()).unwrap_or(u32::MAX);
             messages += 2;
             let answers = match self.debating.instructor {
-                Instructor::Person => self.answered_by_a_person(ctx, at, round, assistant, &questions).await?,
+                Instructor::Person => self.answered_by_a_person(ctx, at, round, &spoken.agent, &questions).await?,
                 Instructor::Agent => {
-                    let notes = questions.iter().map(|question| (Note::Question, question.clone()));
-                    let asking = Asking {
+                    let notes = || questions.iter().map(|question| (Note::Question, question.clone()));
+                    let asking = |agent, state: &State| Asking {
                         at,
-                        key: at.key(&format!("answer/{round}")),
-                        agent: leader,
+                        key: String::new(),
+                        agent,
                         part: Part::ClarifyAnswer,
-                        notes: state.notes_for(Part::ClarifyAnswer).into_iter().chain(notes).collect(),
+                        notes: state.notes_for(Part::ClarifyAnswer).into_iter().chain(notes()).collect(),
                         answers: Vec::new(),
                         schema: forms::clarify_answer(questions.len()),
                         given: json!({ "questions": questions }),
@@ -89,9 +89,9 @@ impl Room {
                         results: Value::Null,
                         metadata: json!({ "clarification_round": round }),
                     };
-                    let spoken = self.speak(ctx, asking).await?;
-                    self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-                    let Some(value) = spoken.answered() else { break };
+                    let spoken = self.speak_or_next(ctx, &format!("answer/{round}"), leader, asking, state).await?;
+                    let Some(spoken) = spoken.filter(|spoken| spoken.answered().is_some()) else { break };
+                    let value = &spoken.value;
                     let answers = value["answers"].as_array().into_iter().flatten();
                     answers.map(|answer| answer["answer"].as_str().unwrap_or_default().to_owned()).collect()
                 }
@@ -109,7 +109,7 @@ impl Room {
         ctx: &Ctx,
         at: At,
         round: u32,
-        assistant: &folkmoot_core::Agent,
+        assistant: &Name,
         questions: &[String],
     ) -> Result<Vec<String>, Failure> {
         let mut answers = Vec::new();
@@ -118,7 +118,7 @@ impl Room {
                 QuestionType::Blocking,
                 format!("{}\n\nBefore the debate on: {}", question, self.debating.title()),
             )
-            .agent(assistant.id.clone());
+            .agent(assistant.clone());
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;
             answers.push(
                 match answer.closure.answer.filter(|_| answer.closure.status != folkmoot_core::question::Status::Denied)

@@ -1,5 +1,7 @@
 //! The best answer is made better, and tried: what breaks more than it mends is not taken.
 
+use std::collections::VecDeque;
+
 use folkmoot_core::{
     Agent, Name,
     debate::{Note, Part, Told, memory::Reflection},
@@ -24,11 +26,15 @@ impl Room {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
         let (mut taken, mut messages) = (0, 0);
-        for id in groups.iter().flatten() {
+        let mut speakers: VecDeque<Name> = groups.into_iter().flatten().collect();
+        while let Some(id) = speakers.pop_front() {
             // One after another: each takes up what the one before has made.
             let Some(best) = state.leading().cloned() else { break };
-            messages += state.hops(id, [&best]);
-            taken += u32::from(self.improve(ctx, at, self.agent(id)?, &best, state).await?);
+            messages += state.hops(&id, [&best]);
+            taken += u32::from(self.improve(ctx, at, self.agent(&id)?, &best, state).await?);
+            if speakers.is_empty() {
+                speakers.extend(self.instead(at, min_responses, state).into_iter().flatten());
+            }
         }
         let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
         self.keep_versions(ctx, at, state).await?;

@@ -120,32 +120,35 @@ impl Room {
 
     /// One plans for all.
     async fn plan(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
-        let leader = state.network.leader(at.phase).clone();
-        let rule = |value: &Value| tasks(value).map(drop);
-        let asking = Asking {
+        let leader = |state: &State| Some(state.network.leader(at.phase).clone());
+        let asking = |agent, state: &State| Asking {
             at,
-            key: at.key("plan"),
-            agent: self.agent(&leader)?,
+            key: String::new(),
+            agent,
             part: Part::Plan,
             notes: state.notes_for(Part::Plan),
             answers: Vec::new(),
             schema: forms::plan(),
             given: Value::Null,
             attempt: 0,
-            rule: &rule,
+            rule: &is_plan,
             results: Value::Null,
             metadata: Value::Null,
         };
-        let spoken = self.speak(ctx, asking).await?;
+        let spoken = self.speak_or_next(ctx, "plan", leader, asking, state).await?;
         // Without a plan everybody plans their own part; that it failed is in the record.
-        if let Some(Ok(plan)) = spoken.answered().map(tasks) {
+        if let Some(Ok(plan)) = spoken.as_ref().and_then(Spoken::answered).map(tasks) {
             let lines = plan.tasks().iter().enumerate().map(|(at, task)| format!("{}. {}", at + 1, task.title));
             state.notes.push((Note::Plan, lines.collect::<Vec<_>>().join("\n")));
         }
-        state.hear(&spoken);
-        state.in_phase.pop();
+        // Whoever plans has not answered yet.
+        state.in_phase.clear();
         Ok(())
     }
+}
+
+fn is_plan(value: &Value) -> Result<(), String> {
+    tasks(value).map(drop)
 }
 
 fn tasks(value: &Value) -> Result<TaskPlan, String> {

@@ -1,5 +1,7 @@
 //! Answers are judged against what was asked.
 
+use std::collections::VecDeque;
+
 use folkmoot_core::debate::{Note, Part};
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -10,7 +12,7 @@ use super::{
         room::{Asking, At, Room, share},
         state::{Scored, State},
     },
-    Phase, authors, meant, no_rule, numbered, texts,
+    Phase, authors, meant, numbered, texts,
 };
 
 impl Room {
@@ -19,10 +21,12 @@ impl Room {
         self.begin(ctx, at, &groups, state).await?;
         let mut messages = 0;
         state.scores.clear();
-        for (number, group) in groups.iter().enumerate() {
+        let (mut groups, mut number) = (VecDeque::from(groups), 0);
+        while let Some(group) = groups.pop_front() {
+            number += 1;
             let known: &State = state;
             let run = ctx.run_id().to_string();
-            let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| {
+            let spoken = ctx.join(at.key(&format!("group/{number}")), group, |ctx, id| {
                 let run = run.clone();
                 async move {
                     let agent = self.agent(&id)?;
@@ -43,7 +47,7 @@ impl Room {
                         schema: forms::review(shown.len()),
                         given: json!({ "answers": numbered(&shown) }),
                         attempt: at.again,
-                        rule: &no_rule,
+                        rule: &once_each,
                         results: Value::Null,
                         metadata: json!({ "shown": authors(&shown) }),
                     };
@@ -64,9 +68,22 @@ impl Room {
                     })
                 }));
             }
+            if groups.is_empty() {
+                groups.extend(self.instead(at, min_responses, state));
+            }
         }
         let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
         let scores = u32::try_from(state.scores.len()).unwrap_or(u32::MAX);
         Ok(Phase { too_few, messages, insights: scores, ..Phase::said(format!("{scores} scores")) })
+    }
+}
+
+/// A mean counts every score: whoever scored one answer twice would count twice.
+fn once_each(value: &Value) -> Result<(), String> {
+    let scored: Vec<&Value> =
+        value["scores"].as_array().into_iter().flatten().map(|scored| &scored["answer"]).collect();
+    match scored.iter().enumerate().find(|(at, answer)| scored[..*at].contains(answer)) {
+        Some((_, answer)) => Err(format!("it scores answer {answer} twice")),
+        None => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use folkmoot_core::{
     Name,
+    agent::Share,
     debate::{
         Note, Part, Told, TurnState,
         memory::{Episode, Reflection},
@@ -24,6 +25,8 @@ use super::{
 pub(super) struct Evolved {
     pub turns: Vec<Spoken>,
     pub candidate: Option<Candidate>,
+    /// All that it tried, with how much of its own tests each passed.
+    pub tried: Vec<(Candidate, Option<Share>)>,
     pub episodes: Vec<Episode>,
     /// Whether the last version passed all its tests.
     pub passed: bool,
@@ -55,6 +58,9 @@ impl Room {
                 for episode in evolved.episodes {
                     state.memory.remember(episode);
                 }
+                for (tried, rate) in &evolved.tried {
+                    self.keep_version(ctx, at, tried, *rate, state).await?;
+                }
                 if let Some(candidate) = evolved.candidate {
                     state.candidates.insert(candidate.author.clone(), candidate);
                 }
@@ -69,7 +75,8 @@ impl Room {
 
     async fn evolve(&self, ctx: &Ctx, at: At, id: &Name, state: &State, language: &str) -> Result<Evolved, Failure> {
         let agent = self.agent(id)?;
-        let mut evolved = Evolved { turns: Vec::new(), candidate: None, episodes: Vec::new(), passed: false };
+        let mut evolved =
+            Evolved { turns: Vec::new(), candidate: None, tried: Vec::new(), episodes: Vec::new(), passed: false };
         let mut reflections: Vec<Reflection> = Vec::new();
         for attempt in 0..=self.debating.self_evolvement_iterations {
             let part = if attempt == 0 { Part::Draft } else { Part::Refine };
@@ -102,6 +109,8 @@ impl Room {
             };
             let run = self.test(ctx, &format!("tests/{attempt}"), &draft, &draft.author, &draft.tests).await?;
             evolved.candidate = Some(draft.clone());
+            let rate = run.as_ref().and_then(|run| evidence::results(&[run]).pass_rate());
+            evolved.tried.push((draft.clone(), rate));
             let Some(run) = run else { break };
             let results = evidence::results(&[&run]);
             let told = Told::Tested {

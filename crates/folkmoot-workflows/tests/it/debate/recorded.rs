@@ -3,22 +3,23 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Mutex},
+    sync::{LazyLock, Mutex},
     thread,
+    time::Duration,
 };
 
 use folkmoot_core::agent::ToolKind;
 use folkmoot_tools::{
-    ToolCall,
+    Limits, ToolCall,
     git::Author,
     jail::Helper,
     project::Hook,
-    testing::{Solution, Suite, TestCase, TestRun, Tested},
+    testing::{self, Solution, Suite, TestCase, TestRun, Tested},
     tool::Offer,
 };
 use folkmoot_workflows::{
     Equipment,
-    debate::{Branch, Hands, Ran, Yard},
+    debate::{Branch, Hands, Ran},
     equipment,
 };
 use futures_util::future::BoxFuture;
@@ -29,10 +30,16 @@ pub struct Recorded;
 /// By code and test.
 static KNOWN: LazyLock<Mutex<HashMap<(String, String), Tested>>> = LazyLock::new(Mutex::default);
 
-static YARD: LazyLock<Arc<Yard>> = LazyLock::new(|| {
+static EQUIPMENT: LazyLock<Equipment> = LazyLock::new(|| {
     let helper = Helper::at(env!("CARGO_BIN_EXE_folkmoot-workflows-jail"));
-    Arc::new(Yard::new(Arc::new(Equipment::new(equipment::Settings::default(), |_| None, helper).unwrap())))
+    Equipment::new(equipment::Settings::default(), |_| None, helper).unwrap()
 });
+
+/// As the yard executes, but whoever never ends is ended sooner.
+async fn run(solution: &Solution, suite: &Suite) -> TestRun {
+    let limits = Limits { cpu: Duration::from_secs(1), ..testing::limits(solution.language) };
+    testing::run_tests(EQUIPMENT.jail().await, solution, suite, &limits).await.unwrap()
+}
 
 /// Executed once, in a thread with a clock that runs.
 fn tested(solution: &Solution, test: &TestCase) -> Tested {
@@ -43,7 +50,7 @@ fn tested(solution: &Solution, test: &TestCase) -> Tested {
         let (solution, suite) = (solution.clone(), Suite::new("recorder", vec![test.clone()]).unwrap());
         let run = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(YARD.test(solution, suite)).unwrap()
+            runtime.block_on(run(&solution, &suite))
         });
         run.join().unwrap().tested.remove(0)
     });

@@ -38,12 +38,12 @@ impl Voices for Otherwise {
     }
 }
 
-fn you() -> Principal {
+pub(super) fn you() -> Principal {
     Principal::new("you".parse().unwrap(), Role::Admin)
 }
 
 /// Holds a debate to its end, and approves whatever is asked on the way.
-async fn hold(engine: &Engine, debating: &Debating) -> RunId {
+pub(super) async fn hold(engine: &Engine, debating: &Debating) -> RunId {
     let run = engine.start_workflow(you(), WORKFLOW, debating).await.unwrap().start.id;
     loop {
         let waited = engine.wait_for_end(&you(), &run, Duration::from_millis(100)).await.unwrap();

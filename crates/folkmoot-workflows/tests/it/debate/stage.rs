@@ -15,7 +15,7 @@ use folkmoot_engine::{
     Failure, Workflows,
     sim::{self, Crash, Report, Say, Scenario},
 };
-use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, budget::Budget};
+use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, Speaker, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
     debate::{Debated, Debater, Debating, Hands},
@@ -33,6 +33,8 @@ pub enum Says {
     Words(String),
     /// What the rehearsal says, with this part of it otherwise.
     With(&'static str, Value),
+    /// What this makes of what was asked.
+    Made(fn(&Request) -> String),
     /// Nothing: the call fails.
     Fails(FailureKind),
     /// Nothing, ever.
@@ -76,6 +78,7 @@ impl Model for Play {
             answer.provider = self.provider.clone();
             match said {
                 Some(Says::Words(words)) => answer.text = words,
+                Some(Says::Made(make)) => answer.text = make(request),
                 Some(Says::With(name, value)) => {
                     let mut said: Value = serde_json::from_str(&answer.text).unwrap();
                     said[name] = value;
@@ -283,23 +286,18 @@ impl Played {
         self.told.iter().filter_map(turn).filter(is_meant).collect()
     }
 
-    /// What somebody was asked for a part, each time, with all that was said before.
+    /// What somebody was asked for a part, each time. What they said themselves in between is theirs.
     pub fn prompts(&self, part: &str) -> Vec<(String, String)> {
         let of = |request: &Request| {
             let cue = request.cue.as_ref().unwrap();
-            let said = request.messages.iter().map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n");
-            (cue.part == part).then(|| (cue.agent.clone(), said))
+            (cue.part == part).then(|| (cue.agent.clone(), asked(request)))
         };
         self.asked.iter().filter_map(of).collect()
     }
 
-    /// All that anybody was ever shown.
+    /// All that anybody was ever told.
     pub fn all_prompts(&self) -> Vec<String> {
-        let text = |request: &Request| {
-            let said = request.messages.iter().map(|message| message.text.as_str());
-            said.chain(request.system.as_deref()).collect::<Vec<_>>().join("\n\n")
-        };
-        self.asked.iter().map(text).collect()
+        self.asked.iter().map(|request| format!("{}\n\n{}", request.system.as_deref().unwrap(), asked(request))).collect()
     }
 
     /// Payloads of events of one type.
@@ -345,14 +343,23 @@ impl Played {
     }
 }
 
+fn asked(request: &Request) -> String {
+    let said = request.messages.iter().filter(|message| message.speaker == Speaker::User);
+    said.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
+
 /// A prompt without what is fenced in it: what stands there is the template's own. A text that closes its fence would be there too.
 pub fn outside(prompt: &str) -> String {
     let mut outside = String::new();
     let mut rest = prompt;
     while let Some((before, after)) = rest.split_once("[[data ") {
         outside.push_str(before);
-        let (label, inner) = after.split_once("]]\n").expect("a fence has a label");
-        let mark = label.rsplit(' ').next().expect("a label ends with a mark");
+        let label = after.split_once("]]\n").and_then(|(label, inner)| Some((label.rsplit_once(' ')?.1, inner)));
+        // The instructions say what a fence looks like, too.
+        let Some((mark, inner)) = label.filter(|(mark, _)| mark.len() == 16) else {
+            rest = after;
+            continue;
+        };
         let (_, after) = inner.split_once(&format!("\n[[end {mark}]]")).expect("a fence is closed");
         rest = after;
     }
