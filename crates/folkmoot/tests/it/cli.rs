@@ -21,6 +21,7 @@ mod notify;
 mod plan;
 mod prompt;
 mod questions;
+mod replay;
 mod runs;
 mod serve;
 mod service;
