@@ -6,7 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{Command, ExitCode, ExitStatus, Stdio},
     time::Instant,
 };
 
@@ -71,7 +71,8 @@ fn smoke(home: &Path, python: &Path, model: &Path) -> Result<ExitCode> {
     let done = Smoke::new(home, &server).and_then(|smoke| {
         smoke.live_tests()?;
         smoke.ask_model()?;
-        smoke.moot()
+        smoke.moot()?;
+        smoke.debate()
     });
     if done.is_err() && !server.is_running() {
         eprintln!("xtask: the server ended meanwhile; {} says why", home.join("server.log").display());
@@ -153,7 +154,26 @@ impl Smoke {
         ensure!(told.trim_end().ends_with("the same verdict."), "the replay of the moot came to no verdict");
         Ok(())
     }
+
+    /// A debate as a user holds it. Whatever the model writes, it ends with a verdict, or with "no decision" and why.
+    fn debate(&self) -> Result<()> {
+        let arguments = ["debate", "Should a small shop accept cash?", "--preset", "quick", "--provider", PROVIDER];
+        said(&format!("folkmoot {}", arguments.map(quoted).join(" ")));
+        let mut command = terminated_with_us(&target_dir().join("debug").join("folkmoot"));
+        command.args(arguments).current_dir(&self.folder).env("FOLKMOOT_DATA", &self.folder);
+        let (told, status) = said_by(&mut command)?;
+        let decided = match status.code() {
+            Some(0) => told.contains("'s answer wins"),
+            Some(UNDECIDED) => told.contains("No decision"),
+            _ => false,
+        };
+        ensure!(decided, "the debate ended with {status}, and has neither a verdict nor none");
+        Ok(())
+    }
 }
+
+/// How a debate ends that decided nothing.
+const UNDECIDED: i32 = 10;
 
 /// What a user writes to reach it.
 fn configuration(server: &Server) -> String {
@@ -162,6 +182,13 @@ fn configuration(server: &Server) -> String {
 
 /// Runs it to a good end, and returns what it printed, which is shown too.
 fn heard(command: &mut Command) -> Result<String> {
+    let (told, status) = said_by(command)?;
+    ensure!(status.success(), "it ended with {status}; see above");
+    Ok(told)
+}
+
+/// Runs it to its end, and returns what it printed, which is shown too.
+fn said_by(command: &mut Command) -> Result<(String, ExitStatus)> {
     let since = Instant::now();
     let output = command
         .stdin(Stdio::null())
@@ -170,9 +197,8 @@ fn heard(command: &mut Command) -> Result<String> {
         .with_context(|| format!("cannot start {:?}", command.get_program()))?;
     let told = String::from_utf8(output.stdout).context("it printed something other than UTF-8")?;
     print!("{told}");
-    ensure!(output.status.success(), "it ended with {}; see above", output.status);
     println!("({:.1} s)", since.elapsed().as_secs_f64());
-    Ok(told)
+    Ok((told, output.status))
 }
 
 fn said(what: &str) {

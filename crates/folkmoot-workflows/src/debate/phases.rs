@@ -85,7 +85,7 @@ impl Room {
             let Some(id) = id else { return Ok(last) };
             let mut asking = asking(self.agent(&id)?, state);
             let at = asking.at;
-            asking.key = if last.is_none() { at.key(key) } else { at.key(&format!("{key}/{id}")) };
+            asking.key = if last.is_none() { at.key(key) } else { at.key(&format!("{key}/instead/{id}")) };
             let spoken = self.speak(ctx, asking).await?;
             self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
             if spoken.state != TurnState::Failed {

@@ -116,7 +116,7 @@ impl Room {
             let test = tests.iter().find(|test| finding.test == Some(findings::test_digest(&test.code)));
             match (test, &target.code) {
                 (Some(test), Some(_)) => {
-                    let key = at.key(&format!("attack/{round}/tests/{}", number + 1));
+                    let key = at.key(&format!("attack/{round}/tried/{}", number + 1));
                     let red: Name = "red-team".parse()?;
                     let run = self.test(ctx, &key, target, &red, std::slice::from_ref(test)).await?;
                     // What was not executed has shown nothing, neither for nor against it.

@@ -22,11 +22,12 @@ use super::{
 
 impl Room {
     pub(in super::super) async fn proposal(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
-        let groups = self.answerers(at, state);
-        self.begin(ctx, at, &groups, state).await?;
+        self.begin(ctx, at, &self.answerers(at, state), state).await?;
         if state.style.style == Style::Cpde && !state.notes.iter().any(|(note, _)| *note == Note::Plan) {
             self.plan(ctx, at, state).await?;
         }
+        // Whoever was to plan and gave no answer is not asked again.
+        let groups = self.answerers(at, state);
         let mut messages = 0;
         for (number, group) in groups.iter().enumerate() {
             let known: &State = state;

@@ -297,7 +297,10 @@ impl Played {
 
     /// All that anybody was ever told.
     pub fn all_prompts(&self) -> Vec<String> {
-        self.asked.iter().map(|request| format!("{}\n\n{}", request.system.as_deref().unwrap(), asked(request))).collect()
+        self.asked
+            .iter()
+            .map(|request| format!("{}\n\n{}", request.system.as_deref().unwrap(), asked(request)))
+            .collect()
     }
 
     /// Payloads of events of one type.
