@@ -26,10 +26,11 @@ holds "the phase says how many attacks held and were mended, and why it ended" \
     '[.[] | select(.type == "phase_completed")][0].data.note | test("[1-9][0-9]* attacks? held, [1-9][0-9]* were mended; (nothing new was found|there were enough rounds)")'
 results "$id"
 holds "what came of it passes the attacks too" '.verdict.tests | .of > 0 and .passed == .of'
+mended=$(jq -r .code <<< "$answer")
 
 debate "$(jq -nc --arg topic "$CODE" "{topic: \$topic, phases: ($phases + {adversarial: false})} + $team")"
 turns "$id"
 holds "switched off, nobody attacks" '[.[] | select(.phase == "adversarial")] | length == 0'
 results "$id"
-holds "and the flaw that was attacked stays" '.verdict.tests == null or (.verdict.tests.of > 0) and (.code | length > 0)'
+holds "and what was mended is not" '(.code | length > 0) and .code != $mended' --arg mended "$mended"
 finish

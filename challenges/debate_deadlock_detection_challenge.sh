@@ -4,12 +4,12 @@
 need FOLKMOOT_BIN
 
 serve '
-[models.providers.silent]
+[providers.silent]
 kind = "command"
 command = ["sleep", "600"]
 '
 declare -A wanted
-for number in $(seq 10); do
+for number in $(seq 6); do
     for topology in graph_mesh star chain tree; do
         start "$(jq -nc --arg n "$number" --arg topology "$topology" \
             '{topic: "Motion \($n) by \($topology): shall we keep it?", topology: $topology, agents: (3 + ($n | tonumber) % 5), max_rounds: 1, max_parallel: (1 + ($n | tonumber) % 3)}')"
@@ -49,7 +49,8 @@ holds "none is left that goes on or waits" '. == []'
 # What was asked of the silent model was dropped with its debate.
 left=0
 for _ in $(seq 50); do
-    left=$(ps -o pid= --ppid "$server" | wc -l)
+    # ps fails where it finds none.
+    left=$({ ps -o pid= --ppid "$server" || true; } | wc -l)
     ((left > 0)) || break
     sleep 0.1
 done
