@@ -22,7 +22,7 @@ use std::sync::{
 };
 
 use folkmoot_core::{
-    Digest, Name, RunId, SessionId,
+    Digest, Name, Role, RunId, SessionId,
     journal::{EntryKind, Key},
 };
 use folkmoot_store::Line;
@@ -81,6 +81,11 @@ impl Ctx {
     /// Who started it.
     pub fn initiator(&self) -> &Name {
         &self.pass.run.start.initiator
+    }
+
+    /// In which role.
+    pub fn role(&self) -> Role {
+        self.pass.run.start.role
     }
 
     /// What the journal calls a call under this key: with its branch before it, and so like no other call of the run.

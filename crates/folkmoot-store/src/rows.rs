@@ -355,8 +355,8 @@ pub(crate) const IDEMPOTENCY: Table = Table {
     ],
 };
 
-/// Every table that commands write.
-pub(crate) const WRITTEN: [Table; 20] = [
+/// Every table that commands write, except those of debates.
+pub(crate) const WRITTEN: [Table; 15] = [
     GATES,
     EVENTS,
     ARTIFACTS,
@@ -372,11 +372,6 @@ pub(crate) const WRITTEN: [Table; 20] = [
     PRINCIPALS,
     TOKENS,
     IDEMPOTENCY,
-    debates::DEBATES,
-    debates::TURNS,
-    debates::VERSIONS,
-    debates::LINES,
-    debates::LESSONS,
 ];
 
 /// How a row that is the fold of a stream is read.

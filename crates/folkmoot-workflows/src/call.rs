@@ -213,6 +213,33 @@ impl Spending {
     }
 }
 
+/// What a run may spend: as it was asked for, but an agent's no more than is configured. What is configured may be another when the
+/// run is taken up again, so it is recorded.
+pub(crate) async fn allowed(
+    ctx: &Ctx,
+    asked: Option<Budget>,
+    configured: impl Fn() -> Budget + Send + Sync + 'static,
+) -> Result<Budget, Failure> {
+    let configured: Budget = ctx
+        .step("budget", move || {
+            let configured = configured();
+            async move { Ok(configured) }
+        })
+        .await?;
+    let Some(asked) = asked else { return Ok(configured) };
+    if ctx.role().decides() {
+        return Ok(asked);
+    }
+    let least = |asked: Option<u64>, configured: Option<u64>| match (asked, configured) {
+        (Some(asked), Some(configured)) => Some(asked.min(configured)),
+        (asked, configured) => asked.or(configured),
+    };
+    Ok(Budget {
+        tokens: least(asked.tokens, configured.tokens),
+        usd_micros: least(asked.usd_micros, configured.usd_micros),
+    })
+}
+
 fn silent(failure: &folkmoot_llm::Failure) -> String {
     format!("the model gave no answer: {failure}")
 }

@@ -49,7 +49,7 @@ use self::{
     room::{At, Named, Room},
     state::{Candidate, State},
 };
-use crate::{OnExceeded, Spending, Voices};
+use crate::{OnExceeded, Spending, Voices, call::allowed};
 
 /// What a debate gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +143,8 @@ impl Debater {
         let session = ctx.session_id().to_string();
         let branch = debating.repository.clone().map(|repository| Branch { repository, session });
         let offers = self.offers(ctx, &debating, branch.clone()).await?;
-        let budget = debating.budget.unwrap_or_else(|| self.voices.budget());
+        let configured = self.voices.budget();
+        let budget = allowed(ctx, debating.budget, move || configured).await?;
         let on_exceeded = if debating.gates.enabled { OnExceeded::Ask } else { OnExceeded::Fail };
         Ok(Room {
             domain: Domain::guess(&debating.topic).domain,
@@ -213,7 +214,6 @@ impl Room {
             memory: EpisodicMemory::default(),
             versions: Vec::new(),
             turns: debate::Turns::default(),
-            said: BTreeMap::new(),
             in_phase: Vec::new(),
             began: ctx.now("began").await?,
         };
@@ -285,7 +285,7 @@ impl Room {
                 .is_none_or(|verdict| !course.goes_on(round, verdict.winner.is_some(), verdict.consensus));
             if is_final && self.debating.gates.ask_after(phase) {
                 match self.ask(ctx, at, "gate", &came, state).await? {
-                    AtGate::GoOn => {}
+                    AtGate::Approved | AtGate::GoOn => {}
                     AtGate::Again => continue,
                 }
             }
@@ -393,15 +393,16 @@ impl Room {
     /// Whether the first answers, given blindly, are the same already.
     fn agreed(&self, at: At, state: &State) -> Option<Candidate> {
         let asked = self.debating.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
-        if !asked || state.candidates.len() < 2 {
+        let is_later = |phase: &DebatePhase| *phase > DebatePhase::Proposal && *phase != DebatePhase::Convergence;
+        // Who wants to see what a later phase gave has that phase.
+        let is_awaited = self.debating.gates.enabled && self.debating.gates.gate_points.iter().any(is_later);
+        if !asked || is_awaited || state.candidates.len() < 2 {
             return None;
         }
         let first = state.leading()?;
         let same = match first.code {
             // The same behaviour: everybody passes everybody's tests, and there are enough to tell.
-            Some(_) => state.candidates.keys().all(|author| {
-                state.tested(author).is_some_and(|tested| tested.passed == tested.of && tested.of >= PROBES_MIN)
-            }),
+            Some(_) => state.all_pass(PROBES_MIN),
             None => state.candidates.values().all(|other| same_answer(&first.position, &other.position)),
         };
         same.then(|| first.clone())
@@ -416,7 +417,7 @@ impl Room {
         let verdict = self.ended(Ends::Agreed(agreed.clone()), at.round, state);
         let came = Phase { note: verdict.reason.clone(), verdict: Some(verdict), ..Phase::default() };
         let last = At { phase: DebatePhase::Convergence, round: at.round, again: 0 };
-        Ok(matches!(self.ask(ctx, last, "agreed", &came, state).await?, AtGate::GoOn))
+        Ok(matches!(self.ask(ctx, last, "agreed", &came, state).await?, AtGate::Approved))
     }
 
     /// After a round that went otherwise than expected, those who plan may change.
@@ -476,13 +477,25 @@ impl Room {
     async fn conclude(&self, ctx: &Ctx, verdict: Verdict, state: State) -> Result<Debated, Failure> {
         let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
         let code = winner.and_then(|winner| winner.code.clone());
+        if let (Some(winner), Some(code)) = (winner, &code) {
+            // So that the branch ends with what was decided, whoever wrote the last version.
+            let message = format!("The verdict: {}'s answer", winner.author);
+            self.commit(ctx, "verdict", &winner.author, code.clone(), message).await?;
+        }
+        let answer = match verdict.decided_by {
+            // What they agree on is the position; why, each says for themselves.
+            Some(DecidedBy::Agreement) if code.is_none() => {
+                state.candidates.values().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n")
+            }
+            _ => winner.map_or_else(String::new, |winner| winner.text.clone()),
+        };
         let learned = self.learned(ctx, &state);
         let session = self.session(verdict.rounds, Some(&verdict), &state)?;
         let told = Told::Completed { verdict: Box::new(verdict.clone()) };
         let records = std::iter::once(Record::Session(session)).chain(learned).collect();
         ctx.keep("completed", told.kind(), &told, records).await?;
         Ok(Debated {
-            answer: winner.map_or_else(String::new, |winner| winner.text.clone()),
+            answer,
             language: self.debating.language.filter(|_| code.is_some()).map(|language| language.word().to_owned()),
             code,
             versions: u32::try_from(state.versions.len()).unwrap_or(u32::MAX),
@@ -510,7 +523,7 @@ impl Room {
 }
 
 /// So many tests tell whether two programs behave alike.
-const PROBES_MIN: u32 = 3;
+const PROBES_MIN: usize = 3;
 
 /// What a phase came to, for the debate.
 enum Came {

@@ -19,7 +19,7 @@ use self::{
     desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
 };
-use crate::{OnExceeded, Spending, Voices};
+use crate::{OnExceeded, Spending, Voices, call::allowed};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
@@ -215,7 +215,8 @@ impl Planner {
         };
         let provider: String = ctx.step("provider", choose).await?;
         let voice = self.voices.voice(&provider)?;
-        let budget = planning.budget.unwrap_or_else(|| self.voices.budget());
+        let configured = self.voices.budget();
+        let budget = allowed(ctx, planning.budget, move || configured).await?;
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
         let spending = Spending::new(Purse::new(budget), on_exceeded);
         Ok(Desk {

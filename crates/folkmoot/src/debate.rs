@@ -20,7 +20,7 @@ use folkmoot_api::{
     core::{
         RunId, SessionId, Timeout,
         agent::DebatePhase,
-        debate::{Style, Topology},
+        debate::{Style, Told, Topology},
         voting::Method,
     },
     wire::{Agents, DebateGates, DebateQuery, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
@@ -247,4 +247,10 @@ where
         return Ok(OrAuto::Auto);
     }
     said.parse().map(OrAuto::Is).map_err(|error| format!("{error}, auto"))
+}
+
+/// One thing that a debate told, in plain words; nothing for what is not worth a line.
+pub(crate) fn told(kind: &str, payload: &serde_json::Value) -> Option<String> {
+    let line = view::line(&Told::read(kind, &payload.to_string())?)?;
+    Some(anstream::adapter::strip_str(&line).to_string())
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::{RunId, Timeout, agent::DebatePhase, gate::Choice},
-    wire::{DebateGates, StartDebate},
+    wire::{Agents, DebateGates, StartDebate},
 };
 use folkmoot_server::DataFolder;
 use serde_json::Value;
@@ -29,7 +29,7 @@ const TOPIC: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d i
 /// See agents debate, and decide at their gates
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Starts a server on a temporary folder and a debate of five agents on a small program. The models are
+Starts a server on a temporary folder and a debate of three agents on a small program. The models are
 a rehearsal, so nothing is asked of any vendor; the code is real, and its tests are executed. It
 stops at two gates until you have decided.")]
 pub(crate) struct Args {
@@ -104,6 +104,9 @@ fn request(timeout: Duration) -> StartDebate {
     };
     StartDebate {
         topic: TOPIC.to_owned(),
+        // Enough to differ, and few enough to be read along.
+        agents: Some(Agents::Count(3)),
+        answers: Some(2),
         gates: Some(gates),
         provider: Some("rehearsal".to_owned()),
         ..StartDebate::default()
@@ -113,7 +116,7 @@ fn request(timeout: Duration) -> StartDebate {
 fn introduction() -> String {
     let topic = paint(style::STRONG, TOPIC);
     format!(
-        "{topic}\n\nFive agents debate it, and stop at two gates until you decide. Their models are a rehearsal;\nthe code \
+        "{topic}\n\nThree agents debate it, and stop at two gates until you decide. Their models are a rehearsal;\nthe code \
          is real, and its tests are executed.\n"
     )
 }

@@ -16,6 +16,7 @@ use crate::{
     clock,
     connection::Connection,
     context::Context,
+    debate,
     exit::Exit,
     find, question_view,
     screen::one_line,
@@ -154,6 +155,7 @@ pub(crate) fn details(kind: &str, payload: &Value) -> String {
             question => format!("{} by {question}", target(kind, payload)),
         },
         "agent.resumed" | "session.resumed" | "system.resumed" => resumed(kind, payload),
+        _ if kind.starts_with("debate.") => debate::told(kind, payload).unwrap_or_default(),
         _ if kind.starts_with("token.") => format!("{} ({})", text("/name"), text("/role")),
         _ => String::new(),
     };

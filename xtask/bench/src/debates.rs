@@ -200,7 +200,14 @@ fn ballot(agent: &Agent, at: usize, names: &[Name]) -> Ballot {
     let mut ranking: Vec<Name> = names.to_vec();
     ranking.rotate_left(at);
     ranking.retain(|name| *name != agent.id);
-    Ballot { voter: agent.id.clone(), ranking, weight: 100, confidence: Share::CONFIDENCE, score: Score::default() }
+    Ballot {
+        voter: agent.id.clone(),
+        ranking,
+        recused: Vec::new(),
+        weight: 100,
+        confidence: Share::CONFIDENCE,
+        score: Score::default(),
+    }
 }
 
 /// Microseconds for each time.

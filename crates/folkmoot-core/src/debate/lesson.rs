@@ -115,16 +115,17 @@ fn learned(episodes: &[&Episode], origin: Origin<'_>) -> Option<Lesson> {
         root_cause,
         text,
         confidence: Share::hundredths(hundredths).unwrap_or(Share::ONE),
-        tags: keywords(origin.topic).filter(is_short).collect::<BTreeSet<_>>().into_iter().take(TAGS_MAX).collect(),
+        tags: tags(origin.topic),
         debate: origin.debate.clone(),
         episodes: episodes.iter().map(|episode| episode.id.clone()).collect(),
         learned_at: origin.now,
     })
 }
 
-/// A word that can be a tag. What is longer is a hash or a path, and nobody looks for it.
-fn is_short(word: &String) -> bool {
-    word.len() <= TAG_BYTES_MAX
+/// Words to find it by. What is longer than a tag can be is a hash or a path, and nobody looks for it.
+fn tags(topic: &str) -> Vec<String> {
+    let words: BTreeSet<String> = keywords(topic).filter(|word| word.len() <= TAG_BYTES_MAX).collect();
+    words.into_iter().take(TAGS_MAX).collect()
 }
 
 /// Those of `found` that say something new: neither `known` has it, nor did one of them say it before.

@@ -15,6 +15,9 @@ pub struct Ballot {
     pub voter: Name,
     /// The candidates, the best first. Those that are left out are tied behind them.
     pub ranking: Vec<Name>,
+    /// Candidates that the voter does not judge beside its own: it was not shown them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recused: Vec<Name>,
     /// How much it counts where weights count: as much as so many ballots.
     pub weight: u64,
     /// How sure the voter is.
@@ -80,6 +83,7 @@ pub(super) fn checked(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Bal
     if candidates.len() >= NO_SELF_VOTES_FROM {
         checked.iter_mut().for_each(|ballot| ballot.ranking.retain(|name| *name != ballot.voter));
     }
+    checked.iter_mut().for_each(|ballot| ballot.ranking.retain(|name| !ballot.recused.contains(name)));
     checked.retain(|ballot| !ballot.ranking.is_empty());
     // So that what follows cannot depend on who was first to vote.
     checked.sort_by(|one, two| one.voter.cmp(&two.voter));
@@ -89,7 +93,7 @@ pub(super) fn checked(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Bal
 /// Whom a voter judges: all, or all but their own.
 pub(super) fn judged<'a>(candidates: &'a [Name], ballot: &'a Ballot) -> impl Iterator<Item = &'a Name> {
     let all = candidates.len() < NO_SELF_VOTES_FROM;
-    candidates.iter().filter(move |name| all || **name != ballot.voter)
+    candidates.iter().filter(move |name| (all || **name != ballot.voter) && !ballot.recused.contains(name))
 }
 
 fn twice(names: &[Name]) -> Option<&Name> {

@@ -13,6 +13,7 @@ fn ballot(voter: impl ToString, ranking: &str) -> Ballot {
     Ballot {
         voter: name(voter),
         ranking: ranking.chars().map(name).collect(),
+        recused: Vec::new(),
         weight: 1,
         confidence: Share::CONFIDENCE,
         score: Score::default(),
@@ -364,4 +365,17 @@ proptest! {
         prop_assert_eq!(one.compare(two), expected);
         prop_assert_eq!(Points::default().compare(one), Ordering::Less);
     }
+}
+
+#[test]
+fn whoever_was_not_shown_an_answer_does_not_rank_it_last() {
+    let candidates = names("a b c");
+    let mut ballots = vec![ballot("v1", "ab"), ballot("v2", "bc"), ballot("v3", "cb")];
+    let borda = |ballots: &[Ballot]| {
+        let elected = elect(&candidates, ballots, rules(Method::Borda)).unwrap();
+        elected.points.into_iter().map(|(name, has)| format!("{name} {}/{}", has.points, has.of)).collect::<Vec<_>>()
+    };
+    assert_eq!(borda(&ballots), ["a 4/3", "b 8/3", "c 6/3"]);
+    ballots[1].recused = names("a");
+    assert_eq!(borda(&ballots), ["a 4/2", "b 6/3", "c 4/3"]);
 }

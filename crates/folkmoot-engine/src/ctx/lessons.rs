@@ -10,7 +10,8 @@ use super::Ctx;
 use crate::Failure;
 
 impl Ctx {
-    /// The newest lessons of debates that whoever started this run may know of, as they were when this was first called.
+    /// The newest lessons of debates of whoever started this run, as they were when this was first called. Nobody else's: a lesson is a
+    /// model's words, and whoever chose that model would speak in other people's debates.
     pub async fn lessons(
         &self,
         key: impl Into<String>,
@@ -18,7 +19,7 @@ impl Ctx {
         limit: u32,
     ) -> Result<Vec<Remembered>, Failure> {
         let (engine, start) = (self.pass.engine.clone(), &self.pass.run.start);
-        let initiated_by = (!start.role.sees_everything()).then(|| start.initiator.clone());
+        let initiated_by = Some(start.initiator.clone());
         let query = LessonQuery { domain, initiated_by, limit };
         let read = move || {
             let (engine, query) = (engine.clone(), query.clone());

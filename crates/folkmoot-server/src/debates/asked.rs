@@ -16,7 +16,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Caller, Error};
 use folkmoot_store::RunQuery;
 use folkmoot_workflows::{
-    debate::{Debating, Gates, Preset, TOPIC_BYTES_MAX},
+    debate::{Debating, Gates, OnRejected, Preset, TOPIC_BYTES_MAX},
     llm::settings::Spending,
     tools::Repository,
 };
@@ -89,6 +89,11 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Deba
         notification_channels: gates.notification_channels.clone(),
     };
     app.policy.must_allow(&wanted, by)?;
+    if gates.on_rejected == OnRejected::Continue && !by.role.decides() {
+        // A no that changes nothing is no gate.
+        let policy = "a rejection ends a debate, or has its phase done again".to_owned();
+        return Err(Refusal::WeakensPolicy { field: "gates.on_rejected", policy }.into());
+    }
     if let Some(repository) = &debating.repository {
         // Its code would be written, and its project's commands run, with the rights of the server.
         if !by.role.decides() {

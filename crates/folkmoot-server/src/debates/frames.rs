@@ -64,8 +64,9 @@ impl Follower {
     /// Reads what there is; waits for more where there is nothing.
     async fn read(&mut self) -> Result<(), Error> {
         let (engine, principal) = (self.app.engine.clone(), self.who.principal.clone());
-        // Before the look: what comes after it is then waited for.
+        // Both before the look: what comes after it is waited for, and what belongs to the end is seen before the end is told.
         let end = engine.position().await?;
+        let over = is_over(&engine.run(&principal, &self.id).await?);
         let events = engine.events_of_run(&principal, &self.id, self.position, EVENTS).await?;
         for event in &events {
             self.position = event.position;
@@ -76,8 +77,8 @@ impl Follower {
         if !events.is_empty() {
             return Ok(());
         }
-        let debate = held(&engine, &principal, &self.id).await?;
-        if is_over(&debate.run) {
+        if over {
+            let debate = held(&engine, &principal, &self.id).await?;
             // Whoever comes back after the end is told it again.
             let told = serde_json::to_string(&debate.on_the_wire()).unwrap_or_default();
             self.ready.push_back(sse::Event::default().event(ENDED).id(self.position.to_string()).data(told));

@@ -297,11 +297,14 @@ async fn make(node: &Node, thing: &str) -> String {
             let (debate, gate) = debate(node).await;
             format!("{debate} {gate}")
         }
-        "debated" => {
-            let id = debates::start(node, json!({ "agents": 1 })).await;
-            debates::over(node, &id).await;
-            id
-        }
+        "debated" => match known(node, "completed").await {
+            Some(debate) => id(&debate),
+            None => {
+                let id = debates::start(node, json!({ "agents": 1 })).await;
+                debates::over(node, &id).await;
+                id
+            }
+        },
         "webhook" => id(&webhook(node).await),
         "channel" => webhook(node).await["name"].as_str().unwrap().to_owned(),
         "delivery" => {
@@ -321,11 +324,20 @@ async fn make(node: &Node, thing: &str) -> String {
     }
 }
 
-/// A debate that waits at a gate, and the gate.
+/// A debate that waits at a gate, and the gate: whoever may not touch it leaves it for the next.
 async fn debate(node: &Node) -> (String, String) {
-    let id = debates::start(node, json!({ "agents": 1, "gates": debates::gates(&["proposal"]) })).await;
+    let id = match known(node, "paused").await {
+        Some(debate) => id(&debate),
+        None => debates::start(node, json!({ "agents": 1, "gates": debates::gates(&["proposal"]) })).await,
+    };
     let gate = debates::waits(node, &id, "").await;
     (id, gate)
+}
+
+/// A debate of the owner's that is there already.
+async fn known(node: &Node, status: &str) -> Option<Value> {
+    let path = format!("/v1/debates?limit=1&status={status}");
+    node.get("agent-a", &path).await.json()["debates"].as_array().unwrap().first().cloned()
 }
 
 /// A name, or a text, that nothing else has.

@@ -73,6 +73,10 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
     if work.is_untouched() {
         client.batch_execute("ROLLBACK").await.map_err(failed)?;
     } else {
+        if let Err(error) = sql.prepare_kept(client, &work.kept_tables()).await {
+            let _ = client.batch_execute("ROLLBACK").await;
+            return Err(failed(error).into());
+        }
         work.write(client, sql).await?;
     }
     Ok(Done { answers, events: work.events })
@@ -421,6 +425,13 @@ impl Work {
         quiet && empty && self.new_artifacts.is_empty()
     }
 
+    /// The tables of debates in which something is written.
+    fn kept_tables(&self) -> Vec<&'static str> {
+        let mut tables: Vec<_> = self.new_kept.values().map(|row| rows::debates::table_of(row).name).collect();
+        tables.dedup();
+        tables
+    }
+
     async fn write(&self, client: &Client, sql: &Statements) -> Result<(), Failure> {
         let set = |change: &TimerChange| matches!(change, TimerChange::Set(_));
         let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
@@ -478,8 +489,8 @@ impl Work {
         ];
         let mut kept: HashMap<&'static str, (&'static Table, Vec<Vec<Value<'_>>>)> = HashMap::new();
         for row in self.new_kept.values() {
-            let (table, values) = rows::debates::stored(row);
-            kept.entry(table.name).or_insert((table, Vec::new())).1.push(values);
+            let table = rows::debates::table_of(row);
+            kept.entry(table.name).or_insert((table, Vec::new())).1.push(rows::debates::stored(row));
         }
         let kept = kept.into_values().map(|(table, rows)| Columnar::new(table, rows));
         let filled: Vec<Columnar<'_>> = filled.into_iter().chain(kept).collect();
@@ -487,7 +498,7 @@ impl Work {
         let mut writes = Vec::new();
         for (table, arguments) in filled.iter().zip(&arguments) {
             if table.rows > 0 {
-                writes.push(client.execute(&sql.insert[table.name], arguments));
+                writes.push(client.execute(sql.insert(table.name), arguments));
             }
         }
         let mut updates: Vec<(&Statement, Vec<&(dyn ToSql + Sync)>)> =

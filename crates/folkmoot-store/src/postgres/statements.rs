@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
+use tokio::sync::OnceCell;
 use tokio_postgres::{Client, Statement};
 
 use super::{CLOCK, dollars};
@@ -15,7 +16,10 @@ macro_rules! statements {
         pub(super) struct Statements {
             $($(#[$doc])* pub(super) $name: Statement,)+
             /// For each table that is written.
-            pub(super) insert: HashMap<&'static str, Statement>,
+            insert: HashMap<&'static str, Statement>,
+            /// For each table of debates, once it is needed: a connection that was lost must come back soon, and most that is
+            /// written is of no debate.
+            kept: [OnceCell<Statement>; rows::debates::KEPT.len()],
         }
 
         impl Statements {
@@ -28,7 +32,7 @@ macro_rules! statements {
                 let inserts = try_join_all(rows::WRITTEN.iter().map(|table| prepare(insert_many(table))));
                 let ($($name,)+ inserts) = tokio::try_join!($(prepare(String::from($sql)),)+ inserts)?;
                 let insert = rows::WRITTEN.iter().map(|table| table.name).zip(inserts).collect();
-                Ok(Self { $($name,)+ insert })
+                Ok(Self { $($name,)+ insert, kept: Default::default() })
             }
         }
     };
@@ -92,6 +96,25 @@ statements! {
     forget_nodes: "DELETE FROM nodes WHERE node = ANY(?1)",
     revoke: "UPDATE tokens SET revoked_at = gone.at FROM unnest(?1::text[], ?2::bigint[]) AS gone (id, at)
                  WHERE tokens.id = gone.id",
+}
+
+impl Statements {
+    /// Prepares what inserts into these tables of debates.
+    pub(super) async fn prepare_kept(&self, client: &Client, tables: &[&str]) -> Result<(), tokio_postgres::Error> {
+        let needed =
+            rows::debates::KEPT.into_iter().zip(&self.kept).filter(|((table, _), _)| tables.contains(&table.name));
+        try_join_all(needed.map(|((table, _), statement)| async move {
+            statement.get_or_try_init(|| async { client.prepare(&insert_many(table)).await }).await
+        }))
+        .await
+        .map(drop)
+    }
+
+    /// What inserts into a table, of which those of debates were prepared.
+    pub(super) fn insert(&self, name: &str) -> &Statement {
+        let kept = || rows::debates::KEPT.iter().zip(&self.kept).find(|((table, _), _)| table.name == name)?.1.get();
+        self.insert.get(name).or_else(kept).expect("every table that is written has its statement")
+    }
 }
 
 fn by_id(table: &Table, key: &str) -> String {

@@ -120,14 +120,24 @@ pub(crate) const KEPT: [(&Table, ReadStored); 5] = [
     (&LESSONS, |row| Ok(Stored::Lesson(Box::new(read_lesson(row)?)))),
 ];
 
-/// Which table a row belongs to, and its columns.
-pub(crate) fn stored(stored: &Stored) -> (&'static Table, Vec<Value<'_>>) {
+/// Which table a row belongs to.
+pub(crate) fn table_of(stored: &Stored) -> &'static Table {
     match stored {
-        Stored::Session(row) => (&DEBATES, session(row)),
-        Stored::Turn(row) => (&TURNS, turn(row)),
-        Stored::Version(row) => (&VERSIONS, version(row)),
-        Stored::Line(row) => (&LINES, line(row)),
-        Stored::Lesson(row) => (&LESSONS, lesson(row)),
+        Stored::Session(_) => &DEBATES,
+        Stored::Turn(_) => &TURNS,
+        Stored::Version(_) => &VERSIONS,
+        Stored::Line(_) => &LINES,
+        Stored::Lesson(_) => &LESSONS,
+    }
+}
+
+pub(crate) fn stored(stored: &Stored) -> Vec<Value<'_>> {
+    match stored {
+        Stored::Session(row) => session(row),
+        Stored::Turn(row) => turn(row),
+        Stored::Version(row) => version(row),
+        Stored::Line(row) => line(row),
+        Stored::Lesson(row) => lesson(row),
     }
 }
 

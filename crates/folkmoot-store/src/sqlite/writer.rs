@@ -334,10 +334,7 @@ impl Writer {
                     self.insert(&rows::RUNS, &rows::run(run))?;
                 }
                 Row::Entry(run, entry) => self.insert(&rows::JOURNAL, &rows::entry(run, entry))?,
-                Row::Debate(row) => {
-                    let (table, values) = rows::debates::stored(row);
-                    self.insert(table, &values)?;
-                }
+                Row::Debate(row) => self.insert(rows::debates::table_of(row), &rows::debates::stored(row))?,
                 Row::Node { node, until, alone } => {
                     if *alone {
                         self.execute("DELETE FROM nodes", &[])?;
@@ -609,7 +606,7 @@ impl Statements {
             ),
             load_delivery: format!("{} WHERE id = ?1", rows::select_deliveries()),
             load_waiting: format!("{} WHERE {}", rows::select_deliveries(), query::LOAD_WAITING),
-            insert: rows::WRITTEN.iter().map(insert).collect(),
+            insert: rows::WRITTEN.iter().chain(rows::debates::KEPT.map(|(table, _)| table)).map(insert).collect(),
         }
     }
 }

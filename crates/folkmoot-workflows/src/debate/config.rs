@@ -19,6 +19,9 @@ pub(super) const NOBODY: &str = "none";
 /// How often a phase is done again at most, because people wanted it.
 pub const RETRIES_MAX: u32 = 3;
 
+/// The longest id of an agent: it stands twice in the names of some steps.
+const AGENT_ID_BYTES_MAX: usize = 64;
+
 folkmoot_core::vocabulary! {
     /// A debate of a usual sort.
     pub enum Preset {
@@ -239,7 +242,12 @@ impl Debating {
 
     /// The course it takes where the estimate of its task says this about what is automatic.
     pub fn course(&self, auto: bool) -> Result<Course, Refusal> {
-        Course::new(&self.phases, auto, self.max_rounds, self.min_consensus, self.early_exit)
+        // Whoever wants to be asked after a phase has it.
+        let mut phases = self.phases.clone();
+        for point in self.gates.gate_points.iter().filter(|point| self.phases.switch(**point) == Switch::Auto) {
+            phases = phases.with(*point, Switch::On);
+        }
+        Course::new(&phases, auto, self.max_rounds, self.min_consensus, self.early_exit)
     }
 
     /// How its ballots are counted.
@@ -269,11 +277,23 @@ impl Debating {
                 format!("one is called {NOBODY:?}, which is what a vote against all answers says; call it otherwise");
             return Err(Refusal::invalid("agents", problem));
         }
-        if let Some(votes) = self.minimum_votes
-            && usize::try_from(votes).is_ok_and(|votes| votes > agents)
+        if let Some(id) =
+            self.agents.agents().iter().map(|agent| &agent.id).find(|id| id.as_str().len() > AGENT_ID_BYTES_MAX)
         {
-            let problem = format!("is {votes}, and {agents} agents can vote; ask for fewer, or for more agents");
+            let problem =
+                format!("has the id {id}, which is longer than {AGENT_ID_BYTES_MAX} bytes; choose a shorter one");
+            return Err(Refusal::invalid("agents", problem));
+        }
+        let voters = agents.min(DebatePhase::Convergence.rule().max_parallel);
+        if let Some(votes) = self.minimum_votes
+            && (votes == 0 || usize::try_from(votes).is_ok_and(|votes| votes > voters))
+        {
+            let problem = format!("is {votes}, and {voters} agents vote; ask for 1 to {voters}");
             return Err(Refusal::invalid("minimum_votes", problem));
+        }
+        if self.gates.enabled && self.gates.gate_points.is_empty() {
+            let problem = "are enabled, and there is none: name the phases after which they open in `gate_points`";
+            return Err(Refusal::invalid("gates", problem));
         }
         if !self.gates.enabled && !self.gates.gate_points.is_empty() {
             let problem = "has gate_points, and is not enabled: say `\"enabled\": true`, or leave them out";

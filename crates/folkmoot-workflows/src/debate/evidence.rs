@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folkmoot_core::{
     Agent, Name,
-    agent::Share,
+    agent::{DebatePhase, Share},
     debate::{
         Note, Part, Told,
         memory::{Cause, Episode, REFLECTIONS_SHOWN, Reflection, TestFailure, TestResults},
@@ -28,6 +28,10 @@ use super::{
 
 /// So many of an author's tests are executed.
 const TESTS_MAX: usize = 20;
+/// The longest name of a test.
+const NAME_CHARS: usize = 100;
+/// The most lines of code whose difference is told.
+const DIFF_LINES_MAX: usize = 2_000;
 /// How much of what a test printed is shown.
 const MESSAGE_CHARS: usize = 400;
 
@@ -36,7 +40,17 @@ pub(super) fn tests(value: &Value) -> Vec<TestCase> {
     let mut tests: Vec<TestCase> = Vec::new();
     for test in value.as_array().into_iter().flatten().take(TESTS_MAX) {
         let text = |name: &str| test[name].as_str().unwrap_or_default();
-        let (name, code) = (text("name").trim().to_owned(), text("code").to_owned());
+        // A name is shown among results: it is one line, and short.
+        let name: String = text("name")
+            .trim()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(NAME_CHARS)
+            .collect();
+        let code = text("code").to_owned();
         // Two of one name could not be told apart.
         if name.is_empty() || code.is_empty() || tests.iter().any(|known| known.name == name) {
             continue;
@@ -55,7 +69,7 @@ pub(super) fn tests(value: &Value) -> Vec<TestCase> {
 pub(super) fn results(runs: &[&TestRun]) -> TestResults {
     let tested = || runs.iter().flat_map(|run| &run.tested);
     let failure = |test: &folkmoot_tools::testing::Tested| {
-        let said: String = last_line(&test.output).chars().take(MESSAGE_CHARS).collect();
+        let said = folkmoot_core::text::shortened(last_line(&test.output), MESSAGE_CHARS);
         let cause = test.failed.map(|cause| cause.to_string()).unwrap_or_default();
         TestFailure { test: test.name.clone(), message: format!("{cause}: {said}") }
     };
@@ -247,12 +261,25 @@ impl Room {
         let key = at.key(&format!("version/{number}"));
         ctx.keep(&key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
         state.versions.push(code.clone());
-        let Some(branch) = self.branch.clone() else { return Ok(()) };
-        let author = Author {
-            name: candidate.author.to_string(),
-            at: ctx.now(format!("{key}/now")).await?,
-            message: format!("Version {number}, by {} in {}", candidate.author, at.phase),
-        };
+        // Drafts are their author's own business.
+        if at.phase < DebatePhase::Proposal {
+            return Ok(());
+        }
+        let message = format!("Version {number}, by {} in {}", candidate.author, at.phase);
+        self.commit(ctx, &key, &candidate.author, code, message).await
+    }
+
+    /// Commits code on the debate's branch, where it has one.
+    pub async fn commit(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        author: &Name,
+        code: String,
+        message: String,
+    ) -> Result<(), Failure> {
+        let (Some(branch), Some(language)) = (self.branch.clone(), self.debating.language) else { return Ok(()) };
+        let author = Author { name: author.to_string(), at: ctx.now(format!("{key}/now")).await?, message };
         let (hands, file) = (Arc::clone(&self.hands), format!("solution.{}", extension(language.word())));
         let work = move || {
             let (hands, branch, file) = (Arc::clone(&hands), branch.clone(), file.clone());
@@ -262,9 +289,7 @@ impl Room {
         let committed: Result<String, String> = ctx.step(format!("{key}/commit"), work).await?;
         match committed {
             Ok(_) => Ok(()),
-            Err(message) => {
-                tell(ctx, &format!("{key}/not committed"), Told::Error { phase: Some(at.phase), message }).await
-            }
+            Err(message) => tell(ctx, &format!("{key}/not committed"), Told::Error { phase: None, message }).await,
         }
     }
 
@@ -317,6 +342,11 @@ fn extension(language: &str) -> &str {
 
 /// As `diff -u` tells it.
 pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
+    // What a model wrote must not keep the node busy: the work grows with the product of length and difference.
+    let lines = |text: &str| text.lines().count();
+    if lines(before).max(lines(after)) > DIFF_LINES_MAX {
+        return format!("(longer than {DIFF_LINES_MAX} lines: no difference is shown)\n");
+    }
     let (old, new) = (format!("version {}", number - 1), format!("version {number}"));
     similar::TextDiff::from_lines(before, after).unified_diff().header(&old, &new).to_string()
 }

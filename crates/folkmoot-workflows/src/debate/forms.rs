@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-const TEXT_MAX: usize = 100_000;
+const TEXT_MAX: usize = 32_000;
 const LINE_MAX: usize = 2_000;
 const LIST_MAX: usize = 20;
 

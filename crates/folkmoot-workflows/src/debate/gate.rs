@@ -1,11 +1,12 @@
 //! The gate after a phase: what is shown there, and what its decision means.
 
 use folkmoot_core::{
+    agent::DebatePhase,
     debate::Note,
     gate::{Choice, DecisionWord, Kind, Next},
     text,
 };
-use folkmoot_engine::{Ctx, Failure, GateRequest};
+use folkmoot_engine::{Ctx, Decided, Failure, GateRequest};
 use serde_json::json;
 
 use super::{
@@ -14,8 +15,13 @@ use super::{
     state::State,
 };
 
+/// The gate after a phase. There is another, before a debate ends because its first answers agree.
+pub(super) const LAST: &str = "gate";
+
 /// What follows a gate that lets the debate go on.
 pub(super) enum AtGate {
+    Approved,
+    /// It was rejected, and it goes on all the same.
     GoOn,
     /// The phase is done again, with what was said.
     Again,
@@ -51,15 +57,24 @@ impl Room {
         for channel in &gates.notification_channels {
             gate = gate.notify(channel);
         }
-        let decision = ctx.gate(at.key(key), gate).await?.decision;
+        let Decided { decision, edited } = ctx.gate(at.key(key), gate).await?;
         let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
-        let said = decision.feedback.as_deref().filter(|said| !said.trim().is_empty()).unwrap_or(&decision.reason);
+        let advice = [decision.feedback.as_deref(), edited.as_deref()].into_iter().flatten();
+        let advice = advice.filter(|said| !said.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
         let retry = match decision.decision {
-            _ if decision.outcome == Next::Proceed => return Ok(AtGate::GoOn),
+            _ if decision.outcome == Next::Proceed => {
+                // Why somebody approves is for the record; what they advise is for who speaks next.
+                state.notes.extend((!advice.is_empty()).then_some((Note::Guidance, advice)));
+                return Ok(AtGate::Approved);
+            }
             DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => true,
             DecisionWord::Rejected => match gates.on_rejected {
                 OnRejected::Fail => return Err(Failure::new("gate_rejected", reason)),
                 OnRejected::Retry => true,
+                // Nothing comes after it with which it could go on: whoever rejects what is final has it fail.
+                OnRejected::Continue if at.phase == DebatePhase::Convergence && key == LAST => {
+                    return Err(Failure::new("gate_rejected", reason));
+                }
                 OnRejected::Continue => false,
             },
             DecisionWord::TimedOut => return Err(Failure::new("gate_timed_out", reason)),
@@ -70,7 +85,8 @@ impl Room {
             return Err(Failure::new("gate_rejected", message));
         }
         // A person is the best critic: what they said reaches everybody who speaks from here on.
-        state.notes.push((Note::Guidance, said.to_owned()));
+        let said = if advice.is_empty() { decision.reason } else { advice };
+        state.notes.push((Note::Guidance, said));
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }
 

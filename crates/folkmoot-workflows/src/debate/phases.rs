@@ -152,7 +152,12 @@ fn no_rule(_: &Value) -> Result<(), String> {
 
 /// The candidate that a number in an answer means.
 fn meant<'a>(shown: &'a [Name], number: &Value) -> Option<&'a Name> {
-    let number = number.as_u64().and_then(|number| usize::try_from(number).ok())?;
+    // A whole number can be written as 1.0.
+    let whole = number
+        .as_f64()
+        .filter(|number| number.fract() == 0.0 && (1.0..=1000.0).contains(number))
+        .map(|number| number as u64);
+    let number = number.as_u64().or(whole).and_then(|number| usize::try_from(number).ok())?;
     shown.get(number.checked_sub(1)?)
 }
 

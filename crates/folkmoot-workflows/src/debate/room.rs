@@ -33,6 +33,9 @@ const TOOL_CALLS_BYTES_MAX: usize = 512 * 1024;
 /// What a turn in which nobody answered says of its model.
 const NO_MODEL: &str = "none";
 
+/// The longest that an agent is told in one turn, beside the topic.
+const PROMPT_BYTES_MAX: usize = 256 * 1024;
+
 /// A voice, and the name that it is recorded under.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
@@ -169,12 +172,21 @@ impl Room {
     }
 
     fn request(&self, asking: &Asking<'_>) -> Result<Request, Failure> {
-        let note = |(kind, text): &(Note, String)| Context::new().word("kind", kind.word()).data("text", text);
+        let texts = asking.notes.len() + asking.answers.len();
+        // What all say together must not be longer than anybody reads, or than a journal holds.
+        let all: usize =
+            asking.notes.iter().map(|(_, text)| text.len()).chain(asking.answers.iter().map(String::len)).sum();
+        let share = if all > PROMPT_BYTES_MAX { PROMPT_BYTES_MAX / texts } else { all };
+        let cut = |text: &str| match text.len() > share {
+            true => format!("{}\n… (cut)", &text[..text.floor_char_boundary(share)]),
+            false => text.to_owned(),
+        };
+        let note = |(kind, text): &(Note, String)| Context::new().word("kind", kind.word()).data("text", cut(text));
         let context = Context::new()
             .word("part", asking.part.word())
             .data("topic", &self.debating.topic)
             .list("notes", asking.notes.iter().map(note).collect())
-            .list("answers", asking.answers.iter().map(|text| Context::new().data("text", text)).collect());
+            .list("answers", asking.answers.iter().map(|text| Context::new().data("text", cut(text))).collect());
         let text = self.prompts.render("debate/turn.md", &context)?;
         let cue = Cue {
             part: asking.part.word().to_owned(),
@@ -377,7 +389,10 @@ fn keepable(value: &Value) -> Result<(), String> {
 /// What is kept of the calls of tools: all of it where it can be kept, else which they were.
 fn tool_calls(calls: &[ToolCall]) -> Result<Value, Failure> {
     let all = serde_json::to_value(calls)?;
-    if all.to_string().len() <= TOOL_CALLS_BYTES_MAX && !folkmoot_core::text::holds_nul(&all) {
+    if all.to_string().len() <= TOOL_CALLS_BYTES_MAX
+        && !folkmoot_core::text::holds_nul(&all)
+        && folkmoot_core::text::json("tool_calls", &all).is_ok()
+    {
         return Ok(all);
     }
     let shown = |call: &ToolCall| json!({ "tool": folkmoot_core::text::shortened(&call.tool, 200), "shortened": true });

@@ -67,8 +67,6 @@ pub(super) struct State {
     /// The versions of the code, oldest first.
     pub versions: Vec<String>,
     pub turns: Turns,
-    /// What each agent said last that counts, with how sure it is.
-    pub said: BTreeMap<Name, (String, Option<Share>)>,
     /// Turns of the phase that is under way, for what is expected of it.
     pub in_phase: Vec<Spoken>,
     /// When the debate began.
@@ -85,9 +83,6 @@ impl State {
             TurnState::Refused => &mut self.turns.refused,
         };
         *counter += 1;
-        if spoken.state == TurnState::Answered {
-            self.said.insert(spoken.agent.clone(), (spoken.content.clone(), spoken.confidence));
-        }
         self.in_phase.push(spoken.clone());
     }
 
@@ -130,14 +125,24 @@ impl State {
         u32::try_from(read.into_iter().map(hops).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// Passed tests of others, of all that are not suspect, and which failed, of one author's code.
+    /// Passed tests of others, of all that are not suspect, and which failed, of one author's code. A failure counts where somebody
+    /// else than the test's author passes it: else the author alone says what is right.
     pub fn tested(&self, author: &Name) -> Option<Tested> {
         let cross = self.cross.as_ref()?;
         let suspects = cross.suspects();
+        let is_passed_by_a_third = |by: &str, test: &str| {
+            let thirds = cross.runs.iter().filter(|run| run.author == by && run.solution != by);
+            thirds
+                .filter(|run| run.solution != author.as_str())
+                .any(|run| run.tested.iter().any(|tested| tested.name == test && tested.failed.is_none()))
+        };
         let mut tested = Tested::default();
         for run in cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != run.solution) {
             for test in run.tested.iter().filter(|test| !suspects.contains(&(run.author.as_str(), test.name.as_str())))
             {
+                if test.failed.is_some() && !is_passed_by_a_third(&run.author, &test.name) {
+                    continue;
+                }
                 tested.of += 1;
                 match test.failed {
                     None => tested.passed += 1,
@@ -176,8 +181,19 @@ impl State {
         let (Some(one), Some(two)) = (self.candidates.get(one), self.candidates.get(two)) else { return false };
         match (&one.code, &two.code) {
             (Some(one), Some(two)) => one.trim() == two.trim(),
-            _ => same_answer(&one.position, &two.position),
+            _ => same_answer(&one.position, &two.position) && same_answer(&one.text, &two.text),
         }
+    }
+
+    /// Whether everybody's tests pass on everybody's code, those that are suspect too, and there are so many on each.
+    pub fn all_pass(&self, least: usize) -> bool {
+        let Some(cross) = &self.cross else { return false };
+        self.candidates.keys().all(|author| {
+            let others =
+                || cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != run.solution);
+            let tests = others().map(|run| run.tested.len()).sum::<usize>();
+            tests >= least && others().all(|run| run.passed() == run.tested.len())
+        })
     }
 
     /// The mean of what reviewers gave an author's answer.
@@ -214,6 +230,10 @@ fn shuffle(candidates: &mut [&Candidate], reader: &Agent, run: &str, round: u32)
     });
 }
 
+/// How much of a line that a program printed is shown.
+const LINE_BYTES: usize = 300;
+
 pub(super) fn last_line(output: &str) -> &str {
-    output.trim().lines().next_back().unwrap_or_default()
+    let line = output.trim().lines().next_back().unwrap_or_default();
+    &line[..line.floor_char_boundary(LINE_BYTES)]
 }

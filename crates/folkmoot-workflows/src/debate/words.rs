@@ -43,7 +43,12 @@ pub(super) fn words(part: Part, value: &Value) -> String {
         }
         Part::Draft | Part::Refine | Part::Proposal | Part::Revise | Part::Optimization | Part::Defence => {
             match (text("summary"), text("code")) {
-                (summary, "") => summary.to_owned(),
+                // What is compared with others' is what people read first.
+                (summary, "") => [text("position"), summary]
+                    .into_iter()
+                    .filter(|text| !text.is_empty())
+                    .collect::<Vec<_>>()
+                    .join("\n\n"),
                 ("", code) => format!("```\n{code}\n```"),
                 (summary, code) => format!("{summary}\n\n```\n{code}\n```"),
             }

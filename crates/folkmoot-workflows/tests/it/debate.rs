@@ -2,6 +2,7 @@
 
 mod crash;
 mod defects;
+mod fields;
 mod learn;
 mod recorded;
 mod replay;

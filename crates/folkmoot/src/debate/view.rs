@@ -24,9 +24,9 @@ pub(super) fn status(progress: &Progress) -> String {
         [] => String::new(),
         speaking => format!(" · {} to speak", speaking.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")),
     };
-    let turns = progress.turns.answered;
+    let turns = counted(progress.turns.answered, "answer");
     let cost = cost(&DebateCost { tokens: progress.tokens, usd: progress.usd_micros as f64 / 1e6 });
-    paint(style::FAINT, format!("round {} · {phase} · {turns} answers · {cost}{waits}", progress.round))
+    paint(style::FAINT, format!("round {} · {phase} · {turns} · {cost}{waits}", progress.round))
 }
 
 /// What was spent.
@@ -256,8 +256,10 @@ pub(crate) fn decision(verdict: &DebateVerdict) -> String {
         Some(DecidedBy::Tests) => "by executed tests".to_owned(),
         Some(DecidedBy::Agreement) => "the first answers agree".to_owned(),
         Some(DecidedBy::Vote) | None => {
-            let method = verdict.voting_method.map_or_else(String::new, |method| format!(", {method} voting"));
-            format!("{}{method}", one_line(&verdict.label.replace('_', " ")))
+            let label = one_line(&verdict.label.replace('_', " "));
+            let method = verdict.voting_method.map(|method| format!("{method} voting"));
+            let said = [Some(label.clone()), method.filter(|method| *method != label)];
+            said.into_iter().flatten().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(", ")
         }
     };
     let share = |name: &str, share: Option<f64>| share.map(|share| format!("{name} {share:.2}"));

@@ -124,6 +124,7 @@ fn ballots(text: &str) -> Vec<Ballot> {
     let ballot = |(number, ranking): (usize, &str)| Ballot {
         voter: name(format!("v{number}")),
         ranking: names(ranking),
+        recused: Vec::new(),
         weight: 1 + 4 * u64::from(ranking.starts_with('C')),
         confidence: Share::CONFIDENCE,
         score: Score::default(),

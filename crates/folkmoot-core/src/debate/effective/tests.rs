@@ -20,6 +20,7 @@ fn ballot(voter: &str, ranking: &str) -> Ballot {
     Ballot {
         voter: voter.parse().unwrap(),
         ranking: ranking.chars().map(|letter| letter.to_string().parse().unwrap()).collect(),
+        recused: Vec::new(),
         weight: 1,
         confidence: Share::CONFIDENCE,
         score: Score::default(),

@@ -54,7 +54,7 @@ async fn what_cannot_be_debated_is_refused_and_nothing_is_started() {
         (json!({ "gates": gates(&["adversarial"]) }), "which this debate does not have"),
         (json!({ "gates": { "gate_points": ["proposal"] } }), "is not enabled"),
         (json!({ "gates": { "enabled": true, "auto": true } }), "unknown field `auto`"),
-        (json!({ "gates": { "enabled": true, "timeout_ms": 0 } }), "timeout_ms"),
+        (json!({ "gates": { "enabled": true, "timeout_ms": 0 } }), "milliseconds above zero"),
         (json!({ "gates": { "enabled": true, "on_timeout": "shrug" } }), "\"shrug\" is not one of fail"),
         (
             json!({ "gates": { "enabled": true, "on_rejected": "sulk" } }),

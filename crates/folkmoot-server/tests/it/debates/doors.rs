@@ -152,7 +152,12 @@ async fn agents_debate_and_reviewers_decide() {
 async fn an_agent_cannot_weaken_the_policy_nor_reach_into_a_repository() {
     let policy = Policy { reviewers: vec![ALICE.parse().unwrap(), "bob".parse().unwrap()], ..Policy::default() };
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
-    let weaker = [json!({ "on_timeout": "approve" }), json!({ "reviewers": ["mallory"] })];
+    let weaker = [
+        json!({ "on_timeout": "approve" }),
+        json!({ "reviewers": ["mallory"] }),
+        // A no that changes nothing is no gate.
+        json!({ "on_rejected": "continue" }),
+    ];
     for more in weaker {
         let mut asked = gates(&["proposal"]);
         asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

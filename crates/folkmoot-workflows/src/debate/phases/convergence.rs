@@ -108,15 +108,7 @@ impl Room {
 
     async fn vote(&self, ctx: &Ctx, at: At, voter: &Agent, standing: &[Name], state: &State) -> Result<Voted, Failure> {
         let run = ctx.run_id().to_string();
-        // From three on nobody is shown their own: they may not vote for it.
-        let shown: Vec<Name> = match standing.len() {
-            0..=2 => standing.to_vec(),
-            _ => {
-                let own = |author: &Name| *author == voter.id || state.is_same(author, &voter.id);
-                standing.iter().filter(|author| !own(author)).cloned().collect()
-            }
-        };
-        let shown = state.shown_to(voter, &shown, &run, at.round);
+        let shown = state.shown_to(voter, &shown(standing, &voter.id, state), &run, at.round);
         let part = if standing.len() == 1 { Part::Endorse } else { Part::Ballot };
         let mut notes = state.notes_for(part);
         notes.extend(state.results(&shown));
@@ -180,8 +172,7 @@ impl Room {
         if standing.len() == 1 {
             candidates.push(none());
         }
-        let ballots: Vec<Ballot> =
-            voted.iter().filter_map(|voted| self.ballot(voted, voted_roles(voted, state))).collect();
+        let ballots: Vec<Ballot> = voted.iter().filter_map(|voted| self.ballot(voted, standing, state)).collect();
         let least = usize::from(at.phase.rule().min_responses as u8).min(voted.len());
         let rules = Rules {
             method: self.debating.method(),
@@ -196,9 +187,13 @@ impl Room {
         let by_voice: Vec<(&Ballot, Voice<'_>)> =
             ballots.iter().filter_map(|ballot| Some((ballot, voice_of(voted, &ballot.voter)?))).collect();
         // Where executed tests leave one answer of several, no opinion overrides them.
+        // But whoever wants none of what is left need not have it.
+        let against = votes.iter().filter(|vote| **vote == none()).count();
         let by_tests = standing.len() == 1
+            && state.network.agents().len() > 2
             && state.eligible().len() < state.candidates.len()
-            && state.tested(&standing[0]).is_some();
+            && state.tested(&standing[0]).is_some_and(|tested| tested.passed == tested.of)
+            && against * 2 <= votes.len();
         let for_an_answer = elected.winner.clone().filter(|winner| *winner != none());
         let (winner, decided_by) = match (for_an_answer, by_tests) {
             (_, true) => (Some(standing[0].clone()), Some(DecidedBy::Tests)),
@@ -230,8 +225,8 @@ impl Room {
             consensus: consensus.level.filter(|_| consensus.votes > 0 && (is_elected || winner.is_none())),
             rounds: at.round,
             effective_votes: (!ballots.is_empty()).then(|| Effective::of_ballots(&by_voice).votes),
-            ballots: voted.iter().map(|voted| self.cast(voted, state)).collect(),
-            dissent: dissent(voted, winner.as_ref()),
+            ballots: voted.iter().map(|voted| self.cast(voted, standing, state)).collect(),
+            dissent: dissent(voted, winner.as_ref(), state),
             tests: winner.as_ref().and_then(|winner| state.tested(winner)).map(|tested| (tested.passed, tested.of)),
             turns: state.turns,
             elected: Some(Elected { winner: elected.winner.clone(), ..elected }),
@@ -240,18 +235,20 @@ impl Room {
     }
 
     /// How much a vote counts where weights count: how sure the voter is, how good it has been, and how unlike the others it is.
-    fn ballot(&self, voted: &Voted, alike: u64) -> Option<Ballot> {
+    fn ballot(&self, voted: &Voted, standing: &[Name], state: &State) -> Option<Ballot> {
         let ranking = voted.ranking.clone().filter(|_| voted.refused.is_none())?;
         let voter = self.debating.agent(&voted.spoken.agent)?;
         let confidence = voted.spoken.confidence.unwrap_or(Share::CONFIDENCE);
         let score = 1_000 + 2 * u64::from(voter.score.as_tenths());
-        let diversity = if alike <= 1 { 1_040 } else { 1_000 };
+        let diversity = if voted_roles(voted, state) <= 1 { 1_040 } else { 1_000 };
+        let shown = shown(standing, &voter.id, state);
+        let recused = standing.iter().filter(|author| !shown.contains(author)).cloned().collect();
         let weight = u64::from(confidence.as_hundredths()) * score * diversity / 10_000;
-        Some(Ballot { voter: voter.id.clone(), ranking, weight, confidence, score: voter.score })
+        Some(Ballot { voter: voter.id.clone(), ranking, recused, weight, confidence, score: voter.score })
     }
 
-    fn cast(&self, voted: &Voted, state: &State) -> Cast {
-        let ballot = self.ballot(voted, voted_roles(voted, state));
+    fn cast(&self, voted: &Voted, standing: &[Name], state: &State) -> Cast {
+        let ballot = self.ballot(voted, standing, state);
         Cast {
             voter: voted.spoken.agent.clone(),
             ranking: voted.ranking.clone().unwrap_or_default(),
@@ -261,6 +258,12 @@ impl Room {
             refused: voted.refused.clone(),
         }
     }
+}
+
+/// What a voter is shown of those who stand. From three on not their own, nor what is the same: they may not vote for it.
+fn shown(standing: &[Name], voter: &Name, state: &State) -> Vec<Name> {
+    let own = |author: &Name| author == voter || state.is_same(author, voter);
+    standing.iter().filter(|author| standing.len() <= 2 || !own(author)).cloned().collect()
 }
 
 /// Which model really spoke for a voter: somebody else may have, in place of one that failed.
@@ -289,8 +292,13 @@ fn contribution<'a>(voted: &'a Voted, state: &'a State) -> Contribution<'a> {
 }
 
 /// Whoever prefers another answer, or none.
-fn dissent(voted: &[Voted], winner: Option<&Name>) -> Vec<Dissent> {
-    let differs = voted.iter().filter(|voted| voted.ranking.as_ref().is_some_and(|ranking| ranking.first() != winner));
+/// But not whoever was not shown it because it is their own.
+fn dissent(voted: &[Voted], winner: Option<&Name>, state: &State) -> Vec<Dissent> {
+    let own = |voter: &Name| winner.is_some_and(|winner| winner == voter || state.is_same(winner, voter));
+    let differs = voted.iter().filter(|voted| {
+        voted.ranking.as_ref().is_some_and(|ranking| ranking.first() != winner)
+            && (voted.ranking == Some(vec![none()]) || !own(&voted.spoken.agent))
+    });
     differs
         .map(|voted| Dissent {
             agent: voted.spoken.agent.clone(),

@@ -65,7 +65,7 @@ fn a_debate_survives_a_crash() {
     let calm = calm(&make());
     let crashes = [Crash::Before, Crash::After, Crash::Untold];
     // So that each sort of crash comes everywhere from the start to the end, each time elsewhere.
-    for (at, n) in (2..=calm.appends).step_by(11).enumerate() {
+    for (at, n) in (2..=calm.appends).step_by(17).enumerate() {
         compare(&calm, &sim::simulate(&make(), crashes[at % crashes.len()](n)));
     }
 }

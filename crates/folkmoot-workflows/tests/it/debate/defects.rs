@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use folkmoot_core::{
-    agent::{DebatePhase, DebatePhase::*, ModelName, Share, Team},
+    agent::{DebatePhase, DebatePhase::*, ModelName, Team},
     debate::{DecidedBy, NoDecision, Phases, Told, TurnState, topology::Topology},
 };
 use folkmoot_llm::{Cue, FailureKind};
@@ -292,7 +292,7 @@ fn who_changes_an_answer_without_new_evidence_keeps_the_earlier_one() {
         let turns = played.turns(&["revise"]);
         turns.into_iter().find(|turn| turn.agent.as_str() == "proposer-1").unwrap()
     };
-    for swayed in ["", "the others disagree", "point 99", "own 1", "topic"] {
+    for swayed in ["", "the others disagree", "point 99", "own 1"] {
         let played = revised(swayed);
         assert_eq!(state(&played).state, TurnState::Refused, "{swayed:?}");
         assert!(state(&played).why.contains("the earlier answer stands"));
@@ -418,5 +418,4 @@ fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     };
     let (mesh, star) = (messages(Topology::GraphMesh), messages(Topology::Star));
     assert!(star > mesh, "what goes over a moderator takes a hop more: {mesh} {star}");
-    let _ = Share::ONE;
 }

@@ -1,62 +1,72 @@
 //! The first minute.
 
-use super::{Desk, run};
+use super::{Desk, run, talk::Talk};
 use crate::server::{eventually, folkmoot};
 
-/// What the demo says, without what differs from one time to the next.
-fn demo(decide: &str) -> (i32, Vec<String>) {
-    let desk = Desk::new();
-    let ended = desk.run(&["demo", "--decide", decide]);
-    assert_eq!(ended.stderr, "");
-    assert!(std::fs::read_dir(desk.path()).expect("a folder").next().is_none(), "it leaves the data folder alone");
-    (ended.code, ended.stdout.lines().map(str::to_owned).collect())
-}
-
+/// Two letters are enough, also through a pipe.
 #[test]
-fn the_demo_can_play_both_sides() {
-    for (decide, code, follows) in
-        [("approve", 0, "The agent was woken and goes on."), ("reject", 3, "The agent was woken and does not go on.")]
-    {
-        let (exit, lines) = demo(decide);
-        assert_eq!(exit, code, "{lines:#?}");
-        let said = lines.join("\n");
-        for part in ["change.diff", "tests.txt", "gate.opened", "gate.decided", "verified: 4 events", follows] {
-            assert!(said.contains(part), "{part}: {said}");
-        }
-        assert!(!said.contains('\u{1b}'), "no colour in a pipe: {said}");
+fn the_demo_debates_stops_at_two_gates_and_ends_with_code_and_its_log() {
+    let desk = Desk::new();
+    let ended = desk.run_with(&["demo"], "a\na\n");
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+    let said = ended.stdout;
+    let gates = said.matches("[a]pprove, [r]eject, [d]etails, [q]uit?").count();
+    assert_eq!(gates, 2, "{said}");
+    for part in [
+        "Three agents debate it",
+        "self_evolvement",
+        "tests ",
+        "votes ",
+        "'s answer wins:",
+        "def parse_duration",
+        "The debate went on when you let it.",
+        "gate.opened",
+        "gate.decided",
+        "verified: ",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
     }
+    assert!(!said.contains('\u{1b}'), "no colour in a pipe: {said}");
+    assert!(std::fs::read_dir(desk.path()).expect("a folder").next().is_none(), "it leaves the data folder alone");
 }
 
 #[test]
-fn the_commands_that_the_demo_shows_work() {
+fn at_a_terminal_it_asks() {
     let desk = Desk::new();
-    let mut demo = desk.spawn(&["demo"]);
+    let Some(mut talk) = Talk::begin(&desk, "demo") else { return };
+    talk.when("[a]pprove, [r]eject, [d]etails, [q]uit?", "r\n");
+    talk.when("Why not?", "it is only a demo\n");
+    talk.when("The debate ended where you stopped it.", "");
+    talk.when("verified: ", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 3, "{said}");
+}
+
+#[test]
+fn the_commands_that_the_demo_shows_work_and_ctrl_c_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let desk = Desk::new();
+    let mut command = folkmoot(desk.path());
+    let null = std::process::Stdio::null();
+    let mut demo = super::Terminal::new(command.arg("demo").env("TMPDIR", temporary.path()).stdin(null));
     let mut lines = demo.lines();
     let shown = lines.by_ref().map(Result::unwrap).find(|line| line.trim_end().ends_with(" approve"));
     let shown = shown.expect("the demo says how to approve");
     let arguments: Vec<&str> = shown.split_whitespace().skip(1).collect();
-    let approved = run(folkmoot(desk.path()).args(&arguments));
-    assert_eq!(approved.code, 0, "{approved:?}");
-    let rest: Vec<String> = lines.map(Result::unwrap).collect();
-    assert!(rest.iter().any(|line| line.starts_with("approved by ")), "{rest:#?}");
-    assert_eq!(demo.finish().code, 0);
+    // Its first gate is not there at once.
+    eventually("it waits, and is approved", || (run(folkmoot(desk.path()).args(&arguments)).code == 0).then_some(()));
+    lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("approved by ")).expect("it goes on");
+    crate::server::signal(demo.pid(), "INT");
+    drop(lines);
+    eventually("it ends", || demo.has_ended().then_some(()));
+    assert!(std::fs::read_dir(temporary.path()).unwrap().next().is_none());
 }
 
 #[test]
 fn a_demo_that_nobody_decides_times_out() {
     let desk = Desk::new();
-    let ended = desk.run(&["demo", "--timeout", "200ms"]);
+    let ended = desk.run_with(&["demo", "--timeout", "200ms"], "");
     assert_eq!((ended.code, ended.stdout.contains("Silence is not consent")), (5, true), "{ended:?}");
-}
-
-#[test]
-fn ctrl_c_ends_the_demo_and_leaves_nothing_behind() {
-    let temporary = tempfile::tempdir().unwrap();
-    let desk = Desk::new();
-    let mut demo = super::Terminal::new(folkmoot(desk.path()).arg("demo").env("TMPDIR", temporary.path()));
-    let mut lines = demo.lines();
-    lines.by_ref().map(Result::unwrap).find(|line| line.contains("curl")).expect("it waits");
-    crate::server::signal(demo.pid(), "INT");
-    eventually("it ends", || demo.has_ended().then_some(()));
-    assert!(std::fs::read_dir(temporary.path()).unwrap().next().is_none());
+    let played = desk.run(&["demo", "--decide", "reject"]);
+    assert_eq!((played.code, played.stdout.contains("as it was told beforehand")), (3, true), "{played:?}");
 }

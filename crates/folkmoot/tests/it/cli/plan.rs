@@ -1,16 +1,9 @@
 //! `folkmoot plan`, as it is used: at a terminal, in a pipe, left and taken up again.
 
-use std::{
-    io::{Read, Write},
-    process::{Child, ChildStdin},
-    sync::mpsc::{Receiver, channel},
-    time::Duration,
-};
-
 use serde_json::Value;
 
-use super::{Desk, prompt::in_a_terminal};
-use crate::server::{PATIENCE, eventually};
+use super::{Desk, talk::Talk};
+use crate::server::eventually;
 
 const GOAL: &str = "Open a second bakery";
 
@@ -33,48 +26,6 @@ fn one_iteration_needs_nobody_and_prints_the_plan() {
     desk.say(&["plan", "A third one", "--iterations", "1", "--with", &part, "--provider", "rehearsal"]);
     let unknown = desk.run(&["plan", "A fourth one", "--with", "nowhere/nothing"]);
     assert_eq!((unknown.code, unknown.stderr.contains("\"nowhere\" is no plan")), (1, true), "{unknown:?}");
-}
-
-/// Somebody at a terminal, who reads before they type.
-struct Talk {
-    child: Child,
-    keys: ChildStdin,
-    heard: Receiver<u8>,
-    said: String,
-}
-
-impl Talk {
-    fn begin(desk: &Desk, arguments: &str) -> Option<Self> {
-        let mut child = in_a_terminal(desk, arguments)?;
-        let (keys, mut output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
-        let (tell, heard) = channel();
-        std::thread::spawn(move || {
-            let mut byte = [0];
-            while output.read(&mut byte).is_ok_and(|read| read == 1) && tell.send(byte[0]).is_ok() {}
-        });
-        Some(Self { child, keys, heard, said: String::new() })
-    }
-
-    /// Waits until it says this, and then types that.
-    fn when(&mut self, expected: &str, typed: &str) {
-        let mut bytes = Vec::new();
-        while !String::from_utf8_lossy(&bytes).contains(expected) {
-            let heard = self.heard.recv_timeout(PATIENCE);
-            bytes.push(heard.unwrap_or_else(|_| panic!("no {expected:?} in {}", String::from_utf8_lossy(&bytes))));
-        }
-        self.said.push_str(&String::from_utf8_lossy(&bytes));
-        // A person takes longer; what is typed before it is read is forgotten.
-        std::thread::sleep(Duration::from_millis(100));
-        self.keys.write_all(typed.as_bytes()).expect("it reads");
-    }
-
-    /// Its exit code, and all that it said.
-    fn end(mut self) -> (i32, String) {
-        while let Ok(byte) = self.heard.recv_timeout(PATIENCE) {
-            self.said.push(char::from(byte));
-        }
-        (self.child.wait().expect("it is ours").code().unwrap_or(-1), self.said)
-    }
 }
 
 #[test]

@@ -1,0 +1,232 @@
+//! `folkmoot debate`, as it is used: at a terminal, in a pipe, left and taken up again.
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Desk, talk::Talk};
+use crate::server::eventually;
+
+const TOPIC: &str = "Should we write tests first?";
+const QUICK: [&str; 6] = ["debate", TOPIC, "--preset", "quick", "--provider", "rehearsal"];
+const ASK: &str = "[a]pprove, [r]eject, [d]etails, [q]uit?";
+
+fn typed(more: &str) -> String {
+    format!("debate '{TOPIC}' --preset quick --provider rehearsal {more}")
+}
+
+#[test]
+fn at_a_terminal_it_shows_who_speaks_asks_and_does_what_is_said() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal --gate convergence")) else { return };
+    talk.when("3 agents", "");
+    talk.when("proposal", "");
+    talk.when("proposer-1", "");
+    talk.when("with answers", "");
+    talk.when(ASK, "what?\n");
+    talk.when("Type one of the letters in brackets", "d\n");
+    talk.when("proposer-1:", "");
+    talk.when(ASK, "a\n");
+    talk.when("approved", "");
+    talk.when("convergence", "");
+    talk.when("votes ", "");
+    talk.when(ASK, "a\n");
+    talk.when("'s answer wins:", "");
+    talk.when("effective votes", "");
+    talk.when("debate audit", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn a_rejection_is_exit_code_three_and_needs_a_reason() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal")) else { return };
+    talk.when(ASK, "r\n");
+    talk.when("Why not?", "\n");
+    talk.when("nothing was decided", "r\n");
+    talk.when("Why not?", "all of them are wrong\n");
+    talk.when("gate_rejected", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("all of them are wrong"), "{said}");
+}
+
+/// Whoever leaves it finds it again, at the same gate.
+#[test]
+fn a_debate_that_was_left_waits_and_is_taken_up_again() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal --id d1")) else { return };
+    talk.when(ASK, "q\n");
+    talk.when("The debate waits.", "");
+    assert_eq!(talk.end().0, 4);
+    let shown = desk.say(&["debate", "show"]);
+    assert!(shown.contains("paused") && shown.contains("waits at"), "{shown}");
+    let gates = desk.pending(1);
+    let mut talk = Talk::begin(&desk, "debate follow d1").unwrap();
+    talk.when(ASK, "a\n");
+    talk.when("'s answer wins:", "");
+    assert_eq!(talk.end().0, 0);
+    let gate = desk.json(&["gate", "show", gates[0]["id"].as_str().unwrap()]);
+    assert_eq!(gate["status"], "approved", "it was the same gate");
+}
+
+/// Whoever is asked here is not held up when others decide, and what is typed next is for the next question.
+#[test]
+fn a_decision_from_elsewhere_lets_it_go_on() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal --gate convergence")) else { return };
+    talk.when(ASK, "");
+    let gates = desk.pending(1);
+    desk.say(&["approve", "-y", gates[0]["id"].as_str().unwrap()]);
+    talk.when("convergence", "");
+    talk.when(ASK, "a\n");
+    talk.when("'s answer wins:", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 0, "{said}");
+}
+
+/// In a pipe it says how others decide, waits for them, and prints what came of it and nothing else.
+#[test]
+fn without_a_terminal_others_decide_and_every_line_fits() {
+    let desk = Desk::new();
+    let waiting = desk.spawn(&[&QUICK[..], &["--gate", "proposal"]].concat());
+    eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
+    let gates = desk.pending(1);
+    desk.say(&["approve", "-y", gates[0]["id"].as_str().unwrap()]);
+    let ended = waiting.finish();
+    assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
+    assert!(!ended.stdout.contains(" leads") && !ended.stdout.contains('\u{1b}'), "{ended:?}");
+    let (ways, lines): (Vec<&str>, Vec<&str>) = ended.stderr.lines().partition(|line| line.contains("folkmoot "));
+    assert!(ways.iter().any(|line| line.contains(" approve ")), "{ended:?}");
+    for part in ["3 agents", "proposal", "votes ", "approved by"] {
+        assert!(lines.iter().any(|line| line.contains(part)), "{part}: {lines:#?}");
+    }
+    for line in lines {
+        assert!(line.width() < 80, "{} columns: {line}", line.width());
+    }
+}
+
+#[test]
+fn what_came_of_it_is_the_exit_code() {
+    let desk = Desk::new();
+    let decided = desk.run(&[&QUICK[..], &["--json"]].concat());
+    let results: Value = serde_json::from_str(&decided.stdout).unwrap();
+    assert_eq!((decided.code, decided.stderr.as_str()), (0, ""), "{decided:?}");
+    assert!(results["verdict"]["winner"].is_string(), "{results:#}");
+    let undecided = desk.run(&[&QUICK[..], &["--without", "convergence"]].concat());
+    assert_eq!((undecided.code, undecided.stdout.contains("No decision")), (10, true), "{undecided:?}");
+    let silence = desk.run(&[&QUICK[..], &["--gate", "proposal", "--gate-timeout", "100ms"]].concat());
+    assert_eq!((silence.code, silence.stdout.contains("gate_timed_out")), (5, true), "{silence:?}");
+    let poor = desk.run(&[&QUICK[..], &["--budget-tokens", "10"]].concat());
+    assert_eq!((poor.code, poor.stdout.contains("budget_exceeded")), (1, true), "{poor:?}");
+}
+
+#[test]
+fn what_was_said_voted_and_done_can_be_looked_at() {
+    let desk = Desk::new();
+    let results = desk.json(&[&QUICK[..], &["--id", "d1", "--agents", "4", "--voting", "borda"]].concat());
+    assert_eq!(results["verdict"]["voting_method"], "borda");
+    let listed = desk.say(&["debate", "list"]);
+    assert!(listed.contains("d1") && listed.contains("completed") && listed.contains(TOPIC), "{listed}");
+    assert_eq!(desk.json(&["debate", "list", "--status", "paused"])["debates"], Value::Array(Vec::new()));
+    let shown = desk.say(&["debate", "show", "d1"]);
+    assert!(shown.contains("4 agents") && shown.contains("'s answer wins:"), "{shown}");
+    assert_eq!(desk.json(&["debate", "show"])["id"], "d1");
+    let turns = desk.json(&["debate", "turns", "d1", "--phase", "proposal"]);
+    let of = |turns: &Value| turns["turns"].as_array().unwrap().len();
+    assert!(of(&turns) > 0 && of(&turns) < of(&desk.json(&["debate", "turns"])), "{turns:#}");
+    let one = desk.json(&["debate", "turns", "--agent", "proposer-1"]);
+    assert!(one["turns"].as_array().unwrap().iter().all(|turn| turn["agent_id"] == "proposer-1"));
+    assert!(desk.say(&["debate", "turns"]).contains("│ "), "what agents say stands behind a bar");
+    let votes = desk.say(&["debate", "votes"]);
+    assert!(votes.contains("RANKING") && votes.contains(" > ") && votes.contains("borda voting"), "{votes}");
+    assert_eq!(desk.json(&["debate", "votes"])["votes"].as_array().unwrap().len(), 4);
+    let trail = desk.say(&["debate", "audit"]);
+    for part in ["prompt_sent", "response_received", "vote_cast", "debate_completed", "tokens"] {
+        assert!(trail.contains(part), "{part}: {trail}");
+    }
+    let prompts = desk.json(&["debate", "audit", "--type", "prompt_sent", "--agent", "proposer-1"]);
+    let prompts = prompts["entries"].as_array().unwrap();
+    assert!(!prompts.is_empty() && prompts.iter().all(|entry| entry["data"]["messages"][0]["text"].is_string()));
+    assert_eq!(desk.run(&["debate", "versions"]).stderr, "This debate has no code.\n");
+}
+
+#[test]
+fn a_debate_can_be_started_and_cancelled_without_waiting_for_it() {
+    let desk = Desk::new();
+    let mut serve = desk.spawn(&["serve", "--listen", "127.0.0.1:0"]);
+    eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
+    assert_eq!(desk.say(&[&QUICK[..], &["--gate", "proposal", "--id", "d1", "--no-wait"]].concat()), "d1");
+    desk.pending(1);
+    assert_eq!(desk.say(&["debate", "cancel", "d1", "--reason", "not needed"]), "cancelled d1");
+    desk.pending(0);
+    let again = desk.run(&["debate", "cancel", "d1"]);
+    assert_eq!(again.code, 1, "{again:?}");
+    let left = desk.run(&["debate", "follow", "d1"]);
+    assert_eq!((left.code, left.stdout.contains("not needed")), (3, true), "{left:?}");
+    assert!(!serve.has_ended());
+}
+
+/// Code is executed, mended and executed again, and all of it can be looked at.
+#[test]
+fn a_debate_on_code_ends_with_code_that_passes_its_tests() {
+    let desk = Desk::new();
+    let topic = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
+    let phases = ["critique", "review", "optimization", "adversarial"];
+    let without: Vec<&str> = phases.iter().flat_map(|phase| ["--without", phase]).collect();
+    let start =
+        [&["debate", topic, "--agents", "3", "--rounds", "1", "--provider", "rehearsal"][..], &without].concat();
+    let results = desk.json(&start);
+    let tests = &results["verdict"]["tests"];
+    if tests.is_null() {
+        eprintln!("skipped: nothing can be executed here: {results:#}");
+        return;
+    }
+    assert_eq!(tests["passed"], tests["of"], "{results:#}");
+    assert!(results["code"].as_str().unwrap().contains("def parse_duration"));
+    let trail = desk.json(&["debate", "audit"]);
+    let types = &trail["summary"]["types"];
+    for kind in ["tool_called", "reflection_generated", "phase_started", "response_received"] {
+        assert!(types[kind].as_u64().is_some_and(|count| count > 0), "{kind}: {types}");
+    }
+    let entries = trail["entries"].as_array().unwrap();
+    let executed = entries.iter().filter(|entry| entry["data"]["tool"] == "tests");
+    let failed = executed.clone().filter(|entry| entry["data"]["passed"].as_u64() < entry["data"]["of"].as_u64());
+    assert!(failed.count() > 0 && executed.count() > 1, "some failed first, and were mended");
+    let calls = entries.iter().filter(|entry| entry["type"] == "tool_called" && entry["step"].is_string()).count();
+    let turns = desk.json(&["debate", "turns"]);
+    let in_turns =
+        turns["turns"].as_array().unwrap().iter().map(|turn| turn["tool_calls"].as_array().map_or(0, Vec::len));
+    assert_eq!(calls, in_turns.sum::<usize>(), "each tool call of a turn is in the trail, and no other");
+    let versions = desk.json(&["debate", "versions"]);
+    let last = versions["versions"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["language"], "python");
+    let code = desk.run(&["debate", "versions", "--code", &last["version_number"].to_string()]);
+    assert_eq!(code.stdout, last["code"].as_str().unwrap());
+    assert!(desk.say(&["debate", "versions"]).contains("python"));
+    let unknown = desk.run(&["debate", "versions", "--code", "999"]);
+    assert_eq!((unknown.code, unknown.stderr.contains("no version 999")), (1, true), "{unknown:?}");
+}
+
+#[test]
+fn what_cannot_be_debated_is_said_before_anything_is_started() {
+    let desk = Desk::new();
+    for arguments in [
+        &["debate"][..],
+        &["debate", TOPIC, "--gate", "lunch"],
+        &["debate", TOPIC, "--topology", "ring"],
+        &["debate", TOPIC, "--voting", "acclaim"],
+        &["debate", TOPIC, "--preset", "heroic"],
+        &["debate", TOPIC, "--language", "cobol"],
+        &["debate", TOPIC, "--gate-timeout", "1s"],
+        &["debate", TOPIC, "--hook", "post_proposal"],
+    ] {
+        assert_eq!(desk.run(arguments).code, 2, "{arguments:?}");
+    }
+    for (more, told) in [(["--agents", "0"], "a team of 0 agents"), (["--consensus", "2"], "min_consensus is 2")] {
+        let refused = desk.run(&[&QUICK[..], &more].concat());
+        assert_eq!((refused.code, refused.stderr.contains(told)), (1, true), "{refused:?}");
+    }
+    let none = desk.run(&["debate", "show"]);
+    assert_eq!((none.code, none.stderr.contains("there is no debate")), (1, true), "{none:?}");
+}

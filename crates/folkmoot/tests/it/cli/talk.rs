@@ -1,0 +1,53 @@
+//! A conversation at a terminal.
+
+use std::{
+    io::{Read, Write},
+    process::{Child, ChildStdin},
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use super::{Desk, prompt::in_a_terminal};
+use crate::server::PATIENCE;
+
+/// Somebody at a terminal, who reads before they type.
+pub(super) struct Talk {
+    child: Child,
+    keys: ChildStdin,
+    heard: Receiver<u8>,
+    said: String,
+}
+
+impl Talk {
+    pub(super) fn begin(desk: &Desk, arguments: &str) -> Option<Self> {
+        let mut child = in_a_terminal(desk, arguments)?;
+        let (keys, mut output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let (tell, heard) = channel();
+        std::thread::spawn(move || {
+            let mut byte = [0];
+            while output.read(&mut byte).is_ok_and(|read| read == 1) && tell.send(byte[0]).is_ok() {}
+        });
+        Some(Self { child, keys, heard, said: String::new() })
+    }
+
+    /// Waits until it says this, and then types that.
+    pub(super) fn when(&mut self, expected: &str, typed: &str) {
+        let mut bytes = Vec::new();
+        while !String::from_utf8_lossy(&bytes).contains(expected) {
+            let heard = self.heard.recv_timeout(PATIENCE);
+            bytes.push(heard.unwrap_or_else(|_| panic!("no {expected:?} in {}", String::from_utf8_lossy(&bytes))));
+        }
+        self.said.push_str(&String::from_utf8_lossy(&bytes));
+        // A person takes longer; what is typed before it is read is forgotten.
+        std::thread::sleep(Duration::from_millis(100));
+        self.keys.write_all(typed.as_bytes()).expect("it reads");
+    }
+
+    /// Its exit code, and all that it said.
+    pub(super) fn end(mut self) -> (i32, String) {
+        while let Ok(byte) = self.heard.recv_timeout(PATIENCE) {
+            self.said.push(char::from(byte));
+        }
+        (self.child.wait().expect("it is ours").code().unwrap_or(-1), self.said)
+    }
+}
