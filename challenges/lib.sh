@@ -61,6 +61,14 @@ call() {
 
 get() { call "$FOLKMOOT_AGENT_TOKEN" GET "$1"; }
 
+# give_up WHAT: nothing that follows could be seen.
+give_up() {
+    say FAIL "$1"
+    [[ $# -lt 2 ]] || printf '         %s\n' "${2:0:600}"
+    failures=$((failures + 1))
+    exit 1
+}
+
 say() { printf '  %-4s %s\n' "$1" "$2"; }
 
 # is WHAT SEEN WANTED: two texts are the same.
@@ -93,9 +101,7 @@ start() {
     wanted=$(jq -c '{provider: "rehearsal"} + .' <<< "$1")
     call "${2:-$FOLKMOOT_AGENT_TOKEN}" POST /v1/debates "$wanted"
     if [[ "$status" != 202 ]]; then
-        say FAIL "a debate starts"
-        printf '         %s %s\n' "$status" "$answer"
-        exit 1
+        give_up "a debate starts" "$status $answer"
     fi
     id=$(jq -r .id <<< "$answer")
     session=$(jq -r .session_id <<< "$answer")
@@ -115,9 +121,7 @@ until_status() {
         case $seen in completed | failed | cancelled) break ;; esac
         sleep 0.1
     done
-    say FAIL "debate $id becomes $* within $PATIENCE s"
-    printf '         it is: %s\n' "$(head -c 400 <<< "$answer")"
-    exit 1
+    give_up "debate $id becomes $* within $PATIENCE s" "$answer"
 }
 
 # until_gate ID [GATE]: waits until the debate waits at a gate that is not this one; $gate is it.
@@ -129,8 +133,7 @@ until_gate() {
         [[ -z "$gate" || "$gate" == "${2:-}" ]] || return 0
         sleep 0.1
     done
-    say FAIL "debate $1 waits at another gate within $PATIENCE s"
-    exit 1
+    give_up "debate $1 waits at another gate within $PATIENCE s" "$answer"
 }
 
 # debate JSON [TOKEN]: starts one and waits until it is completed.
@@ -148,9 +151,7 @@ pages() {
         [[ -z "$next" ]] || query+="&cursor=$next"
         get "$1?$query"
         if [[ "$status" != 200 ]]; then
-            say FAIL "$1 can be read"
-            printf '         %s %s\n' "$status" "$(head -c 400 <<< "$answer")"
-            exit 1
+            give_up "$1 can be read" "$status $answer"
         fi
         jq -c ".$2" <<< "$answer" >> "$folder/pages"
         next=$(jq -r '.next // ""' <<< "$answer")
@@ -183,9 +184,7 @@ serve() {
         kill -0 "$server" 2> /dev/null || break
         sleep 0.05
     done
-    say FAIL "a server of our own starts"
-    cat "$folder/log"
-    exit 1
+    give_up "a server of our own starts" "$(tail -n 5 "$folder/log")"
 }
 
 # crash: the server of our own is killed, and can do nothing about it.

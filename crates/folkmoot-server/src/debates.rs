@@ -40,7 +40,12 @@ pub(crate) struct Held {
 /// A debate, if `principal` may know of it.
 pub(crate) async fn held(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Held, Error> {
     let view = engine.debate(principal, id).await?;
-    of_view(engine, principal, view).await
+    let mut held = of_view(engine, principal, view).await?;
+    if held.run.ending().is_some() && held.view.completed_at.is_none() {
+        // It ended between the two looks.
+        held.view = engine.debate(principal, id).await?;
+    }
+    Ok(held)
 }
 
 /// The debate of a row.

@@ -21,8 +21,7 @@ use crate::{
     accept::{self, Acceptor},
     app::{Agency, App},
     data_folder::LocalToken,
-    debates,
-    figures,
+    debates, figures,
     notify::{self, Notifier},
     routes,
 };

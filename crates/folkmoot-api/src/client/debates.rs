@@ -8,9 +8,9 @@ use reqwest::{Method, header::ACCEPT};
 
 use super::{Client, Error, feed::messages};
 use crate::wire::{
-    CancelDebate, CodeVersionList, Debate, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults, DebateStarted,
-    DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate, TrailQuery, Verdict,
-    VersionQuery,
+    CancelDebate, CodeVersionList, Debate, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults,
+    DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate, TrailQuery,
+    Verdict, VersionQuery,
 };
 
 /// What a debate's stream says.

@@ -11,6 +11,8 @@ use folkmoot_workflows::debate::Debated;
 use super::{debated, held, run};
 use crate::app::App;
 
+/// Where the record of a debate ends that waits, or was ended while it did.
+const WAITED: &str = "what it waits for";
 /// Keys of a record that are named where they were not asked for.
 const NAMED_MAX: usize = 3;
 
@@ -60,6 +62,10 @@ fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, 
             };
             Came { same: completed && differs.is_none(), debated, differs, ..Came::default() }
         }
+        // Its gates and questions ended with it.
+        Replayed::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == Outcome::Cancelled) => {
+            Came { until: Some(WAITED.to_owned()), ..Came::default() }
+        }
         Replayed::Ended(Err(failure)) => {
             let as_before = |ending: &Ending| ending.outcome == Outcome::Failed && ending.code == failure.code;
             let same = ending.is_some_and(as_before);
@@ -71,13 +77,16 @@ fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, 
         }
         Replayed::Recorded { until } if completed => {
             let why = "it comes to a call that is not in the record, and the debate did without".to_owned();
-            Came { differs: Some(ReplayDiffers { code: "not_recorded".to_owned(), why, turn: until }), ..Came::default() }
+            Came {
+                differs: Some(ReplayDiffers { code: "not_recorded".to_owned(), why, turn: until }),
+                ..Came::default()
+            }
         }
         Replayed::Recorded { until } => Came { until: Some(until.unwrap_or_default()), ..Came::default() },
         Replayed::Waits if completed => {
             Came { differs: Some(otherwise("it waits for something, and the debate did not")), ..Came::default() }
         }
-        Replayed::Waits => Came { until: Some("what it waits for".to_owned()), ..Came::default() },
+        Replayed::Waits => Came { until: Some(WAITED.to_owned()), ..Came::default() },
     }
 }
 

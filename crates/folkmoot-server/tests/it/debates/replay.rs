@@ -35,7 +35,10 @@ async fn a_debate_that_waits_or_was_ended_says_where_its_record_ends() {
     let waiting = start(&node, json!({ "gates": gates(&["proposal"]) })).await;
     let gate = waits(&node, &waiting, "").await;
     let replayed = replay(&node, &waiting).await;
-    assert_eq!((&replayed["same"], &replayed["differs"], &replayed["verdict"]), (&json!(false), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&replayed["same"], &replayed["differs"], &replayed["verdict"]),
+        (&json!(false), &Value::Null, &Value::Null)
+    );
     assert_eq!((&replayed["status"], &replayed["waiting_at"]), (&json!("paused"), &json!(gate)));
     assert!(replayed["until"].is_string(), "{replayed:#}");
 

@@ -8,7 +8,9 @@ use crate::server::{Server, folkmoot};
 
 /// A server that asks the rehearsal.
 fn start(data: TempDir) -> Server {
-    Server::start_with(data, |command| drop(command.env("FOLKMOOT_PROVIDER", "rehearsal")))
+    Server::start_with(data, |command| {
+        command.env("FOLKMOOT_PROVIDER", "rehearsal");
+    })
 }
 
 fn ask(server: &Server, arguments: &[&str]) -> Ended {

@@ -12,9 +12,7 @@ use folkmoot_api::{
         debate::{Told, record::Status},
         gate::Choice,
     },
-    wire::{
-        Agents, DebateGates, DebateResults, DebateTurnQuery, NewAgent, PhaseSwitch, StartDebate, Verdict,
-    },
+    wire::{Agents, DebateGates, DebateResults, DebateTurnQuery, NewAgent, PhaseSwitch, StartDebate, Verdict},
 };
 use futures_util::StreamExt;
 
@@ -172,7 +170,8 @@ fn debate() -> StartDebate {
     };
     let team = ["proposer", "critic", "red_team", "reviewer", "architect", "optimizer", "moderator"];
     StartDebate {
-        topic: "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else".to_owned(),
+        topic: "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else"
+            .to_owned(),
         id: Some("killed".parse().expect("an id")),
         agents: Some(Agents::Listed(team.map(agent).into())),
         answers: Some(1),
