@@ -218,11 +218,10 @@ impl State {
     /// The candidate that evidence supports best: fewest failures, then the best mean score, then the surest, then by name.
     pub fn leading(&self) -> Option<&Candidate> {
         let eligible = self.eligible();
-        let best = eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {
+        eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {
             let rank = |candidate: &Candidate| (self.quality(&candidate.author), candidate.confidence);
             rank(one).cmp(&rank(two)).then_with(|| two.author.cmp(&one.author))
-        });
-        best
+        })
     }
 }
 

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        evidence, forms,
+        evidence::{self, Attempt},
+        forms,
         room::{Asking, At, Room},
         state::{Candidate, State},
         tell,
@@ -102,12 +103,12 @@ impl Room {
             if attempt + 1 == attempts {
                 break;
             }
-            let (spoken, reflection) =
-                self.reflect(ctx, at, &format!("{key}/reflect"), agent, &better, &results, &reflections).await?;
+            let failed = Attempt { agent, failed: &better, results: &results, number: attempt + 1 };
+            let (spoken, reflection) = self.reflect(ctx, at, &format!("{key}/reflect"), failed, &reflections).await?;
             self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
             if let Some(reflection) = reflection {
                 episode = Some(spoken.turn.clone());
-                let remembered = self.episode(ctx, &spoken, &better, attempt + 1, results, &reflection, state.began);
+                let remembered = self.episode(ctx, &spoken, failed, &reflection, state.began);
                 state.memory.remember(remembered);
                 reflections.push(reflection);
             }

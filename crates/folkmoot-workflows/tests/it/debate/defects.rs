@@ -68,7 +68,7 @@ fn where_nobody_votes_nothing_is_decided_and_nobody_is_called_unanimous() {
 fn a_winner_whom_all_voters_reject_is_not_called_unanimous() {
     let two = of(&[Proposal, Convergence], 2);
     let played =
-        Stage::new(&two).says(|cue| (cue.part == "endorse").then(|| Says::With("endorse", json!(false)))).play();
+        Stage::new(&two).says(|cue| (cue.part == "endorse").then_some(Says::With("endorse", json!(false)))).play();
     assert_eq!(played.undecided(), NoDecision::Undecided);
     assert_eq!(played.verdict().label, "");
     // Also where executed tests leave one: they are an agent's tests, and whoever wants none of what is left need not have it.
