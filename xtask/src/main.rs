@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 mod arrows;
 mod bench;
 mod cargo;
+mod challenges;
 mod cluster;
 mod deny;
 mod fuzz;
@@ -26,6 +27,7 @@ usage: cargo xtask <verb>
 
   test [args] [-- test args]  every test, with a PostgreSQL of its own; arguments go to `cargo test`
                               (naming packages with -p takes the place of --workspace)
+  challenges [NAME…]          the scripts in challenges/, by HTTP against a real server; needs bash, curl and jq
   lint                        rustfmt and clippy, warnings refused
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   deny                        licences, banned crates and sources, by cargo-deny
@@ -73,6 +75,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "fuzz" => fuzz::run(rest),
         "real-model" => real_model::run(rest),
         "soak" => soak::run(rest),
+        "challenges" => challenges::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
         "deny" => no_more(rest).and_then(|()| deny::run()),

@@ -22,9 +22,10 @@ mod webhook;
 pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
 pub use debate::{
     Agents, CancelDebate, CodeVersion, CodeVersionList, Debate, DebateBallot, DebateCost, DebateDissent,
-    DebateGateQuery, DebateGates, DebateList, DebateProgress, DebateQuery, DebateResults, DebateStarted, DebateTests,
-    DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery, DebateTurns, DebateVerdict, DebateVote, DebateVotes,
-    Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, StartDebate, TrailEntry, TrailQuery, TrailSummary, VersionQuery,
+    DebateGateQuery, DebateGates, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults, DebateStarted,
+    DebateTests, DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery, DebateTurns, DebateVerdict, DebateVote,
+    DebateVotes, Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, ReplayDiffers, StartDebate, TrailEntry, TrailQuery,
+    TrailSummary, VersionQuery,
 };
 pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
 pub use event::{Event, FeedMessage};

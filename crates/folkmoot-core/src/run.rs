@@ -279,3 +279,8 @@ pub(crate) fn micros_between(from: Timestamp, to: Timestamp) -> u64 {
 pub fn stream(run: &RunId) -> String {
     format!("run:{run}")
 }
+
+/// The run whose stream it is, if it is a run's.
+pub fn of_stream(stream: &str) -> Option<RunId> {
+    stream.strip_prefix("run:")?.parse().ok()
+}

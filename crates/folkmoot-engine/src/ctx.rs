@@ -29,7 +29,7 @@ use folkmoot_store::Line;
 
 pub use ask::{Answer, Ask};
 pub use gate::{Decided, GateRequest};
-pub(crate) use pass::{AGAIN, Halt, Pass};
+pub(crate) use pass::{AGAIN, Halt, NOT_RECORDED, Pass};
 pub(crate) use step::step_asked_about;
 pub use step::{OnUncertain, Retry, Step};
 

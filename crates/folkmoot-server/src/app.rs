@@ -3,13 +3,25 @@
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use folkmoot_core::{Name, gate::Policy};
-use folkmoot_engine::Engine;
+use folkmoot_engine::{Engine, Workflows};
 use folkmoot_workflows::{Voices, debate::Hands};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Config, Limits, ServerKey, figures, notify::Notifier, observe::Adopt, socket::Origin};
+
+/// So many debates are replayed at the same time; others wait.
+const REPLAYS_MAX: usize = 2;
+
+/// What our own agents work with.
+#[derive(Debug)]
+pub(crate) struct Agency {
+    pub(crate) voices: Arc<dyn Voices>,
+    pub(crate) hands: Arc<dyn Hands>,
+    pub(crate) replays: Workflows,
+}
 
 /// Clones are the same server.
 #[derive(Clone, Debug)]
@@ -25,6 +37,10 @@ pub(crate) struct App {
     pub(crate) voices: Arc<dyn Voices>,
     /// What debates do outside of themselves.
     pub(crate) hands: Arc<dyn Hands>,
+    /// The workflows that can be replayed.
+    pub(crate) replays: Workflows,
+    /// A replay holds a whole journal in memory.
+    pub(crate) replaying: Arc<Semaphore>,
     /// What holds for gates.
     pub(crate) policy: Arc<Policy>,
     /// Whether people are asked about plans that are started here.
@@ -41,8 +57,7 @@ impl App {
         engine: Engine,
         key: Arc<ServerKey>,
         notifier: Notifier,
-        voices: Arc<dyn Voices>,
-        hands: Arc<dyn Hands>,
+        Agency { voices, hands, replays }: Agency,
         config: &Config,
     ) -> Self {
         let per_second = NonZeroU32::new(config.limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
@@ -55,6 +70,8 @@ impl App {
             adopt: config.adopt,
             voices,
             hands,
+            replays,
+            replaying: Arc::new(Semaphore::new(REPLAYS_MAX)),
             policy: Arc::new(config.policy.clone()),
             asks_about_plans: config.plans.asks,
             closing: CancellationToken::new(),

@@ -2,6 +2,8 @@
 
 pub(crate) mod asked;
 pub(crate) mod frames;
+pub(crate) mod replayed;
+pub(crate) mod tidy;
 pub(crate) mod trail;
 
 use folkmoot_api::wire::{self, DebateCost, DebateVerdict, Decimal, Fault};
@@ -14,12 +16,10 @@ use folkmoot_core::{
 use folkmoot_engine::{Engine, Error, GateQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{Branch, Debated, Debating},
+    debate::{Debated, Debating},
     llm::budget::Spent,
 };
 use serde_json::{Value, json};
-
-use crate::app::App;
 
 /// How many of a run's events are read at once.
 const EVENTS: u32 = 500;
@@ -40,7 +40,12 @@ pub(crate) struct Held {
 /// A debate, if `principal` may know of it.
 pub(crate) async fn held(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Held, Error> {
     let view = engine.debate(principal, id).await?;
-    of_view(engine, principal, view).await
+    let mut held = of_view(engine, principal, view).await?;
+    if held.run.ending().is_some() && held.view.completed_at.is_none() {
+        // It ended between the two looks.
+        held.view = engine.debate(principal, id).await?;
+    }
+    Ok(held)
 }
 
 /// The debate of a row.
@@ -137,22 +142,6 @@ pub(crate) async fn debating(engine: &Engine, run: &Run) -> Result<Option<Debati
 pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<Debated>, Error> {
     let Some(output) = engine.output(run).await? else { return Ok(None) };
     serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a debate's output: {error}")))
-}
-
-/// Removes what a debate that somebody cancelled has left lying about: it was stopped before it could do so itself.
-pub(crate) async fn tidy(app: &App, run: &Run) {
-    if run.start.kind != RunKind::Debate {
-        return;
-    }
-    let debating = match debating(&app.engine, run).await {
-        Ok(debating) => debating,
-        Err(error) => return tracing::warn!("what debate {} has left cannot be looked for: {error}", run.start.id),
-    };
-    let session = run.start.session_id.to_string();
-    let branch = debating.and_then(|given| given.repository).map(|repository| Branch { repository, session });
-    if let Err(why) = app.hands.clean(run.start.id.to_string(), branch).await {
-        tracing::warn!("what debate {} has left cannot be removed: {why}", run.start.id);
-    }
 }
 
 impl Held {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal};
-use folkmoot_engine::{Engine, Settings, TokioHost};
+use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use folkmoot_workflows::{
     Equipment, Voices,
@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
     accept::{self, Acceptor},
-    app::App,
+    app::{Agency, App},
     data_folder::LocalToken,
-    figures,
+    debates, figures,
     notify::{self, Notifier},
     routes,
 };
@@ -135,6 +135,7 @@ impl Server {
         let debater = Debater { voices: Arc::clone(&voices), hands: Arc::clone(&hands) };
         let planner =
             Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
+        let replays = Debater::replaying(Arc::clone(&voices)).join(Workflows::new());
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
@@ -154,7 +155,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, voices, hands, &config);
+        let app = App::new(engine, key, notifier, Agency { voices, hands, replays }, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {
@@ -199,11 +200,13 @@ impl Server {
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
         let upkeep = tokio::spawn(keep_up(self.app.metrics.clone()));
+        let tidying = tokio::spawn(debates::tidy::keep_tidy(self.app.clone()));
         let served = tokio::select! {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
             reason = stopped => Err(reason),
         };
         upkeep.abort();
+        tidying.abort();
         // Not after a failed sync: then the files stay as they are, and the process ends.
         if served.is_ok() {
             if let Some(checkpoints) = &self.checkpoints {

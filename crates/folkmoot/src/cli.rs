@@ -85,6 +85,7 @@ pub(crate) enum Verb {
     Adjust(adjust::Args),
     Pause(pause::Args),
     Debate(Box<debate::Args>),
+    Replay(debate::replay::Args),
     Plan(Box<plan::Args>),
     Ask(Box<ask::Args>),
     Answer(answer::Args),

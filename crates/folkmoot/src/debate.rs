@@ -5,6 +5,7 @@ mod cancel;
 mod decide;
 pub(crate) mod follow;
 mod list;
+pub(crate) mod replay;
 mod show;
 mod turns;
 mod versions;
@@ -128,6 +129,7 @@ pub(crate) enum Verb {
     Votes(votes::Args),
     Versions(versions::Args),
     Audit(audit::Args),
+    Replay(replay::Args),
     Cancel(cancel::Args),
     List(list::Args),
 }
@@ -195,6 +197,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         Some(Verb::Votes(args)) => votes::run(args, ctx, connection).await,
         Some(Verb::Versions(args)) => versions::run(args, ctx, connection).await,
         Some(Verb::Audit(args)) => audit::run(args, ctx, connection).await,
+        Some(Verb::Replay(args)) => replay::run(args, ctx, connection).await,
         Some(Verb::Cancel(args)) => cancel::run(args, ctx, connection).await,
         Some(Verb::List(args)) => list::run(args, ctx, connection).await,
     }

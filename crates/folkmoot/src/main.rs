@@ -167,6 +167,7 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Adjust(args) => adjust::run(args, ctx, connection).await,
         Verb::Pause(args) => pause::run(args, ctx, connection).await,
         Verb::Debate(args) => debate::run(*args, ctx, connection).await,
+        Verb::Replay(args) => debate::replay::run(args, ctx, connection).await,
         Verb::Plan(args) => plan::run(*args, ctx, connection).await,
         Verb::Ask(args) => ask::run(*args, ctx, connection).await,
         Verb::Answer(args) => answer::run(args, ctx, connection).await,

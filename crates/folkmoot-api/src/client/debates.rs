@@ -8,9 +8,9 @@ use reqwest::{Method, header::ACCEPT};
 
 use super::{Client, Error, feed::messages};
 use crate::wire::{
-    CancelDebate, CodeVersionList, Debate, DebateList, DebateProgress, DebateQuery, DebateResults, DebateStarted,
-    DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate, TrailQuery, Verdict,
-    VersionQuery,
+    CancelDebate, CodeVersionList, Debate, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults,
+    DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate, TrailQuery,
+    Verdict, VersionQuery,
 };
 
 /// What a debate's stream says.
@@ -69,6 +69,11 @@ impl Client {
     /// A page of its trail.
     pub async fn debate_trail(&self, id: &RunId, query: &TrailQuery) -> Result<DebateTrail, Error> {
         self.get(&format!("/v1/debates/{id}/audit"), query).await
+    }
+
+    /// Its workflow once more, from what is recorded alone.
+    pub async fn replay_debate(&self, id: &RunId) -> Result<DebateReplay, Error> {
+        self.get(&format!("/v1/debates/{id}/replay"), &()).await
     }
 
     /// Decides on the gate at which a debate waits: approve or reject.

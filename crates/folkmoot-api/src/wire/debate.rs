@@ -902,6 +902,44 @@ pub struct TrailQuery {
     pub limit: Option<u32>,
 }
 
+/// What a replay of a debate came to: its workflow once more, from what is recorded alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DebateReplay {
+    /// The debate's id.
+    #[schema(value_type = String)]
+    pub id: RunId,
+    /// As the debate is; a replay changes nothing.
+    #[schema(schema_with = schema::debate_status)]
+    pub status: Status,
+    /// Whether it ended as it had ended before: with the same verdict, answer and code, or with the same failure.
+    pub same: bool,
+    /// The verdict that the replay came to.
+    pub verdict: Option<DebateVerdict>,
+    /// The failure that it came to, as where somebody rejected at a gate.
+    pub fault: Option<Fault>,
+    /// How many calls were answered from the record.
+    pub calls: u64,
+    /// Where it differs.
+    pub differs: Option<ReplayDiffers>,
+    /// Where the record ends, for a debate that is not over, or was ended from outside.
+    pub until: Option<String>,
+    /// The gate at which the debate waits.
+    #[schema(value_type = Option<String>)]
+    pub waiting_at: Option<GateId>,
+}
+
+/// Where a replay differs from what is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReplayDiffers {
+    /// Which sort of difference: `workflow_changed` (it is asked something else now), `not_recorded` (more is asked), `not_asked`
+    /// (less is), `verdict` (it ended otherwise).
+    pub code: String,
+    /// What, in words.
+    pub why: String,
+    /// At which turn, as the journal calls it: the round, the phase and whose turn it is.
+    pub turn: Option<String>,
+}
+
 /// Why a debate is cancelled.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]

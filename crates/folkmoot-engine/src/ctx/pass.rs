@@ -24,6 +24,8 @@ use crate::{Engine, Failure, lock::lock};
 
 /// How long after the database did not answer it is asked again.
 pub(crate) const AGAIN: Duration = Duration::from_millis(200);
+/// Why a replay cannot go on that has come to the end of what is recorded.
+pub(crate) const NOT_RECORDED: &str = "not_recorded";
 
 #[derive(Debug)]
 pub(crate) struct Pass {
@@ -63,18 +65,26 @@ pub(crate) enum Wait {
 #[derive(Clone, Debug)]
 pub(crate) enum Halt {
     /// Somebody must look at it.
-    Stop { code: String, message: String },
+    Stop { code: String, message: String, at: Option<Key> },
     /// It has used up what it may.
     Fail(Conclusion),
 }
 
 impl Halt {
     pub(crate) fn stop(code: &str, message: impl Into<String>) -> Self {
-        Halt::Stop { code: code.to_owned(), message: message.into() }
+        Halt::Stop { code: code.to_owned(), message: message.into(), at: None }
+    }
+
+    /// The same, and which call it is about.
+    pub(crate) fn at(self, key: &Key) -> Self {
+        match self {
+            Halt::Stop { code, message, .. } => Halt::Stop { code, message, at: Some(key.clone()) },
+            Halt::Fail(conclusion) => Halt::Fail(conclusion),
+        }
     }
 
     pub(crate) fn changed(run: &Run, key: &Key, differs: String) -> Self {
-        Halt::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs })
+        Halt::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs }).at(key)
     }
 
     fn refused(refusal: &Refusal) -> Self {
@@ -129,7 +139,7 @@ impl Pass {
     /// Never returns in a pass that only looks.
     pub(super) async fn must_act(&self, key: &Key) {
         if self.replays {
-            self.halt(Halt::stop("not_recorded", format!("what {key} gave is not recorded"))).await
+            self.halt(Halt::stop(NOT_RECORDED, format!("what {key} gave is not recorded")).at(key)).await
         }
     }
 
@@ -302,7 +312,7 @@ impl Pass {
     /// over, or another worker's.
     pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
         if self.replays {
-            return self.halt(Halt::stop("not_recorded", format!("a replay does not {}", action.word()))).await;
+            return self.halt(Halt::stop(NOT_RECORDED, format!("a replay does not {}", action.word()))).await;
         }
         loop {
             let by = Actor::Principal(self.run.speaker());

@@ -72,7 +72,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
             Stretch::Ended(Ok(output)) => end(run, Conclusion::Completed { output }),
             Stretch::Ended(Err(Failure { code, message })) => end(run, Conclusion::Failed { code, message }),
             Stretch::Halted(Halt::Fail(conclusion)) => end(run, conclusion),
-            Stretch::Halted(Halt::Stop { code, message }) => stop(run, code, message),
+            Stretch::Halted(Halt::Stop { code, message, .. }) => stop(run, code, message),
             Stretch::Panicked(message) => stop(run, "panicked".to_owned(), message),
             Stretch::Idle if pass.waits_for_nothing() => stop(run, "stuck".to_owned(), STUCK.to_owned()),
             Stretch::Idle => Action::Park(Parking {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::drive::{Execution, Stretch, journal, stretch};
 use crate::{
     Ctx, Engine, Failure, Workflows,
-    ctx::{Halt, Pass},
+    ctx::{Halt, NOT_RECORDED, Pass},
 };
 
 /// What a replay came to.
@@ -18,14 +18,21 @@ use crate::{
 pub enum Replayed {
     /// It ended, with this output as JSON, or with this failure.
     Ended(Result<String, Failure>),
-    /// It came to something that was not recorded, or not so.
+    /// It came to something that was not recorded so.
     Differs {
         /// Which sort of difference.
         code: String,
         /// Where, and what.
         why: String,
+        /// The key of the call that differs, where it is one.
+        at: Option<String>,
     },
-    /// It came to where it waits: it is not over, or was ended there.
+    /// It came to the end of what is recorded, at this call where it is one: it is not over, or was ended there.
+    Recorded {
+        /// The key of the call that was not recorded.
+        until: Option<String>,
+    },
+    /// It came to where it waits.
     Waits,
 }
 
@@ -54,11 +61,17 @@ impl Engine {
         let mut execution: Execution = Box::pin(AssertUnwindSafe(execution).catch_unwind());
         let replayed = match stretch(&mut execution, &pass).await {
             Stretch::Ended(ended) => Replayed::Ended(ended),
-            Stretch::Halted(Halt::Stop { code, message }) => Replayed::Differs { code, why: message },
-            Stretch::Halted(Halt::Fail(conclusion)) => {
-                Replayed::Differs { code: "failed".to_owned(), why: format!("{conclusion:?}") }
+            // Also where parts of a run that was stopped are missing; what it came to after them is unused then.
+            Stretch::Halted(Halt::Stop { code, at, .. }) if code == NOT_RECORDED => {
+                Replayed::Recorded { until: at.map(|key| key.to_string()) }
             }
-            Stretch::Panicked(message) => Replayed::Differs { code: "panicked".to_owned(), why: message },
+            Stretch::Halted(Halt::Stop { code, message, at }) => {
+                Replayed::Differs { code, why: message, at: at.map(|key| key.to_string()) }
+            }
+            Stretch::Halted(Halt::Fail(conclusion)) => {
+                Replayed::Differs { code: "failed".to_owned(), why: format!("{conclusion:?}"), at: None }
+            }
+            Stretch::Panicked(message) => Replayed::Differs { code: "panicked".to_owned(), why: message, at: None },
             Stretch::Idle => Replayed::Waits,
         };
         let unused = pass.unused();

@@ -64,7 +64,7 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
 }
 
 /// Somebody to whom nothing is hidden: whether a session is taken must not depend on who asks.
-fn everything() -> Principal {
+pub(super) fn everything() -> Principal {
     Principal::new("debates".parse().expect("a word is a name"), Role::Viewer)
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod decide;
 pub(crate) mod events;
 pub(crate) mod gates;
 pub(crate) mod list;
+pub(crate) mod replay;
 pub(crate) mod results;
 pub(crate) mod show;
 pub(crate) mod start;

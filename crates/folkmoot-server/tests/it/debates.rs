@@ -3,7 +3,9 @@
 mod bad_input;
 mod doors;
 mod fields;
+mod replay;
 mod seed_gates;
+mod tidy;
 mod trail;
 
 use std::time::Duration;

@@ -53,6 +53,8 @@ pub struct Setting {
     pub plans: Plans,
     /// Whom agents of ours ask, by name; the rehearsal unless it is said.
     pub provider: Option<(String, Provider)>,
+    /// Prompts in place of those that are built in.
+    pub prompts: Option<std::path::PathBuf>,
     /// What judging goes by.
     pub clock: Option<std::sync::Arc<dyn folkmoot_store::Clock>>,
     /// Another node's key, where it is not alone.
@@ -168,6 +170,7 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.notify.public_url = setting.public_url;
     config.channels = setting.channels;
     config.plans = setting.plans;
+    config.equipment.prompts = setting.prompts;
     let (name, provider) = setting.provider.unzip();
     config.equipment.models.providers.extend(name.clone().zip(provider));
     // Never one that happens to run on this machine.

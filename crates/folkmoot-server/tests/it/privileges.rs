@@ -87,6 +87,7 @@ GET    /v1/debates/{id}/turns                   401    401     ok     ok    404 
 GET    /v1/debates/{id}/votes                   401    401     ok     ok    404   404     ok       ok    debated
 GET    /v1/debates/{id}/code-versions           401    401     ok     ok    404   404     ok       ok    debated
 GET    /v1/debates/{id}/audit                   401    401     ok     ok    404   404     ok       ok    debated
+GET    /v1/debates/{id}/replay                  401    401     ok     ok    404   404     ok       ok    debated
 GET    /v1/debates/{id}/gates                   401    401     ok     ok    404   404     ok       ok    debated
 GET    /v1/debates/{id}/events                  401    401     ok     ok    404   404     ok       ok    debated
 POST   /v1/debates/{id}/approve                 401    401     403    403   404   404     ok       ok    debate   {}

@@ -291,10 +291,6 @@ impl Debating {
             let problem = format!("is {votes}, and {voters} agents vote; ask for 1 to {voters}");
             return Err(Refusal::invalid("minimum_votes", problem));
         }
-        if self.gates.enabled && self.gates.gate_points.is_empty() {
-            let problem = "are enabled, and there is none: name the phases after which they open in `gate_points`";
-            return Err(Refusal::invalid("gates", problem));
-        }
         if !self.gates.enabled && !self.gates.gate_points.is_empty() {
             let problem = "has gate_points, and is not enabled: say `\"enabled\": true`, or leave them out";
             return Err(Refusal::invalid("gates", problem));

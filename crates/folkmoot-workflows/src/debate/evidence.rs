@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folkmoot_core::{
-    Agent, Name,
+    Agent, Name, Timestamp,
     agent::{DebatePhase, Share},
     debate::{
         Note, Part, Told,
@@ -88,6 +88,17 @@ pub(super) fn shown(reflections: &[Reflection]) -> Vec<(Note, String)> {
     newest.iter().map(|reflection| (Note::Reflection, text(reflection))).collect()
 }
 
+/// An attempt that failed.
+#[derive(Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    /// Whose.
+    pub agent: &'a Agent,
+    pub failed: &'a Candidate,
+    pub results: &'a TestResults,
+    /// Which one, from 1.
+    pub number: u32,
+}
+
 impl Room {
     /// Executes somebody's tests on somebody's code, as a step; nothing where it cannot be executed here, which is recorded.
     pub async fn test(
@@ -151,11 +162,10 @@ impl Room {
         ctx: &Ctx,
         at: At,
         key: &str,
-        agent: &Agent,
-        failed: &Candidate,
-        results: &TestResults,
+        attempt: Attempt<'_>,
         earlier: &[Reflection],
     ) -> Result<(Spoken, Option<Reflection>), Failure> {
+        let Attempt { agent, failed, results, .. } = attempt;
         let notes = std::iter::once((Note::Own, failed.text.clone()))
             .chain(results.told().into_iter().map(|line| (Note::Result, line)))
             .chain(shown(earlier))
@@ -196,27 +206,26 @@ impl Room {
         &self,
         ctx: &Ctx,
         spoken: &Spoken,
-        failed: &Candidate,
-        attempt_number: u32,
-        results: TestResults,
+        attempt: Attempt<'_>,
         reflection: &Reflection,
-        began: folkmoot_core::Timestamp,
+        timestamp: Timestamp,
     ) -> Episode {
+        let Attempt { failed, results, number, .. } = attempt;
         Episode {
             id: spoken.turn.clone(),
             session_id: ctx.session_id().clone(),
             turn_id: failed.turn.clone(),
             agent_id: spoken.agent.clone(),
             task_description: self.debating.topic.clone(),
-            attempt_number,
+            attempt_number: number,
             code: failed.code.clone().unwrap_or_default(),
-            test_results: results,
+            test_results: results.clone(),
             cause: Cause::Tests,
             failure_analysis: reflection.what_went_wrong.clone(),
             improvement: reflection.what_to_change.clone(),
             reflection: reflection.clone(),
             confidence: failed.confidence.unwrap_or(Share::CONFIDENCE),
-            timestamp: began,
+            timestamp,
             next: None,
         }
     }

@@ -27,6 +27,9 @@ pub(super) enum AtGate {
     Again,
 }
 
+/// An artifact: its name, media type and content.
+type Shown = (&'static str, &'static str, Vec<u8>);
+
 impl Room {
     pub(super) async fn ask(
         &self,
@@ -107,7 +110,7 @@ impl Room {
         lines.join("\n")
     }
 
-    fn artifacts(&self, came: &Phase, state: &State) -> Result<Vec<(&'static str, &'static str, Vec<u8>)>, Failure> {
+    fn artifacts(&self, came: &Phase, state: &State) -> Result<Vec<Shown>, Failure> {
         let mut artifacts = Vec::new();
         let answers: Vec<_> =
             state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();

@@ -153,6 +153,17 @@ impl State {
         (tested.of > 0).then_some(tested)
     }
 
+    /// How many tests fail on an author's code, of all but those that `but` wrote and those that are suspect.
+    pub fn failures(&self, author: &Name, but: &Name) -> usize {
+        let Some(cross) = &self.cross else { return 0 };
+        let suspects = cross.suspects();
+        let runs = cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != but.as_str());
+        let fails = |by: &str, test: &folkmoot_tools::testing::Tested| {
+            test.failed.is_some() && !suspects.contains(&(by, test.name.as_str()))
+        };
+        runs.map(|run| run.tested.iter().filter(|test| fails(&run.author, test)).count()).sum()
+    }
+
     /// What was executed, in words, for those who judge.
     pub fn results(&self, shown: &[&Candidate]) -> Vec<(Note, String)> {
         let of = |(at, candidate): (usize, &&Candidate)| {
@@ -207,11 +218,10 @@ impl State {
     /// The candidate that evidence supports best: fewest failures, then the best mean score, then the surest, then by name.
     pub fn leading(&self) -> Option<&Candidate> {
         let eligible = self.eligible();
-        let best = eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {
+        eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {
             let rank = |candidate: &Candidate| (self.quality(&candidate.author), candidate.confidence);
             rank(one).cmp(&rank(two)).then_with(|| two.author.cmp(&one.author))
-        });
-        best
+        })
     }
 }
 

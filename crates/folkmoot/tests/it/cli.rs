@@ -22,6 +22,7 @@ mod notify;
 mod plan;
 mod prompt;
 mod questions;
+mod replay;
 mod runs;
 mod serve;
 mod service;

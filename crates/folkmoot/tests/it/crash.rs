@@ -5,6 +5,7 @@ mod acknowledged_means_durable;
 mod backup;
 mod clocks;
 mod cluster;
+mod debates;
 mod disk;
 mod full_disk;
 mod halts;

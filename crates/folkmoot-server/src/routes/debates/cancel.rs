@@ -25,6 +25,6 @@ pub(crate) async fn cancel(
 ) -> Result<Json<wire::Debate>, ApiError> {
     debates::run(&app.engine, &who.principal, &id).await?;
     let run = app.engine.cancel_run(who.principal.clone().into(), id.clone(), why.reason.unwrap_or_default()).await?;
-    debates::tidy(&app, &run).await;
+    debates::tidy::tidy(&app, &run).await;
     Ok(Json(debates::held(&app.engine, &who.principal, &id).await?.on_the_wire()))
 }

@@ -23,6 +23,6 @@ pub(crate) async fn cancel(
     Call { caller, body }: Call<WithReason>,
 ) -> Result<Json<wire::Run>, ApiError> {
     let cancelled = app.engine.cancel_run(caller, run, body.reason.unwrap_or_default()).await?;
-    debates::tidy(&app, &cancelled).await;
+    debates::tidy::tidy(&app, &cancelled).await;
     Ok(Json(brief(&app.engine, cancelled)))
 }

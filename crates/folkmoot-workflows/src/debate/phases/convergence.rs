@@ -209,7 +209,7 @@ impl Room {
             (None, None) => "the voters want none of the answers".to_owned(),
         };
         let no_decision =
-            winner.is_none().then(|| if ballots.is_empty() { NoDecision::NoVotes } else { NoDecision::Undecided });
+            winner.is_none().then_some(if ballots.is_empty() { NoDecision::NoVotes } else { NoDecision::Undecided });
         let sure: Vec<u64> = ballots
             .iter()
             .filter(|ballot| ballot.ranking.first() == winner.as_ref())

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        evidence, forms,
+        evidence::{self, Attempt},
+        forms,
         room::{Asking, At, Room},
         state::{Candidate, State},
         tell,
@@ -102,12 +103,12 @@ impl Room {
             if attempt + 1 == attempts {
                 break;
             }
-            let (spoken, reflection) =
-                self.reflect(ctx, at, &format!("{key}/reflect"), agent, &better, &results, &reflections).await?;
+            let failed = Attempt { agent, failed: &better, results: &results, number: attempt + 1 };
+            let (spoken, reflection) = self.reflect(ctx, at, &format!("{key}/reflect"), failed, &reflections).await?;
             self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
             if let Some(reflection) = reflection {
                 episode = Some(spoken.turn.clone());
-                let remembered = self.episode(ctx, &spoken, &better, attempt + 1, results, &reflection, state.began);
+                let remembered = self.episode(ctx, &spoken, failed, &reflection, state.began);
                 state.memory.remember(remembered);
                 reflections.push(reflection);
             }
@@ -130,14 +131,10 @@ impl Room {
     ) -> Result<bool, Failure> {
         let author = new.author.clone();
         let before = state.candidates.insert(author.clone(), new);
-        let failures = |state: &State, author: &Name| state.tested(author).map(|tested| tested.of - tested.passed);
-        let stood = failures(state, &best.author);
         let known = state.cross.clone();
         self.cross_test(ctx, at, key, state).await?;
-        let is_worse = match (failures(state, &author), stood) {
-            (Some(now), Some(stood)) => now > stood,
-            _ => false,
-        };
+        // By everybody's tests but its author's own, also those of whoever has the best answer: what stands need not be shown right.
+        let is_worse = state.failures(&author, &author) > state.failures(&best.author, &author);
         if !is_worse {
             return Ok(true);
         }

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        evidence, forms,
+        evidence::{self, Attempt},
+        forms,
         room::{Asking, At, Room, Spoken},
         state::{Candidate, State},
         tell,
@@ -130,17 +131,10 @@ impl Room {
                 break;
             }
             let key = format!("reflect/{attempt}");
-            let (spoken, reflection) = self.reflect(ctx, at, &key, agent, &draft, &results, &reflections).await?;
+            let failed = Attempt { agent, failed: &draft, results: &results, number: attempt + 1 };
+            let (spoken, reflection) = self.reflect(ctx, at, &key, failed, &reflections).await?;
             if let Some(reflection) = reflection {
-                evolved.episodes.push(self.episode(
-                    ctx,
-                    &spoken,
-                    &draft,
-                    attempt + 1,
-                    results,
-                    &reflection,
-                    state.began,
-                ));
+                evolved.episodes.push(self.episode(ctx, &spoken, failed, &reflection, state.began));
                 reflections.push(reflection);
             }
             evolved.turns.push(spoken);

@@ -100,7 +100,7 @@ fn planning_says_whether_one_plans_for_all() {
 fn ranks(request: &Request, order: &[&str]) -> String {
     let prompt = &request.messages[0].text;
     let number = |position: &&str| {
-        let (before, _) = prompt.split_once(&format!("]]\nI am for {position}."))?;
+        let (before, _) = prompt.split_once(&format!("]]\n{position}\n\nI am for {position}."))?;
         let label = before.rsplit_once("[[data answer ")?.1;
         label.split(' ').next().map(str::to_owned)
     };
@@ -455,16 +455,16 @@ fn spends(_: &Gate) -> Option<Say> {
 
 #[test]
 fn a_budget_asks_where_people_are_asked_and_else_ends_the_debate() {
-    let budget = Some(Budget { tokens: Some(12_000), usd_micros: None });
-    let ended = play(Debating { budget, ..voted() });
+    let budget = Budget { tokens: Some(12_000), usd_micros: None };
+    let ended = play(Debating { budget: Some(budget), ..voted() });
     assert_eq!(ended.failure().code, "budget_exceeded");
-    let asked = Stage::new(&Debating { budget, gates: gates(&[]), ..voted() }).decide(spends).play();
+    let asked = Stage::new(&Debating { budget: Some(budget), gates: gates(&[]), ..voted() }).decide(spends).play();
     assert!(asked.verdict().winner.is_some());
     assert!(!asked.events("gate.opened").is_empty());
-    let refused = Stage::new(&Debating { budget, gates: gates(&[]), ..voted() });
+    let refused = Stage::new(&Debating { budget: Some(budget), gates: gates(&[]), ..voted() });
     assert_eq!(refused.decide(|_| Some(Choice::Reject.into())).play().failure().code, "budget_exceeded");
     // What the configuration allows holds where the debate says nothing.
-    let configured = Stage::new(&voted()).budget(budget.unwrap()).play();
+    let configured = Stage::new(&voted()).budget(budget).play();
     assert_eq!(configured.failure().code, "budget_exceeded");
 }
 

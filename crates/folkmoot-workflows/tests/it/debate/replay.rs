@@ -92,8 +92,9 @@ async fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
     let other = Otherwise(Arc::new(Prompts::with_overrides(prompts.path()).unwrap()));
     let other = Debater::replaying(Arc::new(other)).join(Workflows::new());
     let replay = engine.replay(&you(), &run, &other).await.unwrap();
-    let Replayed::Differs { code, why } = replay.replayed else { panic!("{replay:?}") };
+    let Replayed::Differs { code, why, at } = replay.replayed else { panic!("{replay:?}") };
     assert_eq!(code, "workflow_changed");
     assert!(why.contains("1/critique/"), "{why}");
+    assert!(at.as_ref().is_some_and(|at| at.starts_with("1/critique/")), "{at:?}");
     engine.close().await;
 }

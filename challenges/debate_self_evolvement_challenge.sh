@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Agents test their own code before others see it: executed tests, mended drafts, and the mended one enters the debate.
+. "$(dirname "$0")/lib.sh"
+need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN
+
+alone='{max_rounds: 1, agents: 3, answers: 2, tool_calls_max: 0, lessons: false,
+        phases: {dehallucination: false, critique: false, review: false, optimization: false, adversarial: false}}'
+debate "$(jq -nc --arg topic "$CODE" "{topic: \$topic} + $alone")"
+turns "$id"
+holds "drafts come before proposals" '([.[].phase] | index("self_evolvement")) < ([.[].phase] | index("proposal"))'
+holds "a draft is refined, twice at most" \
+    '[.[] | select(.phase == "self_evolvement") | .metadata | select(.part == "refine") | .attempt] | length >= 1 and max <= 3'
+author=$(jq -r '[.[] | select(.phase == "self_evolvement")][0].agent_id' <<< "$answer")
+trail "$id"
+answer=$(jq -c --arg author "$author" '[.[] | select(.type == "tool_called" and .data.tool == "tests" and .agent == $author)]' <<< "$answer")
+holds "its first tests were executed, and some failed" '.[0].data | .phase == "self_evolvement" and .of > 0 and .passed < .of'
+holds "which ones is said by name" '.[0].data | .failed | length > 0 and all(length > 0)'
+holds "the refinement was tested again, and passes" '[.[] | select(.data.phase == "self_evolvement")][-1].data | .of > 0 and .passed == .of'
+holds "what enters the debate passes at once" '[.[] | select(.data.phase == "proposal")] | length == 0 or (.[0].data | .passed == .of)'
+get "/v1/debates/$id/code-versions"
+holds "the first version of the code has all tests behind it" '.versions[0] | .test_pass_rate == 1 and (.code | length > 0)'
+
+debate "$(jq -nc --arg topic "$CODE" "{topic: \$topic} + $alone + {phases: {dehallucination: false, self_evolvement: false, critique: false, review: false, optimization: false, adversarial: false}}")"
+turns "$id"
+holds "switched off, nobody tests a draft" '[.[] | select(.phase == "self_evolvement")] | length == 0'
+get "/v1/debates/$id/code-versions"
+holds "and the first version is worse" '.versions[0].test_pass_rate < 1'
+finish

@@ -1,0 +1,101 @@
+//! A debate, replayed: what came of it, against what is recorded.
+
+use folkmoot_api::wire::{DebateReplay, Fault, ReplayDiffers};
+use folkmoot_core::{
+    Principal, RunId,
+    run::{Ending, Outcome},
+};
+use folkmoot_engine::{Error, Failure, Replay, Replayed};
+use folkmoot_workflows::debate::Debated;
+
+use super::{debated, held, run};
+use crate::app::App;
+
+/// Where the record of a debate ends that waits, or was ended while it did.
+const WAITED: &str = "what it waits for";
+/// Keys of a record that are named where they were not asked for.
+const NAMED_MAX: usize = 3;
+
+/// Replays a debate that `principal` may know of.
+pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Result<DebateReplay, Error> {
+    run(&app.engine, principal, id).await?;
+    let debate = held(&app.engine, principal, id).await?;
+    let recorded = debated(&app.engine, &debate.run).await?;
+    let Replay { replayed, calls, unused } = {
+        let _one_of_few = app.replaying.acquire().await.expect("nobody closes it");
+        app.engine.replay(principal, id, &app.replays).await?
+    };
+    let came = came(replayed, debate.run.ending(), recorded, &unused);
+    Ok(DebateReplay {
+        id: debate.view.id,
+        status: debate.view.status,
+        same: came.same,
+        verdict: came.debated.map(|debated| debated.verdict.into()),
+        fault: came.failure.map(|Failure { code, message }| Fault { code, message }),
+        calls: calls as u64,
+        differs: came.differs,
+        until: came.until,
+        waiting_at: debate.waiting_at,
+    })
+}
+
+#[derive(Default)]
+struct Came {
+    same: bool,
+    debated: Option<Debated>,
+    failure: Option<Failure>,
+    differs: Option<ReplayDiffers>,
+    until: Option<String>,
+}
+
+fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, unused: &[String]) -> Came {
+    let completed = ending.is_some_and(|ending| ending.outcome == Outcome::Completed);
+    match replayed {
+        Replayed::Ended(Ok(output)) => {
+            let debated: Option<Debated> = serde_json::from_str(&output).ok();
+            let differs = match (completed, debated == recorded, unused) {
+                (true, true, []) => None,
+                (true, true, unused) => Some(not_asked(unused)),
+                // Its end was not recorded: the server ended between the last call and that.
+                (false, _, _) if ending.is_none() => None,
+                _ => Some(otherwise("it ends with another verdict, answer or code than the one recorded")),
+            };
+            Came { same: completed && differs.is_none(), debated, differs, ..Came::default() }
+        }
+        // Its gates and questions ended with it.
+        Replayed::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == Outcome::Cancelled) => {
+            Came { until: Some(WAITED.to_owned()), ..Came::default() }
+        }
+        Replayed::Ended(Err(failure)) => {
+            let as_before = |ending: &Ending| ending.outcome == Outcome::Failed && ending.code == failure.code;
+            let same = ending.is_some_and(as_before);
+            let differs = (!same).then(|| otherwise(&format!("it fails ({failure}), which is not what is recorded")));
+            Came { same, failure: Some(failure), differs, ..Came::default() }
+        }
+        Replayed::Differs { code, why, at } => {
+            Came { differs: Some(ReplayDiffers { code, why, turn: at }), ..Came::default() }
+        }
+        Replayed::Recorded { until } if completed => {
+            let why = "it comes to a call that is not in the record, and the debate did without".to_owned();
+            Came {
+                differs: Some(ReplayDiffers { code: "not_recorded".to_owned(), why, turn: until }),
+                ..Came::default()
+            }
+        }
+        Replayed::Recorded { until } => Came { until: Some(until.unwrap_or_default()), ..Came::default() },
+        Replayed::Waits if completed => {
+            Came { differs: Some(otherwise("it waits for something, and the debate did not")), ..Came::default() }
+        }
+        Replayed::Waits => Came { until: Some(WAITED.to_owned()), ..Came::default() },
+    }
+}
+
+fn otherwise(why: &str) -> ReplayDiffers {
+    ReplayDiffers { code: "verdict".to_owned(), why: why.to_owned(), turn: None }
+}
+
+fn not_asked(unused: &[String]) -> ReplayDiffers {
+    let some = unused.iter().take(NAMED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let why = format!("{} calls are recorded that it does not make: {some}", unused.len());
+    ReplayDiffers { code: "not_asked".to_owned(), why, turn: unused.first().cloned() }
+}
