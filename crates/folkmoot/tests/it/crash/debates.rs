@@ -137,7 +137,7 @@ async fn each_once(client: &Client, id: &RunId) -> BTreeSet<DebatePhase> {
         let Some(last) = page.last() else { break };
         after = last.position;
         for entry in &page {
-            if entry.kind == "run.claimed" {
+            if entry.kind == "run.resumed" {
                 hit.extend(now);
             }
             match Told::read(&entry.kind, &entry.payload) {
