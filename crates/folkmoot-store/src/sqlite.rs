@@ -132,7 +132,11 @@ impl Sqlite {
         if rusqlite::version_number() < 3_051_003 {
             return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
         }
-        if path.exists() {
+        // A journal of this sort is left by whoever was killed before the database had a log: only a writer can take back what was half
+        // written, and until then it cannot even be read.
+        let mut journal = path.as_os_str().to_owned();
+        journal.push("-journal");
+        if path.exists() && !Path::new(&journal).exists() {
             // A file of a newer version stays as it is, to the last byte.
             migrate::missing(&taken(&connect_to_read(path)?)?)?;
         }

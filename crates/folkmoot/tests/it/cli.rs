@@ -175,7 +175,8 @@ fn finish(mut child: Child) -> Ended {
         if let Some(status) = child.try_wait().expect("it is ours") {
             break Some(status);
         }
-        if begun.elapsed() > crate::server::PATIENCE {
+        // A debate executes code in the jail, dozens of times, beside all the other tests.
+        if begun.elapsed() > 4 * crate::server::PATIENCE {
             let _ = child.kill();
             let _ = child.wait();
             break None;

@@ -170,7 +170,7 @@ fn cancel_ends_a_run_a_gate_or_a_question_and_resume_moves_nothing_that_waits() 
     }
     let unknown = desk.run(&["start", "x", "--workflow", "publish@1"]);
     assert_eq!(
-        (unknown.code, unknown.stderr.contains("is not known here; use one of plan@1")),
+        (unknown.code, unknown.stderr.contains("is not known here; use one of debate@1, plan@1")),
         (1, true),
         "{unknown:?}"
     );
