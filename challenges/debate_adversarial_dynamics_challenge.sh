@@ -24,13 +24,12 @@ holds "after the defence it passes" \
     '[.[] | select(.type == "tool_called" and .data.tool == "tests" and .agent == "bea")][0].data | .of >= 1 and .passed == .of'
 holds "the phase says how many attacks held and were mended, and why it ended" \
     '[.[] | select(.type == "phase_completed")][0].data.note | test("[1-9][0-9]* attacks? held, [1-9][0-9]* were mended; (nothing new was found|there were enough rounds)")'
-results "$id"
-holds "what came of it passes the attacks too" '.verdict.tests | .of > 0 and .passed == .of'
-mended=$(jq -r .code <<< "$answer")
+get "/v1/debates/$id/code-versions"
+holds "what was mended is a version of the code, with what changed" '.versions | length >= 2 and (.[-1].diff_from_previous | test("(?m)^\\+"))'
 
 debate "$(jq -nc --arg topic "$CODE" "{topic: \$topic, phases: ($phases + {adversarial: false})} + $team")"
 turns "$id"
 holds "switched off, nobody attacks" '[.[] | select(.phase == "adversarial")] | length == 0'
-results "$id"
-holds "and what was mended is not" '(.code | length > 0) and .code != $mended' --arg mended "$mended"
+get "/v1/debates/$id/code-versions"
+holds "and nothing is mended" '.versions | length == 1'
 finish

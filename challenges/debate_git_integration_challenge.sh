@@ -34,9 +34,9 @@ results "$id"
 code=$(jq -r .code <<< "$answer")
 file=$(git diff --name-only "$head" "debate/$session" | head -n 1)
 get "/v1/debates/$id/code-versions"
-holds "what is committed last is the last version" '.versions[-1].code | rtrimstr("\n") == $committed' --arg committed "$(git show "debate/$session:$file")"
-is "the code that won was committed" "$(git log -p --format= "$head..debate/$session" | grep -c fullmatch | awk '{print ($1 > 0)}')" "$([[ "$code" == *fullmatch* ]] && echo 1)"
-holds "each version is a commit" '(.versions | length) >= ($commits | tonumber) and ($commits | tonumber) > 0' --arg commits "$(git rev-list --count "$head..debate/$session")"
+is "the branch ends with the code that won" "$(git show "debate/$session:$file")" "$code"
+holds "what was committed on the way is a version of the code" 'any(.versions[].code; rtrimstr("\n") == $first)' \
+    --arg first "$(git show "$(git rev-list --reverse "$head..debate/$session" | head -n 1):$file")"
 is "the user's branch is where it was" "$(git rev-parse "$main") $(git symbolic-ref --short HEAD)" "$head $main"
 is "and so are the user's files" "$(git status --porcelain)" ""
 

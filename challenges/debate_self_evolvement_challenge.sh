@@ -18,11 +18,14 @@ holds "which ones is said by name" '.[0].data | .failed | length > 0 and all(len
 holds "the refinement was tested again, and passes" '[.[] | select(.data.phase == "self_evolvement")][-1].data | .of > 0 and .passed == .of'
 holds "what enters the debate passes at once" '[.[] | select(.data.phase == "proposal")] | length == 0 or (.[0].data | .passed == .of)'
 get "/v1/debates/$id/code-versions"
-holds "the first version of the code has all tests behind it" '.versions[0] | .test_pass_rate == 1 and (.code | length > 0)'
+holds "drafts are kept as versions, from one that fails to one that passes" \
+    '[.versions[] | select(.code | length > 0)] | length >= 2 and .[0].test_pass_rate < 1 and .[-1].test_pass_rate == 1'
+results "$id"
+evolved=$(jq -r .code <<< "$answer")
 
 debate "$(jq -nc --arg topic "$CODE" "{topic: \$topic} + $alone + {phases: {dehallucination: false, self_evolvement: false, critique: false, review: false, optimization: false, adversarial: false}}")"
 turns "$id"
 holds "switched off, nobody tests a draft" '[.[] | select(.phase == "self_evolvement")] | length == 0'
 get "/v1/debates/$id/code-versions"
-holds "and the first version is worse" '.versions[0].test_pass_rate < 1'
+holds "and what an agent comes to by testing is not among the answers" '.versions | length >= 1 and all(.[]; .code != $evolved)' --arg evolved "$evolved"
 finish

@@ -213,6 +213,7 @@ impl Room {
             findings: Vec::new(),
             memory: EpisodicMemory::default(),
             versions: Vec::new(),
+            committed: std::collections::BTreeSet::new(),
             turns: debate::Turns::default(),
             in_phase: Vec::new(),
             began: ctx.now("began").await?,

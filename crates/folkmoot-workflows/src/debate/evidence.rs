@@ -240,7 +240,7 @@ impl Room {
         Ok(())
     }
 
-    /// Keeps a version, unless somebody has come to the same code before.
+    /// Keeps a version, unless somebody has come to the same code before, and commits it once it is in the debate.
     pub async fn keep_version(
         &self,
         ctx: &Ctx,
@@ -250,10 +250,31 @@ impl Room {
         state: &mut State,
     ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
-        if state.versions.contains(&code) {
+        let known = state.versions.iter().position(|version| *version == code);
+        let number = u32::try_from(known.unwrap_or(state.versions.len()) + 1).unwrap_or(u32::MAX);
+        let key = at.key(&format!("version/{number}"));
+        if known.is_none() {
+            self.record_version(ctx, &key, number, candidate, test_pass_rate, state).await?;
+        }
+        // Drafts are their author's own business.
+        if at.phase < DebatePhase::Proposal || state.committed.contains(&number) {
             return Ok(());
         }
-        let number = u32::try_from(state.versions.len() + 1).unwrap_or(u32::MAX);
+        state.committed.insert(number);
+        let message = format!("Version {number}, by {} in {}", candidate.author, at.phase);
+        self.commit(ctx, &key, &candidate.author, code, message).await
+    }
+
+    async fn record_version(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        number: u32,
+        candidate: &Candidate,
+        test_pass_rate: Option<Share>,
+        state: &mut State,
+    ) -> Result<(), Failure> {
+        let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
         let diff = state.versions.last().map_or_else(String::new, |before| difference(before, &code, number));
         let version = record::Version {
             id: record::uuid(&[ctx.run_id().as_str(), "version", &number.to_string()]),
@@ -267,15 +288,9 @@ impl Room {
             code: code.clone(),
         };
         let told = Told::Version { version: number, author: candidate.author.clone(), test_pass_rate };
-        let key = at.key(&format!("version/{number}"));
-        ctx.keep(&key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
-        state.versions.push(code.clone());
-        // Drafts are their author's own business.
-        if at.phase < DebatePhase::Proposal {
-            return Ok(());
-        }
-        let message = format!("Version {number}, by {} in {}", candidate.author, at.phase);
-        self.commit(ctx, &key, &candidate.author, code, message).await
+        ctx.keep(key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
+        state.versions.push(code);
+        Ok(())
     }
 
     /// Commits code on the debate's branch, where it has one.

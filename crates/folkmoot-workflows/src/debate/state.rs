@@ -66,6 +66,8 @@ pub(super) struct State {
     pub memory: EpisodicMemory,
     /// The versions of the code, oldest first.
     pub versions: Vec<String>,
+    /// Those that are committed, where there is a repository.
+    pub committed: std::collections::BTreeSet<u32>,
     pub turns: Turns,
     /// Turns of the phase that is under way, for what is expected of it.
     pub in_phase: Vec<Spoken>,
