@@ -249,7 +249,7 @@ impl Room {
         test_pass_rate: Option<Share>,
         state: &mut State,
     ) -> Result<(), Failure> {
-        let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
+        let Some(code) = candidate.code.clone() else { return Ok(()) };
         let known = state.versions.iter().position(|version| *version == code);
         let number = u32::try_from(known.unwrap_or(state.versions.len()) + 1).unwrap_or(u32::MAX);
         let key = at.key(&format!("version/{number}"));
