@@ -147,7 +147,11 @@ async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<Debated> {
     ensure!(ended.status() == run::Status::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
     let debated: Debated = serde_json::from_str(&output)?;
-    ensure!(debated.verdict.winner.is_some(), "debate {run} decided nothing: {}", debated.verdict.reason);
+    // A tie is an end like any other.
+    if debated.verdict.winner.is_none() {
+        ensure!(debated.verdict.no_decision.is_some(), "debate {run} neither decided nor says why not");
+        return Ok(debated);
+    }
     let other =
         debated.answer.split(|c: char| !c.is_alphanumeric()).any(|said| said.starts_with("marker") && said != word);
     ensure!(debated.answer.contains(word) && !other, "debate {run} on {word} came to: {}", debated.answer);
