@@ -88,6 +88,12 @@ impl Ctx {
         self.pass.run.start.role
     }
 
+    /// Stops the run where it is, for something that a person must mend outside of it: a key that is gone, a disk that is full.
+    /// It says so, and goes on when it is resumed. Never returns.
+    pub async fn stop<T>(&self, code: &str, message: impl Into<String>) -> T {
+        self.pass.halt(Halt::stop(code, message)).await
+    }
+
     /// What the journal calls a call under this key: with its branch before it, and so like no other call of the run.
     pub fn key_in_run(&self, key: &str) -> String {
         format!("{}{key}", self.branch)

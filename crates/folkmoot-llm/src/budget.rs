@@ -33,6 +33,23 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// What an answer took. Where the vendor does not say what it cost, that is reckoned.
+    pub fn of(answer: &Answer, price: Option<Price>) -> Self {
+        let usd_micros = answer.cost_usd_micros.or(price.map(|price| price.cost(&answer.usage)));
+        Self { tokens: answer.usage.total(), usd_micros: usd_micros.unwrap_or_default() }
+    }
+
+    /// What a call took that was given up before anything was heard: what was sent has been read, for all anybody knows.
+    pub fn given_up(request: &Request, price: Option<Price>) -> Self {
+        let usage = Usage::estimate(request, 0);
+        Self { tokens: usage.total(), usd_micros: price.map_or(0, |price| price.cost(&usage)) }
+    }
+
+    /// Whether it is nothing at all.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn plus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
@@ -188,15 +205,12 @@ impl Model for Budgeted {
                 .map_err(|detail| Failure::new("budget", FailureKind::BudgetExceeded, detail))?;
             let mut listening = Listening { hear, bytes: 0, reservation: Some(reservation), budgeted: self, request };
             let answer = self.model.ask(request, &mut listening).await;
-            let spent = match &answer {
-                Ok(answer) => {
-                    let usage = Spent { tokens: answer.usage.total(), ..Spent::default() };
-                    Spent {
-                        usd_micros: answer.cost_usd_micros.unwrap_or_else(|| self.spent(&answer.usage).usd_micros),
-                        ..usage
-                    }
+            let (spent, answer) = match answer {
+                Ok(answer) => (Spent::of(&answer, self.price), Ok(answer)),
+                Err(failure) => {
+                    let spent = listening.heard();
+                    (spent, Err(Failure { spent, ..failure }))
                 }
-                Err(_) => listening.heard(),
             };
             listening.settle(spent);
             answer

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Spent;
+
 /// A call that gave no answer. It says who failed and how, and never contains a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{provider}: {detail}")]
@@ -18,6 +20,9 @@ pub struct Failure {
     /// How long the vendor wants to be left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What it took nevertheless: a vendor charges for what it has said before it failed.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
 }
 
 folkmoot_core::vocabulary! {
@@ -76,7 +81,7 @@ impl FailureKind {
 impl Failure {
     /// A failure of `provider`.
     pub fn new(provider: impl Into<String>, kind: FailureKind, detail: impl Into<String>) -> Self {
-        Self { provider: provider.into(), kind, detail: detail.into(), retry_after_ms: None }
+        Self { provider: provider.into(), kind, detail: detail.into(), retry_after_ms: None, spent: Spent::default() }
     }
 
     /// The same, with what the vendor said about when to come back.

@@ -250,11 +250,12 @@ pub(crate) fn turn(run: &Run, view: TurnView) -> wire::DebateTurn {
 
 /// A version as the wire shows it.
 pub(crate) fn version(run: &Run, view: VersionView) -> wire::CodeVersion {
-    let VersionView { version, code, metrics, diff_from_previous } = view;
+    let VersionView { version, code, metrics, diff_from_previous, author } = view;
     wire::CodeVersion {
         id: version.id,
         session_id: run.start.session_id.clone(),
         turn_id: version.turn_id,
+        author,
         language: version.language,
         code,
         version_number: version.version_number,

@@ -20,6 +20,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
     Migration { version: 6, name: "webhook_keys", sql: include_str!("../migrations/0006_webhook_keys.sql") },
     Migration { version: 7, name: "debates", sql: include_str!("../migrations/0007_debates.sql") },
+    Migration { version: 8, name: "debate_status", sql: include_str!("../migrations/0008_debate_status.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

@@ -149,7 +149,8 @@ impl Spending {
                 async move {
                     // Before it is tried: if it is given once more meanwhile, the gate for that is known to be decided.
                     let times = budgeted.purse.times();
-                    let answer = budgeted.ask(&request, &mut ()).await.and_then(not_too_long);
+                    let answer = budgeted.ask(&request, &mut ()).await;
+                    let answer = answer.and_then(|answer| not_too_long(answer, budgeted.price));
                     Ok(match &answer {
                         Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
                             Told::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
@@ -162,7 +163,9 @@ impl Spending {
         let told = match ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await {
             // As it is recorded, so that a replay comes to the same.
             Err(failure) if failure.code == OUT_OF_TIME => {
+                let spent = Spent::given_up(request, call.price);
                 let silent = folkmoot_llm::Failure::new("step", FailureKind::TimedOut, failure.message);
+                let silent = folkmoot_llm::Failure { spent, ..silent };
                 Told::Asked(Box::new(Recording::new(request, &Err(silent))))
             }
             told => told?,
@@ -247,18 +250,16 @@ fn silent(failure: &folkmoot_llm::Failure) -> String {
 /// What a recorded call took.
 fn spent(recording: &Recording, price: Option<Price>) -> Spent {
     match &recording.outcome {
-        Outcome::Answered(answer) => Spent {
-            tokens: answer.usage.total(),
-            usd_micros: answer.cost_usd_micros.or(price.map(|price| price.cost(&answer.usage))).unwrap_or_default(),
-        },
-        Outcome::Failed(_) => Spent::default(),
+        Outcome::Answered(answer) => Spent::of(answer, price),
+        Outcome::Failed(failure) => failure.spent,
     }
 }
 
-fn not_too_long(answer: Answer) -> Result<Answer, folkmoot_llm::Failure> {
+fn not_too_long(answer: Answer, price: Option<Price>) -> Result<Answer, folkmoot_llm::Failure> {
     if answer.text.len() <= ANSWER_BYTES_MAX {
         return Ok(answer);
     }
     let detail = format!("the answer is {} bytes long; at most {ANSWER_BYTES_MAX} are taken", answer.text.len());
-    Err(folkmoot_llm::Failure::new(answer.provider, FailureKind::TooLarge, detail))
+    let spent = Spent::of(&answer, price);
+    Err(folkmoot_llm::Failure { spent, ..folkmoot_llm::Failure::new(answer.provider, FailureKind::TooLarge, detail) })
 }

@@ -49,7 +49,7 @@ use self::{
     room::{At, Named, Room},
     state::{Candidate, State},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed};
+use crate::{OnExceeded, Spending, Voices, call::allowed, voice::or_stop};
 
 /// What a debate gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ impl Debater {
         let mut usual = None;
         let mut named = BTreeMap::new();
         for (agent, provider) in chosen {
-            let voice = Named { voice: self.voices.voice(&provider)?, provider };
+            let voice = Named { voice: or_stop(ctx, self.voices.voice(&provider)).await, provider };
             match agent {
                 Some(agent) => drop(named.insert(agent, voice)),
                 None => usual = Some(voice),
@@ -152,7 +152,7 @@ impl Debater {
             embedder: self.voices.embedder(&usual.provider),
             usual,
             spending: Spending::new(Purse::new(budget), on_exceeded),
-            prompts: self.voices.prompts()?,
+            prompts: or_stop(ctx, self.voices.prompts()).await,
             hands: self.hands,
             offers,
             branch,

@@ -19,7 +19,7 @@ use self::{
     desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed};
+use crate::{OnExceeded, Spending, Voices, call::allowed, voice::or_stop};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
@@ -214,7 +214,7 @@ impl Planner {
             async move { voices.choose(named).await }
         };
         let provider: String = ctx.step("provider", choose).await?;
-        let voice = self.voices.voice(&provider)?;
+        let voice = or_stop(ctx, self.voices.voice(&provider)).await;
         let configured = self.voices.budget();
         let budget = allowed(ctx, planning.budget, move || configured).await?;
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
@@ -225,7 +225,7 @@ impl Planner {
             provider,
             voice,
             spending,
-            prompts: self.voices.prompts()?,
+            prompts: or_stop(ctx, self.voices.prompts()).await,
             expires_after: self.expires_after,
         })
     }

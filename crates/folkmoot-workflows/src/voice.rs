@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use folkmoot_engine::Failure;
+use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{Embedder, Model, Prompts, budget::Budget, price::Price};
 use futures_util::future::BoxFuture;
 
@@ -36,6 +36,18 @@ pub trait Voices: fmt::Debug + Send + Sync {
     /// What a run may spend that does not say.
     fn budget(&self) -> Budget;
 }
+
+/// What a run needs in every pass. Where it is there no more, as a provider after a restart without its key, the run stops and says
+/// so: nothing that it did is lost, and it goes on when it is resumed.
+pub(crate) async fn or_stop<T>(ctx: &Ctx, found: Result<T, Failure>) -> T {
+    match found {
+        Ok(found) => found,
+        Err(failure) => ctx.stop(NOT_EQUIPPED, format!("{}. Mend that, and resume this run", failure.message)).await,
+    }
+}
+
+/// Why such a run is stopped.
+const NOT_EQUIPPED: &str = "not_equipped";
 
 impl Voices for Equipment {
     fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {

@@ -14,7 +14,7 @@ mod votes;
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
     core::{
@@ -35,7 +35,8 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, idempotency, span,
+    find, idempotency, span, style,
+    style::paint,
 };
 
 /// Let agents debate, and decide where you want to be asked
@@ -205,6 +206,14 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let request = args.request()?;
+    if request.topic.split_whitespace().nth(1).is_none() {
+        // Most likely a verb, mistyped; what it would start costs money.
+        bail!(
+            "{:?} is no verb of `folkmoot debate`, and a single word is no topic; say in a sentence what is to be decided, \
+             or see `folkmoot debate --help`",
+            request.topic.trim()
+        );
+    }
     // An agent may not have the server write into repositories; you may.
     let who = if args.repository.is_some() { As::You } else { As::Agent };
     let key = idempotency::new_key();
@@ -217,10 +226,36 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
         true => ctx.screen.json(&started)?,
         false => ctx.screen.say(started.id.as_str())?,
     }
+    if connection.is_hosted() {
+        let follow = paint(style::COMMAND, format!("{} debate follow", ctx.command()));
+        let serve = paint(style::COMMAND, format!("{} serve", ctx.command()));
+        ctx.screen.note(format!("No server is there to hold it: it begins with {serve} or {follow}."));
+    }
     Ok(Exit::Done)
 }
 
 impl Which {
+    /// One that goes on. Nobody guesses which of several is meant.
+    async fn find_open(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+        if self.id.is_some() {
+            return self.find(ctx, connection).await;
+        }
+        let read = async |client: &Client| -> Result<Vec<RunId>> {
+            let query = DebateQuery { limit: Some(200), ..DebateQuery::default() };
+            let going =
+                client.debates(&query).await?.debates.into_iter().filter(|debate| debate.completed_at.is_none());
+            Ok(going.map(|debate| debate.id).collect())
+        };
+        match connection.ask(ctx, As::You, read).await?.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => bail!("no debate is going on"),
+            [newest, .., oldest] => {
+                let (newest, oldest) = (find::short_run(newest), find::short_run(oldest));
+                bail!("several debates are going on, such as {newest} and {oldest}; say which")
+            }
+        }
+    }
+
     async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
         if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
             let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate(&id).await?)).await;

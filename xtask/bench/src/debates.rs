@@ -117,6 +117,7 @@ async fn hold(folder: &Path, debates: usize) -> Result<Figures> {
     };
     let together = began.elapsed();
     ensure!(ended.len() == debates, "{} of {debates} debates ended", ended.len());
+    let spoken: u32 = ended.iter().map(|debated| debated.verdict.turns.answered).sum();
     engine.close().await;
 
     let count = |number: u32| f64::from(number.max(1));
@@ -127,6 +128,8 @@ async fn hold(folder: &Path, debates: usize) -> Result<Figures> {
         ("a round of it, ms".to_owned(), alone.as_secs_f64() * 1e3 / count(rounds)),
         ("a raw commit beside it, ms".to_owned(), commit * 1e3),
         ("turns of one debate, count".to_owned(), count(turns) / f64::from(ALONE)),
+        ("turns of it, per s".to_owned(), count(turns) / alone.as_secs_f64()),
+        ("turns of all at once, per s".to_owned(), count(spoken) / together.as_secs_f64()),
         ("debates at once, count".to_owned(), debates as f64),
         ("debates at once until all ended, s".to_owned(), together.as_secs_f64()),
         ("a debate among them, ms".to_owned(), share * 1e3),

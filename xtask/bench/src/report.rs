@@ -330,6 +330,11 @@ fn lines(million: bool) -> Vec<Line> {
             "a round of it, ms",
             "a raw commit beside it, ms",
         ),
+        beside(
+            "turns/s, all debates at once, to one debate alone",
+            "turns of all at once, per s",
+            "turns of it, per s",
+        ),
         line("turns of one such debate", "turns of one debate, count", None, Must::Nothing),
         line("debates at once on one node, all ended, no cross-talk", "debates at once, count", None, Must::Nothing),
         line("until all of them ended, s", "debates at once until all ended, s", None, Must::Nothing),

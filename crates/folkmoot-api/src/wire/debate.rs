@@ -753,6 +753,9 @@ pub struct CodeVersion {
     pub session_id: SessionId,
     /// The turn that wrote it.
     pub turn_id: Option<String>,
+    /// Whose turn that was.
+    #[schema(value_type = Option<String>)]
+    pub author: Option<Name>,
     /// In which language.
     pub language: String,
     /// All of it; null where it was erased.

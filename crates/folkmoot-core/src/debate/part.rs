@@ -36,6 +36,14 @@ vocabulary! {
     }
 }
 
+impl Part {
+    /// Whether it gives an answer to the topic, which others then judge.
+    pub const fn is_an_answer(self) -> bool {
+        use Part::*;
+        matches!(self, Draft | Refine | Proposal | Revise | Optimization | Defence)
+    }
+}
+
 vocabulary! {
     /// What an agent is told beside the answers of others.
     pub enum Note {

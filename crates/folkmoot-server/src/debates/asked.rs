@@ -35,17 +35,19 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
     let limits = limits(wanted.timeout_ms)?;
     let debating = debating(wanted)?;
     must_be_startable(app, &caller.principal, &debating).await?;
+    // A session has one debate, so its debate is called after it: of several starts at once one is the first.
+    let of_session = || session_id.as_ref().and_then(|it| record::uuid(&[it.as_str(), "debate"]).parse().ok());
+    let id = id.or_else(of_session).unwrap_or_else(|| app.engine.new_run_id());
     if let Some(session) = &session_id {
         let query =
             RunQuery { kind: Some(RunKind::Debate), session: Some(session.clone()), limit: 1, ..RunQuery::default() };
         let taken = app.engine.runs(&everything(), query).await?.items.pop();
         // A repetition finds the debate that it started.
-        let again = |run: &Run| caller.idempotency.is_some() && run.start.initiator == caller.principal.name;
-        if taken.is_some_and(|run| !again(&run)) {
+        let may_be_again = |run: &Run| caller.idempotency.is_some() && run.start.id == id;
+        if taken.is_some_and(|run| !may_be_again(&run)) {
             return Err(Refusal::invalid("session_id", "has a debate already; use another, or leave it out").into());
         }
     }
-    let id = id.unwrap_or_else(|| app.engine.new_run_id());
     let own = || record::uuid(&[id.as_str(), "session"]).parse().expect("a UUID can name a session");
     let session_id = session_id.unwrap_or_else(own);
     let input = serde_json::to_value(&debating).map_err(|error| Refusal::invalid("topic", error.to_string()))?;

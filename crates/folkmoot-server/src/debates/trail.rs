@@ -273,7 +273,9 @@ fn of_gate(event: &Event) -> Option<Found> {
 fn of_question(event: &Event) -> Option<Found> {
     let kind = match event.fact.kind.as_ref() {
         "question.asked" => Provenance::PromptSent,
-        "question.answered" | "question.expired" => Provenance::ResponseReceived,
+        "question.answered" | "question.denied" | "question.skipped" | "question.cancelled" | "question.expired" => {
+            Provenance::ResponseReceived
+        }
         _ => return None,
     };
     let mut data: Value = serde_json::from_str(&event.fact.payload).ok()?;

@@ -31,7 +31,7 @@ pub struct DebateView {
     pub updated_at: Timestamp,
     /// When it was over.
     pub completed_at: Option<Timestamp>,
-    /// The gate that has held it longest.
+    /// The gate of its own that has held it longest.
     pub waiting_at: Option<GateId>,
     /// What is debated: the title of its run until it says so itself, and nothing where that was erased.
     pub topic: Option<String>,
@@ -103,6 +103,8 @@ pub struct VersionView {
     pub metrics: Option<serde_json::Value>,
     /// What changed.
     pub diff_from_previous: Option<String>,
+    /// Who spoke in the turn that wrote it.
+    pub author: Option<Name>,
 }
 
 /// Which versions of a debate's code, by their numbers.
@@ -163,7 +165,7 @@ pub(crate) fn select_debates() -> &'static str {
         format!(
             "SELECT runs.id, runs.session_id, runs.initiator, runs.started_at, runs.moved_at, runs.title, {STATUS},
              (SELECT gates.id FROM gates WHERE gates.run_id = runs.id AND gates.status = 'pending' AND gates.mode = 'gate'
-              ORDER BY gates.requested_at, gates.id LIMIT 1) AS waiting_at, {}, {texts}
+              AND gates.requested_by = 'workflow:' || runs.workflow ORDER BY gates.requested_at, gates.id LIMIT 1) AS waiting_at, {}, {texts}
              FROM runs LEFT JOIN debates ON debates.run_id = runs.id",
             columns.join(", ")
         )
@@ -285,7 +287,12 @@ impl VersionQuery {
     /// The statement and its arguments.
     pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
         static SQL: OnceLock<String> = OnceLock::new();
-        let select = SQL.get_or_init(|| select(&VERSIONS, &["code_digest", "metrics_digest", "diff_digest"]));
+        let select = SQL.get_or_init(|| {
+            let texts = ["code_digest", "metrics_digest", "diff_digest"].map(shown).join(", ");
+            let author =
+                "(SELECT turns.agent_id FROM turns WHERE turns.run_id = versions.run_id AND turns.id = versions.turn_id)";
+            format!("SELECT {}, {texts}, {author} FROM versions", VERSIONS.names())
+        });
         Wanted::of(&self.debate).and("version_number > ?", self.after.map(|number| Value::Int(number.into()))).sql(
             select,
             "version_number",

@@ -362,6 +362,7 @@ pub(crate) fn read_version_view(row: &dyn Columns) -> Result<VersionView, Error>
         code: read_text(row.maybe_bytes(texts)?)?,
         metrics: read_json(row, texts + 1)?,
         diff_from_previous: read_text(row.maybe_bytes(texts + 2)?)?,
+        author: parse_maybe(row.maybe_text(texts + 3)?)?,
     })
 }
 

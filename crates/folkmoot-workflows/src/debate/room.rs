@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use folkmoot_core::{
     Agent, Domain, Name,
     agent::{DebatePhase, Share},
-    debate::{Note, Part, Told, TurnState, record},
+    debate::{Note, Part, Steering, Told, TurnState, record},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{
@@ -209,7 +209,7 @@ impl Room {
         let (state, why, value, content) = match &held.turn {
             Err(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
             Ok(turn) => match &turn.outcome {
-                Outcome::Answered(value) => match (keepable(value), (asking.rule)(value)) {
+                Outcome::Answered(value) => match (keepable(value), self.allowed(asking, value)) {
                     (Err(why), _) => (TurnState::Unparsed, why, Value::Null, last(turn)),
                     (Ok(()), Ok(())) => (TurnState::Answered, String::new(), value.clone(), words(asking.part, value)),
                     (Ok(()), Err(why)) => (TurnState::Refused, why, Value::Null, words(asking.part, value)),
@@ -237,6 +237,20 @@ impl Room {
             content,
             provider: last_of.map_or_else(|| held.provider.clone(), |answer| answer.provider.clone()),
             model: last_of.map_or_else(|| NO_MODEL.to_owned(), |answer| answer.model.clone()),
+        }
+    }
+
+    /// What the form cannot say of an answer.
+    fn allowed(&self, asking: &Asking<'_>, value: &Value) -> Result<(), String> {
+        (asking.rule)(value)?;
+        let mut texts = Vec::new();
+        strings(value, &mut texts);
+        let steers = |text: &&str| Steering::of(text, &asking.agent.id, &self.debating.topic);
+        // Whoever judges others may say what ranks first.
+        let counts = |sort: &Steering| asking.part.is_an_answer() || *sort != Steering::Votes;
+        match texts.iter().filter_map(steers).find(counts) {
+            Some(sort) => Err(sort.why().to_owned()),
+            None => Ok(()),
         }
     }
 
@@ -295,6 +309,16 @@ impl Room {
             response_time_ms,
         };
         ctx.keep(format!("{}/turn", asking.key), told.kind(), &told, vec![record::Record::Turn(Box::new(row))]).await
+    }
+}
+
+/// Every text in it.
+fn strings<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => into.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, into)),
+        Value::Object(members) => members.values().for_each(|item| strings(item, into)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -11,7 +11,7 @@ use folkmoot_engine::{
     sim::{self, Crash, Report, Scenario},
 };
 use folkmoot_llm::{
-    Answer, Finish, Hear, Model, Request, Usage,
+    Answer, FailureKind, Finish, Hear, Model, Request, Usage,
     budget::{Budget, Purse},
     record::Outcome,
 };
@@ -236,22 +236,55 @@ impl Model for Silent {
     }
 }
 
+/// Says something, and fails before the end.
+#[derive(Debug)]
+struct Breaks;
+
+impl Model for Breaks {
+    fn ask<'a>(
+        &'a self,
+        _: &'a Request,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+        hear.piece("Sixteen bytes it");
+        Box::pin(async { Err(folkmoot_llm::Failure::new("breaks", FailureKind::Truncated, "the line is dead")) })
+    }
+}
+
+/// One call after another, of which none gives an answer: why, and what all took.
+fn unanswered(model: Arc<dyn Model>) -> Scenario {
+    let workflow = move |ctx: Ctx, (): ()| {
+        let model = Arc::clone(&model);
+        async move {
+            let spending = Spending::new(Purse::new(Budget::default()), OnExceeded::Fail);
+            let mut kinds = Vec::new();
+            for turn in 1..=2 {
+                let (key, agent, model) = (format!("turn-{turn}"), "speaker".parse().unwrap(), Arc::clone(&model));
+                let call = Call { key, agent, model, price: None, request: Request::new("Is anybody there?") };
+                match spending.call(&ctx, call).await?.outcome {
+                    Outcome::Answered(answer) => return Err(Failure::new("answered", answer.text)),
+                    Outcome::Failed(failure) => kinds.push(failure.kind),
+                }
+            }
+            Ok((kinds, spending.spent().tokens))
+        }
+    };
+    Scenario::new(Workflows::new().with("silence@1", workflow), "silence@1", ())
+}
+
 #[test]
 fn a_model_that_never_answers_is_recorded_and_ends_no_run() {
-    let scenario = || {
-        let workflow = |ctx: Ctx, (): ()| async move {
-            let spending = Spending::new(Purse::new(Budget::default()), OnExceeded::Fail);
-            let agent = "speaker".parse().unwrap();
-            let request = Request::new("Is anybody there?");
-            let call = Call { key: "call".to_owned(), agent, model: Arc::new(Silent), price: None, request };
-            match spending.call(&ctx, call).await?.outcome {
-                Outcome::Answered(answer) => Ok(answer.text),
-                Outcome::Failed(failure) => Ok(failure.kind.to_string()),
-            }
-        };
-        Scenario::new(Workflows::new().with("silence@1", workflow), "silence@1", ())
-    };
-    assert_eq!(sim::simulate(&scenario(), Crash::Never).outcome, Ok(json!("timed_out")));
+    let scenario = || unanswered(Arc::new(Silent));
+    // What was sent has been read, for all anybody knows: 17 bytes, twice.
+    assert_eq!(sim::simulate(&scenario(), Crash::Never).outcome, Ok(json!([["timed_out", "timed_out"], 10])));
+    sim::crash_everywhere(scenario);
+    sim::untold_everywhere(scenario);
+}
+
+#[test]
+fn what_a_failed_call_took_is_counted_wherever_it_crashes() {
+    let scenario = || unanswered(Arc::new(Breaks));
+    assert_eq!(sim::simulate(&scenario(), Crash::Never).outcome, Ok(json!([["truncated", "truncated"], 18])));
     sim::crash_everywhere(scenario);
     sim::untold_everywhere(scenario);
 }

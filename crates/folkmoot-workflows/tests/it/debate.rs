@@ -8,6 +8,7 @@ mod recorded;
 mod replay;
 mod security;
 mod stage;
+mod stopped;
 
 use std::sync::Arc;
 

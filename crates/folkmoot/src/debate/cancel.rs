@@ -9,15 +9,15 @@ use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 /// End a debate, whatever it does just then
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    which: Which,
+    /// The debate, or any unique beginning or end of its id; none if only one goes on
+    id: Option<String>,
     /// Why
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let id = args.which.find(ctx, connection).await?;
+    let id = Which { id: args.id }.find_open(ctx, connection).await?;
     let why = CancelDebate { reason: args.reason };
     let cancel = async |client: &Client| Ok(client.cancel_debate(&id, &why).await?);
     let debate = connection.ask(ctx, As::You, cancel).await?;

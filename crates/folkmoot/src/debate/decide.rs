@@ -27,6 +27,7 @@ const ROUND: Duration = Duration::from_secs(30);
 
 /// What becomes of a gate here.
 enum Said {
+    /// This, and why, or what should change.
     This(Choice, Option<String>),
     /// Whoever sits there leaves it for now.
     Leaves,
@@ -65,12 +66,13 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
             }
         }
     };
-    let (choice, reason) = match said {
-        Said::This(choice, reason) => (choice, reason),
+    let (choice, text) = match said {
+        Said::This(choice, text) => (choice, text),
         Said::Leaves => return Ok(false),
         Said::Others => return Ok(true),
     };
-    let verdict = Verdict { reason, digest: Some(gate.digest), ..Verdict::default() };
+    let (reason, feedback) = if choice == Choice::Adjust { (None, text) } else { (text, None) };
+    let verdict = Verdict { reason, feedback, digest: Some(gate.digest), ..Verdict::default() };
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     // Somebody else may have been faster: then the debate goes on with what they said.
@@ -85,7 +87,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
 }
 
 async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
-    let question = paint(style::STRONG, "[a]pprove, [r]eject, [d]etails, [q]uit?");
+    let question = paint(style::STRONG, "[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?");
     loop {
         let Some(said) = prompt::line(&question).await? else {
             ctx.screen.say("")?;
@@ -97,6 +99,10 @@ async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
             "r" | "reject" => match prompt::line("Why not?").await?.filter(|why| !why.is_empty()) {
                 Some(why) => return Ok(Said::This(Choice::Reject, Some(why))),
                 None => ctx.screen.say("A rejection says why: nothing was decided.")?,
+            },
+            "j" | "adjust" => match prompt::line("What should change?").await?.filter(|what| !what.is_empty()) {
+                Some(what) => return Ok(Said::This(Choice::Adjust, Some(what))),
+                None => ctx.screen.say("An adjustment says what should change: nothing was decided.")?,
             },
             "d" | "details" | "diff" => ctx.screen.say(view::asked(gate, clock::now(), true))?,
             "q" | "quit" => return Ok(Said::Leaves),

@@ -35,7 +35,12 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) 
     };
     let Some(ended) = ended? else {
         let go_on = paint(style::COMMAND, format!("{} debate follow {}", ctx.command(), find::short_run(id)));
-        ctx.screen.note(format!("\nThe debate waits. {go_on} goes on with it."));
+        let said = match (connection.is_hosted(), waits(ctx, connection, id).await) {
+            (_, true) => format!("The debate waits at its gate. {go_on} goes on with it."),
+            (true, false) => format!("The debate stands still, as no server holds it. {go_on} goes on with it."),
+            (false, false) => format!("The debate goes on without you. {go_on} shows it again."),
+        };
+        ctx.screen.note(format!("\n{said}"));
         return Ok(Exit::Waiting);
     };
     ended.tell(ctx)?;
@@ -44,6 +49,12 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) 
         ctx.screen.say(format!("{more} shows every prompt and every answer"))?;
     }
     Ok(ended.exit())
+}
+
+/// Whether somebody must decide before it goes on.
+async fn waits(ctx: &Context, connection: &mut Connection, id: &RunId) -> bool {
+    let read = async |client: &Client| Ok(client.debate_status(id).await?.waiting_at.is_some());
+    connection.ask(ctx, As::You, read).await.unwrap_or(false)
 }
 
 /// How whoever follows a debate is asked.

@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 fn head(debate: &Debate) -> String {
     let agents = debate.config.as_ref().and_then(|config| config["agents"].as_array()).map(Vec::len);
     let how = [
-        agents.map(|count| format!("{count} agents")),
+        agents.map(|count| view::counted(count, "agent")),
         debate.topology_type.clone(),
         debate.coordination_protocol.clone(),
     ];

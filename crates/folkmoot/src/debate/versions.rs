@@ -56,7 +56,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         ctx.screen.note("This debate has no code.");
     } else {
         let rows = all.versions.iter().map(row).collect();
-        ctx.screen.table(&["VERSION", "LANGUAGE", "LINES", "TESTS", "QUALITY", "WRITTEN"], rows)?;
+        ctx.screen.table(&["VERSION", "AUTHOR", "LANGUAGE", "LINES", "TESTS", "QUALITY", "WRITTEN"], rows)?;
     }
     Ok(Exit::Done)
 }
@@ -85,6 +85,7 @@ fn row(version: &CodeVersion) -> Row {
     let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0));
     let cells = [
         version.version_number.to_string(),
+        version.author.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
         version.language.clone(),
         version.code.as_ref().map_or_else(|| "-".to_owned(), |code| code.lines().count().to_string()),
         share(version.test_pass_rate),

@@ -43,7 +43,7 @@ pub(super) fn line(told: &Told) -> Option<String> {
     match told {
         Told::Started { agents, topology, planning, providers, phases, .. } => Some(format!(
             "{} {}",
-            paint(style::STRONG, format!("{} agents", agents.len())),
+            paint(style::STRONG, counted(agents.len(), "agent")),
             paint(
                 style::FAINT,
                 format!("{topology} · {planning} · {} phases · {}", phases.len(), one_line(&providers.join(", ")))
@@ -103,7 +103,7 @@ pub(super) fn line(told: &Told) -> Option<String> {
         }
         Told::LessonsShown { lessons } if lessons.is_empty() => None,
         Told::LessonsShown { lessons } => {
-            indented(paint(style::FAINT, format!("{} lessons of earlier debates are shown", lessons.len())))
+            indented(paint(style::FAINT, format!("shows {} of earlier debates", counted(lessons.len(), "lesson"))))
         }
         Told::ConfigChanged { field, value, reason } => {
             indented(paint(style::WARN, format!("{field} is now {}: {}", one_line(value), one_line(reason))))
@@ -121,8 +121,10 @@ pub(super) fn line(told: &Told) -> Option<String> {
     }
 }
 
-fn counted(count: u32, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+/// So many of something.
+pub(super) fn counted(count: impl std::fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// What is asked at a gate. What comes with it is named, and shown where somebody wants to see it.
@@ -144,31 +146,7 @@ fn artifact(artifact: &Artifact) -> String {
     let Some(content) = &artifact.content else {
         return format!("{name}\n  {}", paint(style::FAINT, "Its content was erased."));
     };
-    let text = match serde_json::from_str::<Value>(content) {
-        Ok(json) if artifact.media_type == "application/json" => outlined(&json),
-        _ => content.clone(),
-    };
-    let lines = printable(text.trim_end());
-    let is_diff = artifact.media_type == "text/x-diff";
-    let painted =
-        lines.lines().map(|line| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() });
-    format!("{name}\n{}", behind_bar(painted))
-}
-
-/// JSON as people read it: an answer as the text that it is, and everything else a line each.
-fn outlined(json: &Value) -> String {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match json {
-        Value::Array(items) => items.iter().map(outlined).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => match (fields.get("author"), fields.get("answer")) {
-            (Some(author), Some(answer)) => format!("{}:\n{}\n", text(author), text(answer)),
-            _ => {
-                let said = fields.iter().filter(|(_, value)| !value.is_null());
-                said.map(|(name, value)| format!("{name}: {}", text(value))).collect::<Vec<_>>().join(", ")
-            }
-        },
-        other => text(other),
-    }
+    format!("{name}\n{}", behind_bar(gate_view::content_lines(artifact, content)))
 }
 
 /// What was decided at a gate.

@@ -268,6 +268,29 @@ async fn a_known_id_or_session_is_refused() {
     assert_eq!(ok(node.get(ALICE, "/v1/debates").await)["debates"].as_array().unwrap().len(), 1);
 }
 
+/// A session has one debate, also where each start has a key of its own, and where several come at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_start_a_debate_in_one_session_one_does() {
+    let node = Node::start().await;
+    let body = json!({ "topic": TOPIC, "preset": "quick", "session_id": "s1" }).to_string();
+    let (token, headers): (_, Vec<_>) = (token(AGENT), (1..=8).map(|n| format!("k{n}")).collect());
+    let starts = headers.iter().map(async |key| {
+        http::send(&node.url, "POST", "/v1/debates", &token, &[("idempotency-key", key)], &body).await
+    });
+    let answers = futures_util::future::join_all(starts).await;
+    let (started, others): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 202);
+    assert_eq!(started.len(), 1, "{answers:?}");
+    for other in others {
+        assert!(["run_exists", "invalid"].contains(&refused(other).1.as_str()), "{other:?}");
+    }
+    let id = started[0].json()["id"].as_str().unwrap().to_owned();
+    over(&node, &id).await;
+    let first = headers.iter().zip(&answers).find(|(_, answer)| answer.status == 202).unwrap().0;
+    let again = http::send(&node.url, "POST", "/v1/debates", &token, &[("idempotency-key", first)], &body).await;
+    assert_eq!((again.status, again.json()), (202, started[0].json()), "whoever repeats it is answered as before");
+    assert_eq!(ok(node.get(ALICE, "/v1/debates").await)["debates"].as_array().unwrap().len(), 1);
+}
+
 /// The source had no stream of a debate, and no event of a gate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_follows_a_debate_sees_all_of_it_and_its_end() {

@@ -181,12 +181,15 @@ async fn its_limits_end_it_and_a_person_can_be_asked_what_is_unclear() {
         (&json!("failed"), &json!("limit_exceeded")),
         "{debate:#}"
     );
+    let mut said = vec![("answer", json!({ "answer": "in the first week" })), ("skip", json!({}))].into_iter();
+    let mut next = said.next();
     for _ in 0..1_000 {
+        let Some((verb, body)) = &next else { break };
         let list = ok(node.get(ALICE, "/v1/questions?status=pending").await);
         if let Some(question) = list["questions"].as_array().unwrap().first() {
-            let path = format!("/v1/questions/{}/answer", question["id"].as_str().unwrap());
-            ok(node.post(ALICE, &path, json!({ "answer": "in the first week" })).await);
-            break;
+            let path = format!("/v1/questions/{}/{verb}", question["id"].as_str().unwrap());
+            ok(node.post(ALICE, &path, body.clone()).await);
+            next = said.next();
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -194,5 +197,8 @@ async fn its_limits_end_it_and_a_person_can_be_asked_what_is_unclear() {
     node.send(ALICE, "DELETE", &format!("/v1/debates/{asks}"), json!({})).await;
     let trail = ok(node.get(ALICE, &format!("/v1/debates/{asks}/audit")).await);
     let asked = trail["entries"].as_array().unwrap().iter().filter(|entry| entry["data"]["question"].is_string());
-    assert!(asked.count() >= 2, "a question, and its answer: {trail:#}");
+    let of = |kind: &str| asked.clone().filter(|entry| entry["type"] == kind).count();
+    assert_eq!(next, None, "it asked twice: {trail:#}");
+    assert!(of("prompt_sent") >= 2, "{trail:#}");
+    assert!(of("response_received") >= 2, "an answer, and that there is none: {trail:#}");
 }

@@ -6,6 +6,7 @@ use folkmoot_core::{
     Action, Actor, Command, Digest, Outcome, Scope,
     debate::record::{Status, uuid},
     erase::Erasing,
+    gate::Opening,
     journal::Fence,
     question::QuestionType,
     run::Conclusion,
@@ -50,6 +51,10 @@ pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &Wor
     entry_of(store.execute(record("d2", 1, "beside", opens("g2"))).await);
     world.place.sql("UPDATE gates SET mode = 'reaction' WHERE id = 'g2'").await;
     expect("d2", Status::Running).await;
+    // Nor does what somebody else has decided in its run.
+    let of_agent = opened(store, Opening { run_id: Some(run_id("d2")), ..opening() }).await;
+    expect("d2", Status::Running).await;
+    assert_eq!(store.debate(&run_id("d2")).await.unwrap().unwrap().waiting_at, None, "{}", of_agent.id);
     // Parked for nobody in particular, for an answer, for clearance, and stopped.
     run_of(store.execute(park(parking("d2", 1, 0))).await);
     expect("d2", Status::Running).await;

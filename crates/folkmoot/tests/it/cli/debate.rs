@@ -8,7 +8,7 @@ use crate::server::eventually;
 
 const TOPIC: &str = "Should we write tests first?";
 const QUICK: [&str; 6] = ["debate", TOPIC, "--preset", "quick", "--provider", "rehearsal"];
-const ASK: &str = "[a]pprove, [r]eject, [d]etails, [q]uit?";
+const ASK: &str = "[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?";
 
 fn typed(more: &str) -> String {
     format!("debate '{TOPIC}' --preset quick --provider rehearsal {more}")
@@ -51,13 +51,30 @@ fn a_rejection_is_exit_code_three_and_needs_a_reason() {
     assert!(said.contains("all of them are wrong"), "{said}");
 }
 
+/// What should change reaches whoever speaks next, and the phase is done again.
+#[test]
+fn an_adjustment_has_the_phase_done_again() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal --id d1")) else { return };
+    talk.when(ASK, "j\n");
+    talk.when("What should change?", "\n");
+    talk.when("nothing was decided", "j\n");
+    talk.when("What should change?", "think of small teams\n");
+    talk.when("proposal", "");
+    talk.when(ASK, "a\n");
+    talk.when("'s answer wins:", "");
+    assert_eq!(talk.end().0, 0);
+    let prompts = desk.json(&["debate", "audit", "d1", "--type", "prompt_sent"]).to_string();
+    assert!(prompts.contains("think of small teams"), "{prompts}");
+}
+
 /// Whoever leaves it finds it again, at the same gate.
 #[test]
 fn a_debate_that_was_left_waits_and_is_taken_up_again() {
     let desk = Desk::new();
     let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal --id d1")) else { return };
     talk.when(ASK, "q\n");
-    talk.when("The debate waits.", "");
+    talk.when("The debate waits at its gate.", "");
     assert_eq!(talk.end().0, 4);
     let shown = desk.say(&["debate", "show"]);
     assert!(shown.contains("paused") && shown.contains("waits at"), "{shown}");
@@ -164,7 +181,27 @@ fn a_debate_can_be_started_and_cancelled_without_waiting_for_it() {
     assert_eq!(again.code, 1, "{again:?}");
     let left = desk.run(&["debate", "follow", "d1"]);
     assert_eq!((left.code, left.stdout.contains("not needed")), (3, true), "{left:?}");
+    for id in ["d2", "d3"] {
+        desk.say(&[&QUICK[..], &["--gate", "proposal", "--id", id, "--no-wait"]].concat());
+    }
+    desk.pending(2);
+    let which = desk.run(&["debate", "cancel"]);
+    assert_eq!((which.code, which.stderr.contains("several debates are going on")), (1, true), "{which:?}");
+    desk.say(&["debate", "cancel", "d3"]);
+    assert_eq!(desk.say(&["debate", "cancel"]), "cancelled d2", "the only one that goes on");
+    let none = desk.run(&["debate", "cancel"]);
+    assert_eq!((none.code, none.stderr.contains("no debate is going on")), (1, true), "{none:?}");
     assert!(!serve.has_ended());
+}
+
+#[test]
+fn whoever_starts_one_where_nobody_holds_it_is_told_so() {
+    let desk = Desk::new();
+    let started = desk.run(&[&QUICK[..], &["--id", "d1", "--no-wait"]].concat());
+    assert_eq!((started.code, started.stdout.as_str()), (0, "d1\n"), "{started:?}");
+    assert!(started.stderr.contains("No server is there to hold it"), "{started:?}");
+    let ended = desk.run(&["debate", "follow"]);
+    assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
 }
 
 /// Code is executed, mended and executed again, and all of it can be looked at.
@@ -203,7 +240,8 @@ fn a_debate_on_code_ends_with_code_that_passes_its_tests() {
     assert_eq!(last["language"], "python");
     let code = desk.run(&["debate", "versions", "--code", &last["version_number"].to_string()]);
     assert_eq!(code.stdout, last["code"].as_str().unwrap());
-    assert!(desk.say(&["debate", "versions"]).contains("python"));
+    let listed = desk.say(&["debate", "versions"]);
+    assert!(listed.contains("python") && listed.contains("proposer-1"), "{listed}");
     let unknown = desk.run(&["debate", "versions", "--code", "999"]);
     assert_eq!((unknown.code, unknown.stderr.contains("no version 999")), (1, true), "{unknown:?}");
 }
@@ -227,6 +265,8 @@ fn what_cannot_be_debated_is_said_before_anything_is_started() {
         let refused = desk.run(&[&QUICK[..], &more].concat());
         assert_eq!((refused.code, refused.stderr.contains(told)), (1, true), "{refused:?}");
     }
+    let verb = desk.run(&["debate", "lsit"]);
+    assert_eq!((verb.code, verb.stderr.contains("\"lsit\" is no verb")), (1, true), "{verb:?}");
     let none = desk.run(&["debate", "show"]);
     assert_eq!((none.code, none.stderr.contains("there is no debate")), (1, true), "{none:?}");
 }

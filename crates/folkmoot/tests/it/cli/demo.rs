@@ -10,7 +10,7 @@ fn the_demo_debates_stops_at_two_gates_and_ends_with_code_and_its_log() {
     let ended = desk.run_with(&["demo"], "a\na\n");
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
     let said = ended.stdout;
-    let gates = said.matches("[a]pprove, [r]eject, [d]etails, [q]uit?").count();
+    let gates = said.matches("[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?").count();
     assert_eq!(gates, 2, "{said}");
     for part in [
         "Three agents debate it",
@@ -34,7 +34,7 @@ fn the_demo_debates_stops_at_two_gates_and_ends_with_code_and_its_log() {
 fn at_a_terminal_it_asks() {
     let desk = Desk::new();
     let Some(mut talk) = Talk::begin(&desk, "demo") else { return };
-    talk.when("[a]pprove, [r]eject, [d]etails, [q]uit?", "r\n");
+    talk.when("[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?", "r\n");
     talk.when("Why not?", "it is only a demo\n");
     talk.when("The debate ended where you stopped it.", "");
     talk.when("verified: ", "");
