@@ -71,7 +71,8 @@ impl Shape {
 fn told(fault: &jsonschema::ValidationError<'_>) -> String {
     let place = fault.instance_path().to_string();
     let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
-    format!("{at}{fault}").chars().take(FAULT_CHARS).collect()
+    // Without the value: what is wrong with an answer is told where an answer must not be.
+    format!("{at}{}", fault.masked()).chars().take(FAULT_CHARS).collect()
 }
 
 /// Many models write a code fence around JSON, whatever they are told. Anything else around it is not taken off.

@@ -492,7 +492,7 @@ impl Room {
         };
         let learned = self.learned(ctx, &state);
         let session = self.session(verdict.rounds, Some(&verdict), &state)?;
-        let told = Told::Completed { verdict: Box::new(verdict.clone()) };
+        let told = Told::Completed { verdict: Box::new(verdict.clone().without_words()) };
         let records = std::iter::once(Record::Session(session)).chain(learned).collect();
         ctx.keep("completed", told.kind(), &told, records).await?;
         Ok(Debated {

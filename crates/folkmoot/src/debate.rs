@@ -286,6 +286,6 @@ where
 
 /// One thing that a debate told, in plain words; nothing for what is not worth a line.
 pub(crate) fn told(kind: &str, payload: &serde_json::Value) -> Option<String> {
-    let line = view::line(&Told::read(kind, &payload.to_string())?)?;
+    let line = view::line(&Told::read(kind, &payload.to_string())?, payload)?;
     Some(anstream::adapter::strip_str(&line).to_string())
 }

@@ -1,4 +1,5 @@
-//! What a debate's workflow tells the feed, and the log.
+//! What a debate's workflow tells the feed, and the log. The words of agents are in none of it: what the log has cannot be erased, and
+//! what the turns have can.
 
 use serde::{Deserialize, Serialize};
 
@@ -117,8 +118,6 @@ pub enum Told {
         state: TurnState,
         /// Why it has no answer.
         why: String,
-        /// How it begins, for who watches.
-        begins: String,
         /// Whose model spoke.
         provider: String,
         /// Which.
@@ -149,10 +148,8 @@ pub enum Told {
     Reflected {
         /// Who.
         agent: Name,
-        /// What it takes for the cause.
-        root_cause: String,
-        /// What it will change.
-        what_to_change: String,
+        /// In which turn.
+        turn: String,
     },
     /// There is a new version of the code.
     Version {

@@ -69,6 +69,16 @@ pub struct Verdict {
     pub turns: Turns,
 }
 
+impl Verdict {
+    /// Without what voters wrote.
+    #[must_use]
+    pub fn without_words(mut self) -> Self {
+        self.ballots.iter_mut().for_each(|cast| cast.evidence.clear());
+        self.dissent.iter_mut().for_each(|dissent| dissent.objection.clear());
+        self
+    }
+}
+
 /// One vote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cast {

@@ -5,9 +5,10 @@ use std::{collections::VecDeque, convert::Infallible};
 
 use axum::response::sse;
 use folkmoot_api::wire;
-use folkmoot_core::{Event, RunId, SessionId};
+use folkmoot_core::{Event, RunId, SessionId, debate::Told};
 use folkmoot_engine::Error;
 use futures_util::{Stream, stream};
+use serde_json::{Value, json};
 
 use super::{held, is_over};
 use crate::{app::App, auth::Authenticated, plans::happened};
@@ -16,6 +17,8 @@ use crate::{app::App, auth::Authenticated, plans::happened};
 const EVENTS: u32 = 200;
 /// What happens in a debate. Its steps are its journal's to tell.
 const SHOWN: [&str; 4] = ["debate.", "gate.", "question.", "run."];
+/// How much of what was said is shown to whoever watches.
+const BEGINS_CHARS: usize = 200;
 /// The last frame.
 const ENDED: &str = "debate.ended";
 
@@ -71,7 +74,7 @@ impl Follower {
         for event in &events {
             self.position = event.position;
             if SHOWN.iter().any(|front| event.fact.kind.starts_with(front)) {
-                self.ready.push_back(frame(event));
+                self.ready.push_back(self.frame(event).await?);
             }
         }
         if !events.is_empty() {
@@ -92,9 +95,29 @@ impl Follower {
         self.ended |= engine.authenticate(&self.who.secret).is_none();
         Ok(())
     }
-}
 
-fn frame(event: &Event) -> sse::Event {
-    let told = serde_json::to_string(&wire::Event::new(event)).unwrap_or_default();
-    sse::Event::default().event(event.fact.kind.as_ref()).id(event.position.to_string()).data(told)
+    /// An event, and what was said in the turn that it tells of, unless that was erased: for who watches.
+    async fn frame(&self, event: &Event) -> Result<sse::Event, Error> {
+        let mut told = wire::Event::new(event);
+        let turn = match Told::read(&event.fact.kind, &event.fact.payload) {
+            Some(Told::Turn { turn, .. } | Told::Reflected { turn, .. }) => {
+                self.app.engine.turn(&self.who.principal, &self.id, &turn).await?
+            }
+            _ => None,
+        };
+        if let Some(turn) = turn
+            && let Ok(mut payload) = serde_json::from_str::<Value>(told.payload.get())
+        {
+            let begins = turn.content.map(|content| content.chars().take(BEGINS_CHARS).collect::<String>());
+            payload["begins"] = json!(begins);
+            if let Some(reflections) = turn.reflections.filter(Value::is_object) {
+                payload["reflection"] = reflections;
+            }
+            if let Ok(whole) = serde_json::value::to_raw_value(&payload) {
+                told.payload = whole.into();
+            }
+        }
+        let data = serde_json::to_string(&told).unwrap_or_default();
+        Ok(sse::Event::default().event(event.fact.kind.as_ref()).id(event.position.to_string()).data(data))
+    }
 }

@@ -59,6 +59,9 @@ pub(crate) async fn page(
         let events = engine.events_of_run(principal, id, after, EVENTS).await?;
         for event in &events {
             let mut entries = of_event(event);
+            for entry in &mut entries {
+                in_full(engine, principal, id, entry).await?;
+            }
             if let Some(key) = step(event) {
                 let query = JournalQuery { run: id.clone(), after: None, limit: 1, key: Some(key), results: true };
                 let line = engine.journal(principal, query).await?.pop();
@@ -79,6 +82,26 @@ pub(crate) async fn page(
             return Ok(page);
         }
     }
+}
+
+/// What agents wrote is kept beside the log, so that it can be erased; where it was, the entry goes without.
+async fn in_full(engine: &Engine, principal: &Principal, id: &RunId, entry: &mut TrailEntry) -> Result<(), Error> {
+    match entry.kind {
+        Provenance::ReflectionGenerated => {
+            let turn = entry.data["turn"].as_str().unwrap_or_default();
+            let found = engine.turn(principal, id, turn).await?.and_then(|turn| turn.reflections);
+            if let (Some(data), Some(Value::Object(said))) = (entry.data.as_object_mut(), found) {
+                data.extend(said);
+            }
+        }
+        Provenance::DebateCompleted if !entry.data["verdict"].is_null() => {
+            if let Some(outcome) = engine.debate(principal, id).await?.outcome {
+                entry.data["verdict"] = super::outcome(outcome);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// What all of it comes to.

@@ -194,8 +194,8 @@ impl Room {
                 confidence: spoken.confidence.unwrap_or(Share::CONFIDENCE),
             }
         });
-        if let Some(Reflection { root_cause, what_to_change, .. }) = reflection.clone() {
-            let told = Told::Reflected { agent: agent.id.clone(), root_cause, what_to_change };
+        if reflection.is_some() {
+            let told = Told::Reflected { agent: agent.id.clone(), turn: spoken.turn.clone() };
             tell(ctx, &format!("{key}/told"), told).await?;
         }
         Ok((spoken, reflection))

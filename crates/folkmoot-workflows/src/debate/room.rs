@@ -22,8 +22,6 @@ use crate::{Call, Spending, Voice};
 
 /// How much is told of why a turn has no answer.
 const WHY_BYTES: usize = 1_000;
-/// How much of what was said is shown to whoever watches.
-const BEGINS_CHARS: usize = 200;
 /// How much is kept of words that are no answer.
 const UNPARSED_BYTES: usize = 16 * 1024;
 /// The longest answer, as JSON. All of them together must fit into the prompts and the records of others.
@@ -272,7 +270,6 @@ impl Room {
             part: asking.part.word().to_owned(),
             state: spoken.state,
             why: spoken.why.clone(),
-            begins: spoken.content.chars().take(BEGINS_CHARS).collect(),
             provider: provider.clone(),
             model: model.clone(),
             tool_calls: u32::try_from(turn.tool_calls.len()).unwrap_or(u32::MAX),

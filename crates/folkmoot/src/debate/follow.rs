@@ -207,7 +207,7 @@ impl Seen {
             return;
         }
         let line = match &told {
-            Some(told) => view::line(told),
+            Some(told) => view::line(told, &serde_json::from_str(event.payload.get()).unwrap_or_default()),
             None => view::gate_line(event),
         };
         // The last column stays free: some terminals begin a new line there.

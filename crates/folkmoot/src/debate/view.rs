@@ -37,8 +37,9 @@ pub(crate) fn cost(cost: &DebateCost) -> String {
     }
 }
 
-/// One thing that a debate told, in a line; nothing for what is not worth one.
-pub(super) fn line(told: &Told) -> Option<String> {
+/// One thing that a debate told, in a line, with what was said where `payload` has that; nothing for what is not worth a line.
+pub(super) fn line(told: &Told, payload: &Value) -> Option<String> {
+    let said = |text: &Value| one_line(text.as_str().unwrap_or_default());
     let indented = |text: String| Some(format!("  {text}"));
     match told {
         Told::Started { agents, topology, planning, providers, phases, .. } => Some(format!(
@@ -62,13 +63,14 @@ pub(super) fn line(told: &Told) -> Option<String> {
             let decided = if *decided { "" } else { ", nothing decided" };
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
-        Told::Turn { agent, part, state, why, begins, tool_calls, .. } => {
+        Told::Turn { agent, part, state, why, tool_calls, .. } => {
+            let begins = said(&payload["begins"]);
             let tools =
                 if *tool_calls == 0 { String::new() } else { format!(" ({})", counted(*tool_calls, "tool call")) };
             let said = match state {
                 // What has no words is told by what follows it.
                 TurnState::Answered if begins.starts_with('{') => String::new(),
-                TurnState::Answered => one_line(begins),
+                TurnState::Answered => begins,
                 TurnState::Unparsed | TurnState::Failed | TurnState::Refused => {
                     paint(style::BAD, format!("{state}: {}", one_line(why)))
                 }
@@ -83,13 +85,11 @@ pub(super) fn line(told: &Told) -> Option<String> {
             };
             indented(format!("{} {author}{failed}", paint(style, format!("tests {passed}/{of}"))))
         }
-        Told::Reflected { agent, root_cause, what_to_change } => indented(format!(
-            "{} {}  {} → {}",
-            paint(style::COMMAND, agent),
-            paint(style::FAINT, "reflects"),
-            one_line(root_cause),
-            one_line(what_to_change)
-        )),
+        Told::Reflected { agent, .. } => {
+            let thought = ["root_cause", "what_to_change"].map(|name| said(&payload["reflection"][name]));
+            let thought = if thought[0].is_empty() { String::new() } else { thought.join(" → ") };
+            indented(format!("{} {}  {thought}", paint(style::COMMAND, agent), paint(style::FAINT, "reflects")))
+        }
         Told::Version { version, author, test_pass_rate } => {
             let tests = test_pass_rate.map_or_else(String::new, |rate| format!(", passes {rate} of its tests"));
             indented(paint(style::FAINT, format!("version {version} of the code, by {author}{tests}")))

@@ -17,7 +17,6 @@ fn turn(agent: &str, state: TurnState) -> Told {
         part: "proposal".to_owned(),
         state,
         why: String::new(),
-        begins: String::new(),
         provider: "rehearsal".to_owned(),
         model: "rehearsal".to_owned(),
         tool_calls: 0,

@@ -25,7 +25,6 @@ fn turn(state: TurnState) -> Told {
         part: "critique".to_owned(),
         state,
         why: "no JSON".to_owned(),
-        begins: String::new(),
         provider: "rehearsal".to_owned(),
         model: "rehearsal".to_owned(),
         tool_calls: 0,

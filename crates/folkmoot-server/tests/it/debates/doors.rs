@@ -326,6 +326,13 @@ async fn whoever_follows_a_debate_sees_all_of_it_and_its_end() {
     }
     let (last, _, ended) = live.last().unwrap();
     assert_eq!((last.as_str(), ended), ("debate.ended", &debate));
+    let said: Vec<_> = live.iter().filter(|(name, ..)| name == "debate.turn").map(|(.., told)| told).collect();
+    assert!(
+        said.iter().all(|told| told["payload"]["begins"].as_str().is_some_and(|text| !text.is_empty())),
+        "{said:#?}"
+    );
+    let log = ok(node.get(ALICE, &format!("/v1/runs/{id}/events?limit=200")).await).to_string();
+    assert!(log.contains("debate.turn") && !log.contains("begins"), "the log has none of their words: {log}");
     // Whoever comes later, or comes back, is told the same.
     assert_eq!(follow(&node, &id, None).await, live);
     let middle = live.len() / 2;

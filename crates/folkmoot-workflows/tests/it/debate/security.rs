@@ -401,3 +401,29 @@ fn no_prompt_holds_a_value_of_the_environment_or_who_is_asked_and_told() {
         assert_eq!(leaked, None);
     }
 }
+
+/// What is in the log stays there for ever; what is kept beside it can be erased.
+#[test]
+fn what_agents_say_is_kept_beside_the_log_and_in_no_event() {
+    const SECRET: &str = "swordfish-0815";
+    const TEXTS: &[&str] = &["summary", "root_cause", "what_went_wrong", "what_to_change", "evidence", "objection"];
+    let [on_words, on_code] = [WORDS, super::CODE].map(|topic| {
+        Stage::new(&Debating { max_rounds: 1, ..debating(Preset::Full, topic, 5) })
+            .says(|cue| match cue.part.as_str() {
+                // No answer of any form.
+                "ballot" if cue.agent == "critic-1" => Some(Says::Words(format!("{{\"ranking\": \"{SECRET}\"}}"))),
+                _ => Some(Says::Each(TEXTS, SECRET)),
+            })
+            .play()
+    });
+    let against = &on_words.verdict().dissent;
+    assert!(against.iter().any(|dissent| dissent.objection == SECRET), "{against:?}");
+    assert!(on_words.turns(&["ballot"]).iter().any(|turn| turn.state == TurnState::Unparsed));
+    assert!(!on_code.events("debate.reflected").is_empty(), "somebody reflected");
+    for played in [on_words, on_code] {
+        assert!(played.report.kept.iter().any(|row| row.contains(SECRET)), "the rows have it");
+        for (kind, payload) in &played.report.told {
+            assert!(!payload.contains(SECRET), "{kind}: {payload}");
+        }
+    }
+}

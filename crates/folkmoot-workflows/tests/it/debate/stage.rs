@@ -33,6 +33,8 @@ pub enum Says {
     Words(String),
     /// What the rehearsal says, with this part of it otherwise.
     With(&'static str, Value),
+    /// What the rehearsal says, with this as each of these texts that it has.
+    Each(&'static [&'static str], &'static str),
     /// What this makes of what was asked.
     Made(fn(&Request) -> String),
     /// Nothing: the call fails.
@@ -82,6 +84,15 @@ impl Model for Play {
                 Some(Says::With(name, value)) => {
                     let mut said: Value = serde_json::from_str(&answer.text).unwrap();
                     said[name] = value;
+                    answer.text = said.to_string();
+                }
+                Some(Says::Each(names, text)) => {
+                    let mut said: Value = serde_json::from_str(&answer.text).unwrap();
+                    for name in names {
+                        if said[name].is_string() {
+                            said[name] = text.into();
+                        }
+                    }
                     answer.text = said.to_string();
                 }
                 _ => {}

@@ -227,6 +227,8 @@ fn a_debate_on_code_ends_with_code_that_passes_its_tests() {
         assert!(types[kind].as_u64().is_some_and(|count| count > 0), "{kind}: {types}");
     }
     let entries = trail["entries"].as_array().unwrap();
+    let thought = entries.iter().find(|entry| entry["type"] == "reflection_generated").unwrap();
+    assert!(thought["data"]["root_cause"].as_str().is_some_and(|cause| !cause.is_empty()), "{thought:#}");
     let executed = entries.iter().filter(|entry| entry["data"]["tool"] == "tests");
     let failed = executed.clone().filter(|entry| entry["data"]["passed"].as_u64() < entry["data"]["of"].as_u64());
     assert!(failed.count() > 0 && executed.count() > 1, "some failed first, and were mended");
