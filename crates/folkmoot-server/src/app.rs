@@ -10,7 +10,9 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Config, Limits, ServerKey, figures, notify::Notifier, observe::Adopt, socket::Origin};
+use crate::{
+    Config, Limits, ServerKey, debates::seen::Seen, figures, notify::Notifier, observe::Adopt, socket::Origin,
+};
 
 /// So many debates are replayed at the same time; others wait.
 const REPLAYS_MAX: usize = 2;
@@ -41,6 +43,8 @@ pub(crate) struct App {
     pub(crate) replays: Workflows,
     /// A replay holds a whole journal in memory.
     pub(crate) replaying: Arc<Semaphore>,
+    /// How far debates were when somebody last looked.
+    pub(crate) seen: Arc<Seen>,
     /// What holds for gates.
     pub(crate) policy: Arc<Policy>,
     /// Whether people are asked about plans that are started here.
@@ -72,6 +76,7 @@ impl App {
             hands,
             replays,
             replaying: Arc::new(Semaphore::new(REPLAYS_MAX)),
+            seen: Arc::default(),
             policy: Arc::new(config.policy.clone()),
             asks_about_plans: config.plans.asks,
             closing: CancellationToken::new(),

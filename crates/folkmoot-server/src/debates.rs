@@ -3,6 +3,7 @@
 pub(crate) mod asked;
 pub(crate) mod frames;
 pub(crate) mod replayed;
+pub(crate) mod seen;
 pub(crate) mod tidy;
 pub(crate) mod trail;
 
@@ -21,6 +22,8 @@ use folkmoot_workflows::{
 };
 use serde_json::{Value, json};
 
+use crate::app::App;
+
 /// How many of a run's events are read at once.
 const EVENTS: u32 = 500;
 /// How many gates of a debate are looked at.
@@ -38,25 +41,23 @@ pub(crate) struct Held {
 }
 
 /// A debate, if `principal` may know of it.
-pub(crate) async fn held(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Held, Error> {
-    let view = engine.debate(principal, id).await?;
-    let mut held = of_view(engine, principal, view).await?;
+pub(crate) async fn held(app: &App, principal: &Principal, id: &RunId) -> Result<Held, Error> {
+    let view = app.engine.debate(principal, id).await?;
+    let mut held = of_view(app, principal, view).await?;
     if held.run.ending().is_some() && held.view.completed_at.is_none() {
         // It ended between the two looks.
-        held.view = engine.debate(principal, id).await?;
+        held.view = app.engine.debate(principal, id).await?;
     }
     Ok(held)
 }
 
 /// The debate of a row.
-pub(crate) async fn of_view(engine: &Engine, principal: &Principal, view: DebateView) -> Result<Held, Error> {
-    let run = engine.run(principal, &view.id).await?;
-    let mut progress = Progress::default();
-    let events = told(engine, principal, &view.id, |_, told| progress.apply(&told));
-    events.await?;
+pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) -> Result<Held, Error> {
+    let run = app.engine.run(principal, &view.id).await?;
+    let progress = app.seen.progress(&app.engine, principal, &view.id).await?;
     let waiting_at = match run.ending() {
         Some(_) => None,
-        None => pending(engine, principal, &run).await?.pop().map(|gate| gate.id),
+        None => pending(&app.engine, principal, &run).await?.pop().map(|gate| gate.id),
     };
     let fault = fault(&run);
     Ok(Held { run, view, progress, waiting_at, fault })

@@ -165,16 +165,20 @@ pub struct Question<'a> {
     pub now: Timestamp,
 }
 
+impl Question<'_> {
+    /// Whether a lesson may be told at all: it is neither of another language nor expired.
+    pub fn fits(&self, lesson: &Lesson) -> bool {
+        let language = self.language.map(str::to_lowercase);
+        let other = lesson.language.is_some() && language.is_some() && lesson.language != language;
+        !other && !lesson.is_expired(self.now)
+    }
+}
+
 /// At most [`LESSONS_TOLD`] lessons that have to do with a topic, the most relevant first: by BM25 over the keywords of topic and
 /// lessons, a quarter more within the topic's domain. Of equals the better founded, then the newer, then the first by id. A lesson
-/// of another language, one that is expired, and one without any keyword of the topic is not told.
+/// that does not fit and one without any keyword of the topic is not told.
 pub fn relevant<'a>(lessons: &'a [Lesson], question: Question<'_>) -> Vec<&'a Lesson> {
-    let language = question.language.map(str::to_lowercase);
-    let fits = |lesson: &&Lesson| {
-        let other = lesson.language.is_some() && language.is_some() && lesson.language != language;
-        !other && !lesson.is_expired(question.now)
-    };
-    let told: Vec<&Lesson> = lessons.iter().filter(fits).collect();
+    let told: Vec<&Lesson> = lessons.iter().filter(|lesson| question.fits(lesson)).collect();
     let texts: Vec<BTreeMap<String, u128>> = told.iter().map(|lesson| counted(lesson)).collect();
     let asked: BTreeSet<String> = keywords(question.topic).collect();
     let mut ranked: Vec<(u128, &Lesson)> = told

@@ -81,7 +81,7 @@ impl Follower {
             return Ok(());
         }
         if over {
-            let debate = held(&engine, &principal, &self.id).await?;
+            let debate = held(&self.app, &principal, &self.id).await?;
             // Whoever comes back after the end is told it again.
             let told = serde_json::to_string(&debate.on_the_wire()).unwrap_or_default();
             self.ready.push_back(sse::Event::default().event(ENDED).id(self.position.to_string()).data(told));

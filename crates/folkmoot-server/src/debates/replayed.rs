@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 3;
 /// Replays a debate that `principal` may know of.
 pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Result<DebateReplay, Error> {
     run(&app.engine, principal, id).await?;
-    let debate = held(&app.engine, principal, id).await?;
+    let debate = held(app, principal, id).await?;
     let recorded = debated(&app.engine, &debate.run).await?;
     let Replay { replayed, calls, unused } = {
         let _one_of_few = app.replaying.acquire().await.expect("nobody closes it");

@@ -24,18 +24,20 @@ impl Room {
             return Ok(());
         }
         // Of all domains: what a task is about is a guess, and its words decide.
-        let known: Vec<Lesson> = ctx.lessons("lessons", None, LESSONS_MAX).await?.into_iter().map(remembered).collect();
+        let known = ctx.lessons("lessons", None, LESSONS_MAX).await?;
         let question = Question {
             topic: &self.debating.topic,
             domain: self.domain,
             language: self.debating.language.map(|language| language.word()),
             now: state.began,
         };
+        let mut known: Vec<Lesson> = known.into_iter().map(remembered).collect();
+        known.retain(|lesson| question.fits(lesson));
         if known.is_empty() {
             return Ok(());
         }
         state.lessons = match self.close(ctx, &known).await? {
-            Some(ids) => known.iter().filter(|lesson| ids.contains(&lesson.id)).cloned().collect(),
+            Some(ids) => ids.iter().filter_map(|id| known.iter().find(|lesson| lesson.id == *id)).cloned().collect(),
             None => lesson::relevant(&known, question).into_iter().cloned().collect(),
         };
         if state.lessons.is_empty() {

@@ -26,5 +26,5 @@ pub(crate) async fn cancel(
     debates::run(&app.engine, &who.principal, &id).await?;
     let run = app.engine.cancel_run(who.principal.clone().into(), id.clone(), why.reason.unwrap_or_default()).await?;
     debates::tidy::tidy(&app, &run).await;
-    Ok(Json(debates::held(&app.engine, &who.principal, &id).await?.on_the_wire()))
+    Ok(Json(debates::held(&app, &who.principal, &id).await?.on_the_wire()))
 }

@@ -34,7 +34,7 @@ pub(crate) async fn list(
     let page = app.engine.debates(&who.principal, query).await?;
     let mut shown = Vec::with_capacity(page.items.len());
     for view in page.items {
-        shown.push(debates::of_view(&app.engine, &who.principal, view).await?.on_the_wire());
+        shown.push(debates::of_view(&app, &who.principal, view).await?.on_the_wire());
     }
     Ok(Json(DebateList { debates: shown, next: page.next.map(|next| next.to_string()) }))
 }

@@ -16,7 +16,7 @@ pub(crate) async fn results(
     who: Authenticated,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateResults>, ApiError> {
-    let debate = debates::held(&app.engine, &who.principal, &id).await?;
+    let debate = debates::held(&app, &who.principal, &id).await?;
     let none = |code: &str, detail: String| ApiError::new(StatusCode::CONFLICT, code, detail);
     if let Some(fault) = &debate.fault {
         let detail = format!("this debate has no result: {} ({})", fault.message, fault.code);

@@ -15,5 +15,5 @@ pub(crate) async fn show(
     who: Authenticated,
     RunPath(id): RunPath,
 ) -> Result<Json<wire::Debate>, ApiError> {
-    Ok(Json(debates::held(&app.engine, &who.principal, &id).await?.on_the_wire()))
+    Ok(Json(debates::held(&app, &who.principal, &id).await?.on_the_wire()))
 }

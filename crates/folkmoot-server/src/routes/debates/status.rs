@@ -15,5 +15,5 @@ pub(crate) async fn status(
     who: Authenticated,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateProgress>, ApiError> {
-    Ok(Json(debates::held(&app.engine, &who.principal, &id).await?.progress()))
+    Ok(Json(debates::held(&app, &who.principal, &id).await?.progress()))
 }

@@ -3,8 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use folkmoot_engine::{Engine, JournalQuery, Settings, Workflows};
-use folkmoot_llm::{Answer, Failure, Hear, Model, Rehearsal, Request};
-use folkmoot_workflows::debate::{Debater, Debating, Preset};
+use folkmoot_llm::{Answer, Embedder, Failure, FailureKind, Hear, Model, Prompts, Rehearsal, Request, budget::Budget};
+use folkmoot_tools::jail::Language;
+use folkmoot_workflows::{
+    Voice, Voices,
+    debate::{Debater, Debating, Preset},
+};
 use futures_util::future::BoxFuture;
 
 use super::{
@@ -12,7 +16,7 @@ use super::{
     recorded::Recorded,
     replay::{hold, you},
 };
-use crate::voices::One;
+use crate::voices::{One, PROMPTS};
 
 /// The rehearsal, and all that it was asked.
 #[derive(Debug, Default)]
@@ -61,5 +65,83 @@ async fn a_lesson_of_one_debate_is_in_the_prompts_of_the_next_and_provenance_say
     let query =
         JournalQuery { run: again, after: None, limit: 1, key: Some("lessons".parse().unwrap()), results: true };
     assert_eq!(engine.journal(&you(), query).await.unwrap().len(), 1, "what was known is recorded");
+    engine.close().await;
+}
+
+/// Somebody who knows what is about time, in whatever words, or who cannot be asked.
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    Known,
+    Unreachable,
+}
+
+impl Embedder for Meaning {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+        let is_about_time = |text: &String| text.contains("duration") || text.contains("took");
+        let vector = |text: &String| if is_about_time(text) { vec![1.0, 0.2] } else { vec![-0.2, 1.0] };
+        Box::pin(std::future::ready(match self {
+            Meaning::Known => Ok(texts.iter().map(vector).collect()),
+            Meaning::Unreachable => Err(Failure::new("meaning", FailureKind::Unreachable, "nobody is there")),
+        }))
+    }
+}
+
+/// One who can be asked, and somebody who knows meanings, if there is one just now.
+#[derive(Debug)]
+struct Knowing(Arc<Heard>, Mutex<Option<Meaning>>);
+
+impl Voices for Knowing {
+    fn choose(&self, _: Option<String>) -> BoxFuture<'_, Result<String, folkmoot_engine::Failure>> {
+        Box::pin(async { Ok("knowing".to_owned()) })
+    }
+
+    fn voice(&self, _: &str) -> Result<Voice, folkmoot_engine::Failure> {
+        let model: Arc<dyn Model> = self.0.clone();
+        Ok(Voice { model, price: None })
+    }
+
+    fn embedder(&self, _: &str) -> Option<Arc<dyn Embedder>> {
+        let known = (*self.1.lock().unwrap())?;
+        Some(Arc::new(known))
+    }
+
+    fn prompts(&self) -> Result<Arc<Prompts>, folkmoot_engine::Failure> {
+        Ok(Arc::clone(&PROMPTS))
+    }
+
+    fn budget(&self) -> Budget {
+        Budget::default()
+    }
+}
+
+#[tokio::test]
+async fn a_lesson_is_found_by_what_it_means_where_somebody_can_tell() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = Arc::new(Heard::default());
+    let voices = Arc::new(Knowing(heard.clone(), Mutex::default()));
+    let debater = Debater { voices: voices.clone(), hands: Arc::new(Recorded) };
+    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
+    hold(&engine, &debating(Preset::Full, CODE, 5)).await;
+    heard.lessons();
+
+    let alike = debating(Preset::Quick, "How should people tell how long something took?", 3);
+    let in_rust = Debating { language: Some(Language::Rust), ..alike.clone() };
+    let other = debating(Preset::Quick, "Should the office have a second coffee machine?", 3);
+    let same = debating(Preset::Quick, CODE, 3);
+    for (meaning, asked, expected) in [
+        (None, &alike, false),
+        (Some(Meaning::Known), &alike, true),
+        (Some(Meaning::Known), &other, false),
+        // What was learned about another language does not hold here, however close it is.
+        (Some(Meaning::Known), &in_rust, false),
+        // Where nobody can tell, words decide.
+        (Some(Meaning::Unreachable), &alike, false),
+        (Some(Meaning::Unreachable), &same, true),
+    ] {
+        *voices.1.lock().unwrap() = meaning;
+        hold(&engine, asked).await;
+        assert_eq!(!heard.lessons().is_empty(), expected, "{meaning:?}, {}", asked.topic);
+    }
     engine.close().await;
 }

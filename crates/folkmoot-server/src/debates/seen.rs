@@ -1,0 +1,54 @@
+//! How far debates were when somebody last looked: whoever looks again reads only what came since.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use folkmoot_core::{
+    Principal, RunId,
+    debate::{Progress, Told},
+};
+use folkmoot_engine::{Engine, Error};
+
+use super::EVENTS;
+
+/// How many debates are remembered. When there are more all are forgotten, and read again when somebody asks.
+const DEBATES_MAX: usize = 4_096;
+
+#[derive(Debug, Default)]
+pub(crate) struct Seen(Mutex<HashMap<RunId, (u64, Progress)>>);
+
+impl Seen {
+    /// How far a debate is that `principal` may know of.
+    pub(crate) async fn progress(&self, engine: &Engine, principal: &Principal, id: &RunId) -> Result<Progress, Error> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let (mut position, mut progress) = known.unwrap_or_default();
+        let before = position;
+        loop {
+            let events = engine.events_of_run(principal, id, position, EVENTS).await?;
+            let told = events.iter().filter_map(|event| Told::read(&event.fact.kind, &event.fact.payload));
+            told.for_each(|told| progress.apply(&told));
+            position = events.last().map_or(position, |event| event.position);
+            if events.len() < EVENTS as usize {
+                break;
+            }
+        }
+        if position > before {
+            self.keep(id, position, &progress);
+        }
+        Ok(progress)
+    }
+
+    fn keep(&self, id: &RunId, position: u64, progress: &Progress) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= DEBATES_MAX && !seen.contains_key(id) {
+            seen.clear();
+        }
+        // Somebody else may have looked meanwhile, and seen more.
+        let known = seen.entry(id.clone()).or_default();
+        if known.0 < position {
+            *known = (position, progress.clone());
+        }
+    }
+}
