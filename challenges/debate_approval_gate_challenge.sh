@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Gates: the debate stops, and does not go on before somebody has decided; listed, approved and rejected by both sorts of paths.
+# Red when a gate is skipped, its own agent may decide, a no or a timeout counts as a yes, or a retry does not hear why.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN FOLKMOOT_REVIEWER_TOKEN
 

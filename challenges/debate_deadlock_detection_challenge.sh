@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Nothing hangs: many debates of every sort at once, models that never answer, gates that nobody decides; all of it ends within a bound.
+# Red when a debate's time never ends, a gate's timeout never comes, a vote hangs, or a silent model's process is left.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_BIN
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Before anybody answers: what is unclear is asked, and answered, until nobody asks any more; and those who answer then know it.
+# Red when nobody is answered, it is asked only once, who answers is not shown it, or `auto` is always on or always off.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What a debate kept can be read when it is over, and also after the server was killed; a debate that waited then is decided after it.
+# Red when a restart loses a turn or a version, or leaves alone what waited at a gate.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_BIN
 

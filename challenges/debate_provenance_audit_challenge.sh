@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The trail: everything that happened in a debate, prompts in full, in order; complete enough that it can be replayed without a model.
+# Red when the trail lacks prompts, votes or decisions, a prompt is not whole, or a replay ends otherwise.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN FOLKMOOT_REVIEWER_TOKEN
 

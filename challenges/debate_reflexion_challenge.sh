@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Reflexion: code fails its tests, its author says why, tries again with that before its eyes, and passes.
+# Red when nobody reflects, a reflection is not kept or not shown to who tries again, or tests are believed, not executed.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Agents test their own code before others see it: executed tests, mended drafts, and the mended one enters the debate.
+# Red when a draft is not refined or kept, its first version enters the debate, tests are believed, or `off` is not off.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN
 
@@ -11,7 +12,11 @@ holds "drafts come before proposals" '([.[].phase] | index("self_evolvement")) <
 holds "a draft is refined, twice at most" \
     '[.[] | select(.phase == "self_evolvement") | .metadata | select(.part == "refine") | .attempt] | length >= 1 and max <= 3'
 author=$(jq -r '[.[] | select(.phase == "self_evolvement")][0].agent_id' <<< "$answer")
+mended=$(jq -r --arg author "$author" '[.[] | select(.agent_id == $author and .metadata.part == "refine")] | last | .content' <<< "$answer")
 trail "$id"
+holds "it is the mended draft that its author enters the debate with" \
+    '[.[] | select(.type == "prompt_sent" and .data.cue.part == "proposal" and .agent == $author)][0].data.messages[0].text
+     | ($mended | length > 0) and contains($mended)' --arg author "$author" --arg mended "$mended"
 answer=$(jq -c --arg author "$author" '[.[] | select(.type == "tool_called" and .data.tool == "tests" and .agent == $author)]' <<< "$answer")
 holds "its first tests were executed, and some failed" '.[0].data | .phase == "self_evolvement" and .of > 0 and .passed < .of'
 holds "which ones is said by name" '.[0].data | .failed | length > 0 and all(length > 0)'

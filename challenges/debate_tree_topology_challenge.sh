@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The tree: one root, leads beneath it, specialists beneath them; phases are led by whose concern they are, and subtrees speak together.
+# Red when everybody is right beneath the root, the root leads all, subtrees do not speak together, or words skip parents.
 . "$(dirname "$0")/lib.sh"
 need FOLKMOOT_URL FOLKMOOT_AGENT_TOKEN
 

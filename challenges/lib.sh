@@ -124,16 +124,18 @@ until_status() {
     give_up "debate $id becomes $* within $PATIENCE s" "$answer"
 }
 
-# until_gate ID [GATE]: waits until the debate waits at a gate that is not this one; $gate is it.
+# until_gate ID [GATE]: waits until the debate stands still at a gate that is not this one; $gate is it.
 until_gate() {
     local until=$((SECONDS + PATIENCE))
     while ((SECONDS < until)); do
-        until_status "$1" paused running pending
-        gate=$(jq -r '.waiting_at // ""' <<< "$answer")
+        get "/v1/debates/$1/status"
+        # A gate is there a moment before the debate stands still at it.
+        gate=$(jq -r 'select(.status == "paused") | .waiting_at // ""' <<< "$answer" 2> /dev/null || true)
         [[ -z "$gate" || "$gate" == "${2:-}" ]] || return 0
+        case $(jq -r .status <<< "$answer" 2> /dev/null || true) in completed | failed | cancelled) break ;; esac
         sleep 0.1
     done
-    give_up "debate $1 waits at another gate within $PATIENCE s" "$answer"
+    give_up "debate $1 stops at a ${2:+further }gate within $PATIENCE s" "$answer"
 }
 
 # debate JSON [TOKEN]: starts one and waits until it is completed.
