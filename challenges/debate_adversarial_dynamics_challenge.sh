@@ -16,7 +16,8 @@ holds "the red team attacks first" '.[0] | .agent_role == "red_team" and .metada
 holds "the blue team defends after it" '.[1] | .agent_role == "blue_team" and .metadata.part == "defence"'
 holds "the red team attacks what was defended" '[.[] | select(.metadata.part == "attack") | .metadata.adversarial_round] | length >= 2 and . == ([range(1; length + 1)])'
 holds "there are three rounds at most" '[.[].metadata.adversarial_round] | max <= 3'
-holds "the first attack that finds nothing is the last" '([.[].metadata.part] | map(select(. == "attack")) | length) == ([.[].metadata.part] | map(select(. == "defence")) | length) + 1'
+holds "the first attack that finds nothing is the last" \
+    '([.[] | select(.metadata.part == "attack")] | length) == ([.[] | select(.metadata.part == "defence")] | length) + 1'
 
 trail "$id"
 answer=$(jq -c '[.[] | select(.data.phase == "adversarial")]' <<< "$answer")

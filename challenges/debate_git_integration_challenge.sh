@@ -33,6 +33,7 @@ is "and a worktree of its own beside the user's" "$(worktrees)" 2
 call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" '{}'
 until_status "$id" completed
 is "its worktree is gone when it is over" "$(worktrees)" 1
+is "its branch is still there" "$(git branch --list --format='%(refname:short)' 'debate/*')" "debate/$session"
 is "its branch has commits" "$(($(git rev-list --count "$head..debate/$session") > 0))" 1
 results "$id"
 code=$(jq -r .code <<< "$answer")
