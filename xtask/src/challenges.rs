@@ -25,7 +25,7 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(120);
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// They wait most of the time.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 2;
 
 const AGENT: &str = "challenge-token-of-the-agent-0123456789";
 const REVIEWER: &str = "challenge-token-of-the-reviewer-0123456789";
@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some(script) = lock(&todo).pop_front() {
+                let next = || lock(&todo).pop_front();
+                while let Some(script) = next() {
                     let done = challenge(&script, &server);
                     let said = match &done {
                         Ok(said) | Err(said) => said,

@@ -18,7 +18,10 @@ mod silent;
 mod state;
 mod words;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use folkmoot_core::{
     Name,
@@ -213,7 +216,8 @@ impl Room {
             findings: Vec::new(),
             memory: EpisodicMemory::default(),
             versions: Vec::new(),
-            committed: std::collections::BTreeSet::new(),
+            committed: BTreeSet::new(),
+            tests: BTreeMap::new(),
             turns: debate::Turns::default(),
             in_phase: Vec::new(),
             began: ctx.now("began").await?,

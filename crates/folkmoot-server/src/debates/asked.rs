@@ -239,12 +239,17 @@ fn gates(asked: wire::DebateGates) -> Result<Gates, Refusal> {
     let mut gate_points = asked.gate_points;
     gate_points.sort();
     gate_points.dedup();
+    let on_rejected = word("gates.on_rejected", asked.on_rejected.as_deref())?.unwrap_or_default();
+    if asked.enabled && gate_points.is_empty() {
+        // Whoever enables gates expects to be asked.
+        return Err(Refusal::invalid("gates.gate_points", "is empty, so that nobody would be asked; name phases"));
+    }
     Ok(Gates {
         enabled: asked.enabled,
         gate_points,
         timeout: asked.timeout_ms,
         on_timeout: asked.on_timeout,
-        on_rejected: word("gates.on_rejected", asked.on_rejected.as_deref())?.unwrap_or_default(),
+        on_rejected,
         notification_channels: asked.notification_channels,
         reviewers: asked.reviewers,
     })

@@ -291,6 +291,13 @@ impl Debating {
             let problem = format!("is {votes}, and {voters} agents vote; ask for 1 to {voters}");
             return Err(Refusal::invalid("minimum_votes", problem));
         }
+        // Drafts are of code, and become answers where there are no others.
+        if self.phases.switch(DebatePhase::Proposal) == Switch::Off && self.language.is_none() {
+            return Err(Refusal::invalid("phases", "leave nobody who answers: switch `proposal` on"));
+        }
+        if self.budget.is_some_and(|budget| budget.tokens == Some(0) || budget.usd_micros == Some(0)) {
+            return Err(Refusal::invalid("budget", "is 0, which is enough for no call; give more, or leave it out"));
+        }
         if !self.gates.enabled && !self.gates.gate_points.is_empty() {
             let problem = "has gate_points, and is not enabled: say `\"enabled\": true`, or leave them out";
             return Err(Refusal::invalid("gates", problem));

@@ -128,14 +128,16 @@ impl Room {
         }
     }
 
-    /// Everybody's tests on everybody's code.
+    /// All tests there are on everybody's code.
     pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut State) -> Result<(), Failure> {
         if self.debating.language.is_none() {
             return Ok(());
         }
-        let suites: Vec<(Name, Vec<TestCase>)> =
-            state.candidates.values().map(|author| (author.author.clone(), author.tests.clone())).collect();
-        let (candidates, suites) = (state.candidates.values().cloned().collect::<Vec<_>>(), &suites);
+        let candidates: Vec<Candidate> = state.candidates.values().cloned().collect();
+        for candidate in &candidates {
+            state.keep_tests(&candidate.author, &candidate.tests);
+        }
+        let suites = &state.tests;
         let tested = ctx.join(at.key(key), candidates, |ctx, candidate| async move {
             let mut runs = Vec::new();
             for (author, tests) in suites.iter().filter(|(_, tests)| !tests.is_empty()) {
@@ -240,7 +242,7 @@ impl Room {
         Ok(())
     }
 
-    /// Keeps a version, unless somebody has come to the same code before, and commits it once it is in the debate.
+    /// Keeps a version, unless its author has come to the same code before, and commits it once it is in the debate.
     pub async fn keep_version(
         &self,
         ctx: &Ctx,
@@ -250,17 +252,17 @@ impl Room {
         state: &mut State,
     ) -> Result<(), Failure> {
         let Some(code) = candidate.code.clone() else { return Ok(()) };
-        let known = state.versions.iter().position(|version| *version == code);
+        let version = (candidate.author.clone(), code.clone());
+        let known = state.versions.iter().position(|known| *known == version);
         let number = u32::try_from(known.unwrap_or(state.versions.len()) + 1).unwrap_or(u32::MAX);
         let key = at.key(&format!("version/{number}"));
         if known.is_none() {
             self.record_version(ctx, &key, number, candidate, test_pass_rate, state).await?;
         }
         // Drafts are their author's own business.
-        if at.phase < DebatePhase::Proposal || state.committed.contains(&number) {
+        if at.phase < DebatePhase::Proposal || !state.committed.insert(code.clone()) {
             return Ok(());
         }
-        state.committed.insert(number);
         let message = format!("Version {number}, by {} in {}", candidate.author, at.phase);
         self.commit(ctx, &key, &candidate.author, code, message).await
     }
@@ -275,7 +277,8 @@ impl Room {
         state: &mut State,
     ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
-        let diff = state.versions.last().map_or_else(String::new, |before| difference(before, &code, number));
+        let before = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
+        let diff = before.map_or_else(String::new, |(_, before)| difference(before, &code, number));
         let version = record::Version {
             id: record::uuid(&[ctx.run_id().as_str(), "version", &number.to_string()]),
             turn_id: Some(candidate.turn.clone()),
@@ -289,7 +292,7 @@ impl Room {
         };
         let told = Told::Version { version: number, author: candidate.author.clone(), test_pass_rate };
         ctx.keep(key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
-        state.versions.push(code);
+        state.versions.push((candidate.author.clone(), code));
         Ok(())
     }
 

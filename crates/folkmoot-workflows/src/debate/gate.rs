@@ -97,8 +97,9 @@ impl Room {
         let mut lines = vec![format!("Round {}, {}: {}.", at.round, at.phase, came.note)];
         for candidate in state.candidates.values() {
             let tested = state.tested(&candidate.author);
-            let tests =
-                tested.map_or_else(String::new, |tested| format!(", passes {} of {} tests", tested.passed, tested.of));
+            let tests = tested.map_or_else(String::new, |tested| {
+                format!(", passes {} of {} tests of others", tested.passed, tested.of)
+            });
             let score = state.quality(&candidate.author).map_or_else(String::new, |score| format!(", scored {score}"));
             lines.push(format!("- {}{tests}{score}: {}", candidate.author, text::headline(&candidate.text)));
         }
@@ -115,8 +116,11 @@ impl Room {
         let answers: Vec<_> =
             state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();
         artifacts.push(("answers", "application/json", serde_json::to_vec(&answers)?));
-        if let [.., before, after] = &state.versions[..] {
-            let number = u32::try_from(state.versions.len()).unwrap_or(u32::MAX);
+        // What the answer that is decided on was before: what others wrote, and gave up, is none of it.
+        let winner = came.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref());
+        let author = winner.or_else(|| state.leading().map(|leading| &leading.author));
+        let versions = state.versions.iter().zip(1_u32..).filter(|((by, _), _)| Some(by) == author);
+        if let [.., ((_, before), _), ((_, after), number)] = versions.collect::<Vec<_>>()[..] {
             artifacts.push(("diff", "text/x-diff", evidence::difference(before, after, number).into_bytes()));
         }
         if state.cross.is_some() {

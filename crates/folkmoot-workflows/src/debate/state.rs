@@ -1,6 +1,6 @@
 //! What there is of a debate so far. It is made anew in every pass from what the journal answers, and so is the same each time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
     Agent, Digest, Name, Timestamp,
@@ -13,6 +13,9 @@ use folkmoot_core::{
 use folkmoot_tools::testing::{CrossTests, TestCase};
 
 use super::room::Spoken;
+
+/// So many tests of one author are kept.
+const TESTS_KEPT: usize = 40;
 
 /// An answer that can win, under its author's name. Each author has one: the last.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,16 +61,18 @@ pub(super) struct State {
     pub lessons: Vec<Lesson>,
     pub points: Vec<Point>,
     pub scores: Vec<Scored>,
-    /// Everybody's tests on everybody's code.
+    /// Every test that was ever written here, by its author; of attacks, those that held.
+    pub tests: BTreeMap<Name, Vec<TestCase>>,
+    /// All of them on everybody's code.
     pub cross: Option<CrossTests>,
     /// What the project's own commands said last.
     pub hooked: Vec<String>,
     pub findings: Vec<Finding>,
     pub memory: EpisodicMemory,
-    /// The versions of the code, oldest first.
-    pub versions: Vec<String>,
-    /// Those that are committed, where there is a repository.
-    pub committed: std::collections::BTreeSet<u32>,
+    /// The versions of the code, each with its author, oldest first.
+    pub versions: Vec<(Name, String)>,
+    /// What is committed, where there is a repository.
+    pub committed: BTreeSet<String>,
     pub turns: Turns,
     /// Turns of the phase that is under way, for what is expected of it.
     pub in_phase: Vec<Spoken>,
@@ -86,6 +91,21 @@ impl State {
         };
         *counter += 1;
         self.in_phase.push(spoken.clone());
+    }
+
+    /// Keeps tests, so that whatever comes later is tried on them too. Those that are known are not kept again; another one of a
+    /// known name gets a name of its own.
+    pub fn keep_tests(&mut self, author: &Name, new: &[TestCase]) {
+        let known = self.tests.entry(author.clone()).or_default();
+        for test in new {
+            if known.len() >= TESTS_KEPT || known.iter().any(|it| it.code == test.code) {
+                continue;
+            }
+            let is_taken = |name: &str| known.iter().any(|it| it.name == name);
+            let others = (2..).map(|number| format!("{} ({number})", test.name));
+            let name = std::iter::once(test.name.clone()).chain(others).find(|name| !is_taken(name));
+            known.push(TestCase { name: name.unwrap_or_default(), ..test.clone() });
+        }
     }
 
     /// What an agent is told in a turn of this sort, beside the answers.

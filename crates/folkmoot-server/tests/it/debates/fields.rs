@@ -181,6 +181,8 @@ async fn its_limits_end_it_and_a_person_can_be_asked_what_is_unclear() {
         (&json!("failed"), &json!("limit_exceeded")),
         "{debate:#}"
     );
+    let bystander = start(&node, json!({})).await;
+    assert_eq!(over(&node, &bystander).await["status"], "completed", "what one debate asks holds no other");
     let mut said = vec![("answer", json!({ "answer": "in the first week" })), ("skip", json!({}))].into_iter();
     let mut next = said.next();
     for _ in 0..1_000 {

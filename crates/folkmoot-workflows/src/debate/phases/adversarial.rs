@@ -23,6 +23,9 @@ use super::{
     Phase, candidate, no_rule,
 };
 
+/// Whose tests attacks are, whoever wrote them: none of the answers is theirs.
+const RED_TEAM: &str = "red-team";
+
 /// An attack, and the test that shows it.
 #[derive(Clone, Debug)]
 struct Landed {
@@ -55,6 +58,9 @@ impl Room {
                 // Nobody knows what was in a report that could not be read.
                 (_, true) => why = "the last report could not be read",
                 (_, false) => {
+                    // They stay: whatever comes later is tried on them too.
+                    let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
+                    state.keep_tests(&RED_TEAM.parse()?, &tests);
                     found += u32::try_from(landed.len()).unwrap_or(u32::MAX);
                     let (defended, hops) = self.defend(ctx, at, round, &target, &landed, state).await?;
                     messages += hops;
@@ -63,6 +69,10 @@ impl Room {
             }
         }
         let too_few = self.too_few(at, 1.min(state.in_phase.len()), state);
+        if mended < found {
+            // What nobody mended counts against whoever it broke.
+            self.cross_test(ctx, at, "attacked", state).await?;
+        }
         self.keep_versions(ctx, at, state).await?;
         let note = format!("{found} attacks held, {mended} were mended; {why}");
         Ok(Phase { too_few, messages, insights: found, ..Phase::said(note) })
@@ -117,7 +127,7 @@ impl Room {
             match (test, &target.code) {
                 (Some(test), Some(_)) => {
                     let key = at.key(&format!("attack/{round}/tried/{}", number + 1));
-                    let red: Name = "red-team".parse()?;
+                    let red: Name = RED_TEAM.parse()?;
                     let run = self.test(ctx, &key, target, &red, std::slice::from_ref(test)).await?;
                     // What was not executed has shown nothing, neither for nor against it.
                     let Some(run) = run else { continue };
@@ -170,13 +180,13 @@ impl Room {
         };
         let spoken = self.speak_or_next(ctx, &format!("defence/{round}"), blue, asking, state).await?;
         let hops = spoken.as_ref().map_or(0, |spoken| state.hops(&spoken.agent, [target]));
-        let Some(mut mended) = spoken.as_ref().and_then(candidate) else { return Ok((0, hops)) };
+        let Some(mended) = spoken.as_ref().and_then(candidate) else { return Ok((0, hops)) };
         let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
         let counts = match tests.is_empty() {
             true => u32::try_from(landed.len()).unwrap_or(u32::MAX),
             false => {
                 let key = at.key(&format!("defence/{round}/tests"));
-                let red: Name = "red-team".parse()?;
+                let red: Name = RED_TEAM.parse()?;
                 let run = self.test(ctx, &key, &mended, &red, &distinct(&tests)).await?;
                 let results = run.as_ref().map(|run| evidence::results(&[run])).unwrap_or_default();
                 let (passed, of) = (results.passed, u32::try_from(tests.len()).unwrap_or(u32::MAX));
@@ -188,12 +198,6 @@ impl Room {
         };
         if counts == 0 {
             return Ok((0, hops));
-        }
-        // The attacks stay: whatever comes later is tried on them too.
-        for test in tests {
-            if !mended.tests.iter().any(|known| known.name == test.name) {
-                mended.tests.push(test);
-            }
         }
         let taken = self.take(ctx, at, &format!("defence/{round}/cross"), target, mended, state).await?;
         Ok((if taken { counts } else { 0 }, hops))

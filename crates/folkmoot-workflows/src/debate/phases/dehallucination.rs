@@ -32,7 +32,7 @@ impl Room {
         let leader = |state: &State| Some(state.network.leader(at.phase).clone());
         let Some(first) = assistant(state) else { return Ok(Phase::said("nobody is there to ask".to_owned())) };
         self.begin(ctx, at, &[vec![first], leader(state).into_iter().collect()], state).await?;
-        let (mut asked, mut messages) = (0, 0);
+        let (mut asked, mut answered, mut messages) = (0, 0, 0);
         for round in 1..=self.debating.clarification_rounds {
             let asking = |agent, state: &State| Asking {
                 at,
@@ -71,7 +71,7 @@ impl Room {
             }
             asked += u32::try_from(questions.len()).unwrap_or(u32::MAX);
             messages += 2;
-            let answers = match self.debating.instructor {
+            let (given, answers) = match self.debating.instructor {
                 Instructor::Person => self.answered_by_a_person(ctx, at, round, &spoken.agent, &questions).await?,
                 Instructor::Agent => {
                     let notes = || questions.iter().map(|question| (Note::Question, question.clone()));
@@ -93,14 +93,22 @@ impl Room {
                     let Some(spoken) = spoken.filter(|spoken| spoken.answered().is_some()) else { break };
                     let value = &spoken.value;
                     let answers = value["answers"].as_array().into_iter().flatten();
-                    answers.map(|answer| answer["answer"].as_str().unwrap_or_default().to_owned()).collect()
+                    let answers: Vec<String> =
+                        answers.map(|answer| answer["answer"].as_str().unwrap_or_default().to_owned()).collect();
+                    (u32::try_from(answers.len()).unwrap_or(u32::MAX), answers)
                 }
             };
+            answered += given;
             let pairs = questions.iter().zip(answers);
             state.notes.extend(pairs.map(|(question, answer)| (Note::Clarification, format!("{question}\n{answer}"))));
         }
         let too_few = self.too_few(at, 1, state);
-        Ok(Phase { too_few, messages, insights: asked, ..Phase::said(format!("{asked} questions were answered")) })
+        Ok(Phase {
+            too_few,
+            messages,
+            insights: asked,
+            ..Phase::said(format!("{answered} of {asked} questions were answered"))
+        })
     }
 
     /// Through the queue of questions; the debate waits there as long as it takes.
@@ -111,24 +119,20 @@ impl Room {
         round: u32,
         assistant: &Name,
         questions: &[String],
-    ) -> Result<Vec<String>, Failure> {
-        let mut answers = Vec::new();
+    ) -> Result<(u32, Vec<String>), Failure> {
+        let (mut given, mut answers) = (0, Vec::new());
         for (number, question) in questions.iter().enumerate() {
-            let ask = Ask::new(
-                QuestionType::Blocking,
-                format!("{}\n\nBefore the debate on: {}", question, self.debating.title()),
-            )
-            .agent(assistant.clone());
+            // The run itself asks: every debate has agents of the same names, and what one asks must hold none of the others.
+            let text = format!("{question}\n\n{assistant} asks, before the debate on: {}", self.debating.title());
+            let ask = Ask::new(QuestionType::Blocking, text);
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;
-            answers.push(
-                match answer.closure.answer.filter(|_| answer.closure.status != folkmoot_core::question::Status::Denied)
-                {
-                    Some(Value::String(text)) => text,
-                    Some(value) => value.to_string(),
-                    None => "Nobody answered this; assume what most people who ask for this would expect.".to_owned(),
-                },
-            );
+            given += u32::from(answer.is_given());
+            answers.push(match answer.closure.answer.clone().filter(|_| answer.is_given()) {
+                Some(Value::String(text)) => text,
+                Some(value) => value.to_string(),
+                None => "Nobody answered this; assume what most people who ask for this would expect.".to_owned(),
+            });
         }
-        Ok(answers)
+        Ok((given, answers))
     }
 }

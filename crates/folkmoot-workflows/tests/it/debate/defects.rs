@@ -372,6 +372,24 @@ fn a_test_that_most_others_fail_says_little() {
     assert_eq!(played.verdict().elected.unwrap().points.len(), 3, "nobody is out for it");
 }
 
+/// Whoever is shown wrong once is not right a round later because nobody repeats the test.
+#[test]
+fn a_test_stays_whatever_its_author_says_later() {
+    let code = Debating { language: Some(Language::Python), ..of(&[Proposal, Convergence], 3) };
+    let twice = Debating { max_rounds: 2, early_exit: false, ..code };
+    let played = Stage::new(&twice)
+        .says(|cue| match (cue.agent.as_str(), cue.part.as_str()) {
+            ("critic-1", "proposal") => doubles(cue, RIGHT, &[SIX]),
+            ("critic-1", _) => doubles(cue, RIGHT, &[]),
+            ("proposer-1", _) => doubles(cue, WRONG, &[]),
+            _ => doubles(cue, "def double(n):\n    return n + n\n", &[]),
+        })
+        .play();
+    let wrong: Vec<_> = tested(&played, Proposal).into_iter().filter(|(author, ..)| author == "proposer-1").collect();
+    assert_eq!(wrong, [("proposer-1".to_owned(), 0, 1), ("proposer-1".to_owned(), 0, 1)]);
+    assert_ne!(played.verdict().winner.unwrap().as_str(), "proposer-1");
+}
+
 #[test]
 fn attacks_end_when_nothing_new_is_found_and_a_defence_counts_if_the_attack_fails_on_it() {
     let attack = |cue: &Cue| {
