@@ -4,9 +4,9 @@ use anstyle::Style;
 use folkmoot_api::{
     core::{
         Name, Timestamp,
-        debate::{DecidedBy, Progress, Told, TurnState, record::Status},
+        debate::{DecidedBy, Part, Progress, Told, TurnState, record::Status},
     },
-    wire::{Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Gate},
+    wire::{Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Fault, Gate},
 };
 use serde_json::Value;
 
@@ -63,6 +63,8 @@ pub(super) fn line(told: &Told, payload: &Value) -> Option<String> {
             let decided = if *decided { "" } else { ", nothing decided" };
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
+        // What came of it is told next.
+        Told::Turn { part, state: TurnState::Answered, .. } if part == Part::Reflect.word() => None,
         Told::Turn { agent, part, state, why, tool_calls, .. } => {
             let begins = said(&payload["begins"]);
             let tools =
@@ -157,13 +159,14 @@ pub(super) fn gate_line(event: &Event) -> Option<String> {
     let payload: Value = serde_json::from_str(event.payload.get()).ok()?;
     let text = |name: &str| payload["decision"][name].as_str().map(one_line).unwrap_or_default();
     let style = text("decision").parse().map_or(style::STRONG, style::of_status);
-    let reason = text("reason");
+    let reason = [text("reason"), text("feedback")].into_iter().filter(|text| !text.is_empty());
+    let reason = reason.collect::<Vec<_>>().join(": ");
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     Some(format!("{} by {}{reason}", paint(style, text("decision").replace('_', " ")), text("reviewer")))
 }
 
 /// Names, the best first.
-pub(super) fn ranking(names: &[Name]) -> String {
+pub(crate) fn ranking(names: &[Name]) -> String {
     names.iter().map(Name::as_str).collect::<Vec<_>>().join(" > ")
 }
 
@@ -180,12 +183,28 @@ pub(super) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String 
     match &debate.fault {
         Some(fault) => {
             let style = if debate.status == Status::Failed { style::BAD } else { style::WARN };
-            let said =
-                format!("{} {} ({})", paint(style, debate.status), one_line(&fault.message), one_line(&fault.code));
+            let said = format!("{} {}", paint(style, debate.status), why(debate.status, fault));
             format!("{said}\n{}", paint(style::FAINT, cost(&debate.cost)))
         }
         None => paint(of_status(debate.status), debate.status),
     }
+}
+
+/// Why it has no result, without what its status says already.
+fn why(status: Status, fault: &Fault) -> String {
+    let message = one_line(&fault.message);
+    let message = message.strip_prefix("timed_out by timeout: ").unwrap_or(&message).trim_end_matches([':', ' ']);
+    match one_line(&fault.code) {
+        code if code == status.word() => message.to_owned(),
+        code => format!("{message} ({code})"),
+    }
+}
+
+/// Where its code was committed, for a debate that has a repository.
+pub(super) fn committed(debate: &Debate) -> Option<String> {
+    let branch = debate.metadata.as_ref()?.get("branch")?;
+    let (repository, session) = (branch["repository"].as_str()?, branch["session"].as_str()?);
+    Some(one_line(&format!("committed to debate/{session} in {repository}")))
 }
 
 fn whole(results: &DebateResults) -> String {
