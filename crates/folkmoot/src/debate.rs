@@ -70,7 +70,7 @@ pub(crate) struct Args {
     /// Who hears whom; `auto` is what fits the team
     #[arg(long, value_name = "TOPOLOGY", value_parser = or_auto::<Topology>(Topology::WORDS))]
     topology: Option<OrAuto<Topology>>,
-    /// Who plans; `auto` is what fits as it goes
+    /// Who plans; `auto` is `adaptive`
     #[arg(long, value_name = "STYLE", value_parser = or_auto::<Style>(Style::WORDS))]
     planning: Option<OrAuto<Style>>,
     /// How ballots are counted; `auto` is what fits the number of agents

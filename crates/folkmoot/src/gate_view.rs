@@ -47,7 +47,7 @@ fn headline(gate: &Gate, now: Timestamp) -> String {
         Status::Pending => left(gate, now),
         status => paint(style::of_status(status), words(status.word())),
     };
-    let title = paint(style::STRONG, one_line(&gate.title));
+    let title = screen::fitting(&paint(style::STRONG, one_line(&gate.title)));
     format!("{title}\n{risk} · {asked} · {state}")
 }
 

@@ -125,8 +125,17 @@ fn terminal_width() -> u16 {
 
 /// Behind a bar, so that nothing in it can pass for something that we say: on a terminal also what does not fit in a line.
 pub(crate) fn behind_bar<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
-    let columns = io::stdout().is_terminal().then(|| terminal_width().into());
-    barred(lines, columns)
+    barred(lines, terminal_columns())
+}
+
+/// Nothing where stdout is no terminal.
+fn terminal_columns() -> Option<usize> {
+    io::stdout().is_terminal().then(|| terminal_width().into())
+}
+
+/// A line of ours, on a terminal broken between its words where it does not fit.
+pub(crate) fn fitting(line: &str) -> String {
+    terminal_columns().map_or_else(|| line.to_owned(), |columns| wrapped(line, columns.saturating_sub(1)).join("\n"))
 }
 
 fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usize>) -> String {

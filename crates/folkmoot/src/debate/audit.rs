@@ -185,3 +185,29 @@ fn total(summary: &TrailSummary) -> String {
     let models: Vec<String> = summary.models.iter().map(|(model, count)| format!("{model} ({count})")).collect();
     format!("{}\nmodels: {}\ncost: {}", types.join(", "), models.join(", "), view::cost(&summary.cost))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{closed, lessons_of};
+
+    #[test]
+    fn what_became_of_a_question_is_said_in_words() {
+        let said = |status: &str, answer, reason: &str| {
+            closed(&json!({ "status": status, "by": "you", "answer": answer, "reason": reason }))
+        };
+        assert_eq!(said("answered", json!("in Python"), ""), "answered by you: in Python");
+        assert_eq!(said("denied", json!(null), "nobody knows"), "denied by you: nobody knows");
+        assert_eq!(said("skipped", json!(null), ""), "skipped by you");
+        assert_eq!(said("expired", json!(null), ""), "expired");
+        assert_eq!(said("expired", json!(3), ""), "expired, its default answers: 3");
+    }
+
+    #[test]
+    fn lessons_are_counted_and_their_debates_named_once() {
+        let lesson = |debate: &str| json!({ "lesson": "a digest", "debate": debate });
+        assert_eq!(lessons_of(&[lesson("d1"), lesson("d2"), lesson("d1")]), "3 lessons of d1, d2");
+        assert_eq!(lessons_of(&[]), "0 lessons");
+    }
+}

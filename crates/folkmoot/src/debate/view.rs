@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     exit::Exit,
     gate_view,
-    screen::{behind_bar, one_line, printable},
+    screen::{behind_bar, fitting, one_line, printable},
     style::{self, paint},
 };
 
@@ -184,7 +184,7 @@ pub(super) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String 
         Some(fault) => {
             let style = if debate.status == Status::Failed { style::BAD } else { style::WARN };
             let said = format!("{} {}", paint(style, debate.status), why(debate.status, fault));
-            format!("{said}\n{}", paint(style::FAINT, cost(&debate.cost)))
+            format!("{}\n{}", fitting(&said), paint(style::FAINT, cost(&debate.cost)))
         }
         None => paint(of_status(debate.status), debate.status),
     }
@@ -222,7 +222,8 @@ fn whole(results: &DebateResults) -> String {
     if !verdict.dissent.is_empty() {
         let dissent = verdict.dissent.iter().map(|dissent| {
             let prefers = dissent.prefers.as_ref().map_or_else(String::new, |name| format!(" (would take {name}'s)"));
-            format!("  {}{prefers}: {}", paint(style::COMMAND, &dissent.agent), one_line(&dissent.objection))
+            let objection = one_line(&dissent.objection);
+            fitting(&format!("  {}{prefers}: {objection}", paint(style::COMMAND, &dissent.agent)))
         });
         let lines: Vec<String> = std::iter::once(paint(style::STRONG, "Against it:")).chain(dissent).collect();
         parts.push(lines.join("\n"));
@@ -238,7 +239,7 @@ fn whole(results: &DebateResults) -> String {
         cost(&results.cost),
         one_line(&results.providers.join(", "))
     );
-    parts.push(paint(style::FAINT, total));
+    parts.push(fitting(&paint(style::FAINT, total)));
     parts.join("\n\n")
 }
 
@@ -288,5 +289,22 @@ pub(super) fn exit(debate: &Debate, results: Option<&DebateResults>) -> Exit {
         (_, _, Some(fault)) if fault.code == "gate_timed_out" => Exit::TimedOut,
         (_, _, Some(_)) => Exit::Problems,
         (Status::Pending | Status::Running | Status::Paused | Status::Failed, _, None) => Exit::Waiting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use folkmoot_api::{core::debate::record::Status, wire::Fault};
+
+    use super::why;
+
+    #[test]
+    fn why_it_has_no_result_is_said_once() {
+        let fault = |code: &str, message: &str| Fault { code: code.to_owned(), message: message.to_owned() };
+        let cancelled = |message: &str| why(Status::Cancelled, &fault("cancelled", message));
+        assert_eq!(cancelled("you cancelled it: "), "you cancelled it");
+        assert_eq!(cancelled("you cancelled it: not needed"), "you cancelled it: not needed");
+        let silence = fault("gate_timed_out", "timed_out by timeout: nobody decided before the deadline");
+        assert_eq!(why(Status::Failed, &silence), "nobody decided before the deadline (gate_timed_out)");
     }
 }
