@@ -17,7 +17,7 @@ use crate::{
     context::Context,
     exit::Exit,
     find, question_view,
-    screen::{Row, one_line},
+    screen::{Row, fitting, one_line},
     span, style,
     style::paint,
 };
@@ -65,8 +65,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     ctx.screen.table(&["POSITION", "TIME", "TYPE", "AGENT", "WHAT"], rows)?;
     if let Some(summary) = &all.summary {
         let total = total(summary);
-        let lines: Vec<String> =
-            total.lines().map(|line| ctx.screen.paragraph(&paint(style::FAINT, one_line(line)))).collect();
+        let lines: Vec<String> = total.lines().map(|line| fitting(&paint(style::FAINT, one_line(line)))).collect();
         ctx.screen.say(format!("\n{}", lines.join("\n")))?;
     }
     Ok(Exit::Done)
