@@ -20,19 +20,19 @@ Start here:
   folkmoot debate \"…\" --gate convergence      let agents debate, and decide what holds
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
-  folkmoot plan \"Open a second bakery\"        plan in iterations, and decide at every checkpoint
+  folkmoot plan \"Open a second bakery\"        plan, and decide at every checkpoint
   folkmoot clear builder && make              work only while nothing halts you
-  folkmoot start \"Nightly build\"              record what a script does, so nothing is done twice
+  folkmoot start \"Nightly build\"              record it, so nothing is done twice
   folkmoot ask-model \"…\"                      ask whichever model there is
-  folkmoot doctor                             see how the server and its data are, and what agents can use
+  folkmoot doctor                             see how it is, and what agents can use
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
-  0   done, or the gate lets you pass, or the question is answered, or the agent may work
+  0   done: the gate lets you pass, the question is answered, the agent may work
   1   an error; stderr says what to do
   2   the command line is not right
-  3   not approved: the gate rejected, sent back, paused or cancelled, the question denied, skipped
-      or cancelled
+  3   not approved: the gate rejected, sent back, paused or cancelled,
+      the question denied, skipped or cancelled
   4   still waiting for a person
   5   timed out: the gate, the question, or the wait for an answer or for clearance
   6   the agent is halted

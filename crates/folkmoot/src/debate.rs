@@ -12,15 +12,17 @@ mod versions;
 pub(crate) mod view;
 mod votes;
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use anyhow::{Result, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use folkmoot_api::{
     Client,
     core::{
         RunId, SessionId, Timeout,
         agent::DebatePhase,
         debate::{Style, Told, Topology},
+        vocabulary::UnknownWord,
         voting::Method,
     },
     wire::{Agents, DebateGates, DebateQuery, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
@@ -45,8 +47,8 @@ use crate::{
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "\
-Shows who speaks, what the tests say and how they vote, asks you at each gate, and prints the
-verdict with what speaks against it. Leave it with Ctrl-C: `folkmoot debate follow` goes on with it.
+Shows who speaks, what the tests say and how they vote, asks you at each gate, and prints the verdict \
+with what speaks against it. Leave it with Ctrl-C: `folkmoot debate follow` goes on with it.
 
 Examples:
   folkmoot debate \"Should the audit trail be a queue or a log?\" --preset economy
@@ -66,13 +68,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRESET", value_parser = word::<Preset>(Preset::WORDS), default_value = "full")]
     preset: Preset,
     /// Who hears whom; `auto` is what fits the team
-    #[arg(long, value_name = "TOPOLOGY", value_parser = or_auto::<Topology>)]
+    #[arg(long, value_name = "TOPOLOGY", value_parser = or_auto::<Topology>(Topology::WORDS))]
     topology: Option<OrAuto<Topology>>,
-    /// Who plans
-    #[arg(long, value_name = "STYLE", value_parser = word::<Style>(Style::WORDS))]
-    planning: Option<Style>,
+    /// Who plans; `auto` is `adaptive`
+    #[arg(long, value_name = "STYLE", value_parser = or_auto::<Style>(Style::WORDS))]
+    planning: Option<OrAuto<Style>>,
     /// How ballots are counted; `auto` is what fits the number of agents
-    #[arg(long, value_name = "METHOD", value_parser = or_auto::<Method>)]
+    #[arg(long, value_name = "METHOD", value_parser = or_auto::<Method>(Method::WORDS))]
     voting: Option<OrAuto<Method>>,
     /// Ask a person after this phase; can be repeated
     #[arg(long = "gate", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
@@ -92,9 +94,9 @@ pub(crate) struct Args {
     /// How much agreement ends it, from 0 to 1
     #[arg(long, value_name = "SHARE")]
     consensus: Option<f64>,
-    /// What code is to be written in; guessed from the topic unless it is given
-    #[arg(long, value_name = "LANGUAGE", value_parser = word::<Language>(Language::WORDS))]
-    language: Option<Language>,
+    /// What code is to be written in, `none` where it is not about code; guessed from the topic unless it is given
+    #[arg(long, value_name = "LANGUAGE", value_parser = or(Language::WORDS, "none"))]
+    language: Option<String>,
     /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
@@ -170,12 +172,12 @@ impl Args {
             agents: self.agents.map(Agents::Count),
             preset: Some(self.preset.to_string()),
             topology: self.topology,
-            planning: self.planning.map(OrAuto::Is),
+            planning: self.planning,
             voting: self.voting,
             max_rounds: self.rounds,
             min_consensus: self.consensus.map(Decimal),
             phases: self.without.iter().map(|phase| (*phase, off)).collect(),
-            language: self.language.map(|language| language.to_string()),
+            language: self.language.clone(),
             gates: (!self.gates.is_empty()).then_some(gates),
             provider: self.provider.clone(),
             budget: (budget.tokens.is_some() || budget.usd.is_some()).then_some(budget),
@@ -206,6 +208,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let request = args.request()?;
+    if request.topic.trim().is_empty() {
+        bail!("the topic is empty; say in a sentence what is to be decided");
+    }
     if request.topic.split_whitespace().nth(1).is_none() {
         // Most likely a verb, mistyped; what it would start costs money.
         bail!(
@@ -214,8 +219,9 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
             request.topic.trim()
         );
     }
-    // An agent may not have the server write into repositories; you may.
-    let who = if args.repository.is_some() { As::You } else { As::Agent };
+    // An agent may not have the server write into repositories, nor have debates go on after a rejection; you may.
+    let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
+    let who = if yours { As::You } else { As::Agent };
     let key = idempotency::new_key();
     let start = async |client: &Client| Ok(client.start_debate(&request, Some(&key)).await?);
     let started = connection.ask(ctx, who, start).await?;
@@ -273,15 +279,17 @@ impl Which {
     }
 }
 
-/// Reads a word of a vocabulary, or `auto`.
-fn or_auto<T>(said: &str) -> Result<OrAuto<T>, String>
+/// Reads a word of a vocabulary, or `auto`, and lists them in the help.
+fn or_auto<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = OrAuto<T>>
 where
-    T: std::str::FromStr<Err = folkmoot_api::core::vocabulary::UnknownWord>,
+    T: FromStr<Err = UnknownWord> + Clone + Send + Sync + 'static,
 {
-    if said == "auto" {
-        return Ok(OrAuto::Auto);
-    }
-    said.parse().map(OrAuto::Is).map_err(|error| format!("{error}, auto"))
+    or(words, "auto").try_map(|said| if said == "auto" { Ok(OrAuto::Auto) } else { said.parse().map(OrAuto::Is) })
+}
+
+/// One of these words, or this one.
+fn or(words: &'static [&'static str], other: &'static str) -> PossibleValuesParser {
+    PossibleValuesParser::new(words.iter().copied().chain([other]))
 }
 
 /// One thing that a debate told, in plain words; nothing for what is not worth a line.

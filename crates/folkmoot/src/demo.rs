@@ -18,7 +18,9 @@ use crate::{
     debate::follow::{self, Manner},
     exit::Exit,
     hosted::{Hosted, NotHosted},
-    logging, signal, span,
+    logging,
+    screen::{Screen, cut},
+    signal, span,
     style::{self, paint},
     watch,
 };
@@ -26,12 +28,14 @@ use crate::{
 /// An exercise of the rehearsal: it needs no network, writes real code with real bugs, and has it executed.
 const TOPIC: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
 
+const LEFT: &str = "Nothing was decided. A real debate would go on waiting, also through a restart.";
+
 /// See agents debate, and decide at their gates
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Starts a server on a temporary folder and a debate of three agents on a small program. The models are
-a rehearsal, so nothing is asked of any vendor; the code is real, and its tests are executed. It
-stops at two gates until you have decided.")]
+Starts a server on a temporary folder and a debate of three agents on a small program. \
+The models are a rehearsal, so nothing is asked of any vendor; the code is real, and its tests are executed. \
+It stops at two gates until you have decided.")]
 pub(crate) struct Args {
     /// Play the person too
     #[arg(long, value_name = "WORD", value_parser = word::<Choice>(&["approve", "reject"]))]
@@ -62,6 +66,10 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let your_token = hosted.tokens.you.token.clone();
     let mut connection = Connection::to(hosted)?;
     let played = interrupted.run_until_cancelled(play(&args, &stage, &mut connection, &your_token)).await;
+    if played.is_none() && !ctx.screen.json {
+        // Where the terminal is gone nobody reads it, and the folder goes all the same.
+        let _ = ctx.screen.say(format!("\n{LEFT}"));
+    }
     connection.close().await?;
     folder.close()?;
     match played {
@@ -75,14 +83,14 @@ async fn play(args: &Args, ctx: &Context, connection: &mut Connection, your_toke
     let start = async |client: &Client| Ok(client.start_debate(&request, None).await?);
     let started = connection.ask(ctx, As::Agent, start).await?;
     if !ctx.screen.json {
-        ctx.screen.say(introduction())?;
+        ctx.screen.say(introduction(ctx.screen))?;
         if args.decide.is_none() {
             ctx.screen.say(ways(ctx, connection.url(), &started.id, your_token))?;
         }
     }
     let manner = Manner { plays: args.decide, lightly: true };
     let Some(ended) = follow::to_the_end(ctx, connection, &started.id, manner).await? else {
-        ctx.screen.say("\nNothing was decided. A real debate would go on waiting, also through a restart.")?;
+        ctx.screen.say(format!("\n{LEFT}"))?;
         return Ok(Exit::Waiting);
     };
     if !ctx.screen.json {
@@ -90,7 +98,7 @@ async fn play(args: &Args, ctx: &Context, connection: &mut Connection, your_toke
     }
     ended.tell(ctx)?;
     if !ctx.screen.json {
-        ctx.screen.say(log(&connection.client(As::You)?, ended.exit()).await?)?;
+        ctx.screen.say(log(&connection.client(As::You)?, ended.exit(), ctx.screen).await?)?;
     }
     Ok(ended.exit())
 }
@@ -113,12 +121,13 @@ fn request(timeout: Duration) -> StartDebate {
     }
 }
 
-fn introduction() -> String {
-    let topic = paint(style::STRONG, TOPIC);
-    format!(
-        "{topic}\n\nThree agents debate it, and stop at two gates until you decide. Their models are a rehearsal;\nthe code \
-         is real, and its tests are executed.\n"
-    )
+fn introduction(screen: Screen) -> String {
+    let topic = screen.paragraph(&paint(style::STRONG, TOPIC));
+    let how = screen.paragraph(
+        "Three agents debate it, and stop at two gates until you decide. Their models are a rehearsal; the code is real, and \
+         its tests are executed.",
+    );
+    format!("{topic}\n\n{how}\n")
 }
 
 /// How to decide from elsewhere.
@@ -142,7 +151,7 @@ fn ways(ctx: &Context, url: &str, id: &RunId, your_token: &str) -> String {
 }
 
 /// What is left of it: the gates in the log, and that the log is whole.
-async fn log(you: &Client, exit: Exit) -> Result<String> {
+async fn log(you: &Client, exit: Exit, screen: Screen) -> Result<String> {
     let follows = match exit {
         Exit::Done => "The debate went on when you let it.",
         Exit::NotApproved => "The debate ended where you stopped it.",
@@ -156,8 +165,8 @@ async fn log(you: &Client, exit: Exit) -> Result<String> {
         for entry in page.entries.iter().filter(|entry| matches!(entry.kind.as_str(), "gate.opened" | "gate.decided")) {
             let payload = serde_json::from_str(&entry.payload).unwrap_or(Value::Null);
             let place = paint(style::FAINT, format!("{}  {}", span::time_of_day(entry.at), &entry.hash[..8]));
-            let told: String = watch::details(&entry.kind, &payload).chars().take(46).collect();
-            lines.push(format!("  {place}  {:<12}  {told}", entry.kind));
+            let told = watch::details(&entry.kind, &payload);
+            lines.push(cut(&format!("  {place}  {:<12}  {told}", entry.kind), screen.columns().saturating_sub(1)));
         }
         match page.next {
             Some(next) => after = next,

@@ -9,7 +9,7 @@ use folkmoot_api::{
     wire::{BlockedBy, Gate, GateQuery, Question, QuestionQuery, Run, RunQuery},
 };
 
-use crate::screen::one_line;
+use crate::screen::{cut, one_line};
 
 /// Digits at the end of an id that tell things apart in practice.
 const SHORT: usize = 8;
@@ -33,6 +33,10 @@ pub(crate) trait Find: Sized {
     async fn recent(client: &Client) -> Result<Vec<Self>>;
     /// One that has exactly this id, where ids can be of any form.
     async fn exact(_client: &Client, _text: &str) -> Result<Option<Self::Id>> {
+        Ok(None)
+    }
+    /// The only one at which a run waits that has this id.
+    async fn of_run(_client: &Client, _text: &str) -> Result<Option<Self::Id>> {
         Ok(None)
     }
     /// What else this could be the id of, and the verb for that.
@@ -114,7 +118,10 @@ pub(crate) async fn any<T: Find>(client: &Client, id: Option<&str>) -> Result<T:
     if let Some(exact) = T::exact(client, id).await? {
         return Ok(exact);
     }
-    match known::<T>(client, id).await? {
+    if let Some(found) = known::<T>(client, id).await? {
+        return Ok(found);
+    }
+    match T::of_run(client, id).await? {
         Some(found) => Ok(found),
         None => Err(nothing::<T>(client, id, "recent").await?),
     }
@@ -171,7 +178,7 @@ async fn nothing<T: Find>(client: &Client, id: &str, which: &str) -> Result<anyh
 
 fn list<'a, T: Find + 'a>(known: impl IntoIterator<Item = &'a T>) -> String {
     let line = |one: &T| {
-        let title: String = one_line(&one.title()).chars().take(60).collect();
+        let title = cut(&one_line(&one.title()), 60);
         format!("\n  {}  {title}", short(&one.id()))
     };
     let mut known = known.into_iter();
@@ -210,6 +217,22 @@ impl Find for Gate {
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
         Ok(client.gates(&GateQuery { limit: Some(PAGE), ..GateQuery::default() }).await?.gates)
+    }
+
+    async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
+        // A part of the id is not enough to decide by: only what lists show of it.
+        let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
+        let mut runs = runs(client, run::Status::Parked).await?.into_iter().filter(named).map(|run| run.id);
+        let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
+        let query = GateQuery { status: Some(Status::Pending), run: Some(run), ..GateQuery::default() };
+        match client.gates(&query).await?.gates.as_slice() {
+            [only] => Ok(Some(only.id.clone())),
+            [] => Ok(None),
+            several => {
+                let (count, all) = (several.len(), list(several));
+                bail!("{text:?} is a run that waits at {count} gates; say which:{all}")
+            }
+        }
     }
 
     async fn mistaken(client: &Client, text: &str) -> Result<Option<&'static str>> {

@@ -11,7 +11,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    find,
+    find, outline,
     screen::{self, Row, behind_bar, one_line, printable},
     span,
     style::{self, paint},
@@ -47,7 +47,7 @@ fn headline(gate: &Gate, now: Timestamp) -> String {
         Status::Pending => left(gate, now),
         status => paint(style::of_status(status), words(status.word())),
     };
-    let title = paint(style::STRONG, one_line(&gate.title));
+    let title = screen::fitting(&paint(style::STRONG, one_line(&gate.title)));
     format!("{title}\n{risk} · {asked} · {state}")
 }
 
@@ -130,26 +130,10 @@ pub(crate) fn content_lines(artifact: &Artifact, content: &str) -> Vec<String> {
     let is_diff = artifact.media_type == "text/x-diff";
     let line = |line: &str| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() };
     let outline = match serde_json::from_str::<Value>(content) {
-        Ok(json) if artifact.media_type == "application/json" => Some(outlined(&json)),
+        Ok(json) if artifact.media_type == "application/json" => Some(outline::of(&json)),
         _ => None,
     };
     printable(outline.as_deref().unwrap_or(content)).trim_end().lines().map(line).collect()
-}
-
-/// JSON as people read it: an answer as the text that it is, and everything else a line each.
-fn outlined(json: &Value) -> String {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match json {
-        Value::Array(items) => items.iter().map(outlined).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => match (fields.get("author"), fields.get("answer")) {
-            (Some(author), Some(answer)) => format!("{}:\n{}\n", text(author), text(answer)),
-            _ => {
-                let said = fields.iter().filter(|(_, value)| !value.is_null());
-                said.map(|(name, value)| format!("{name}: {}", text(value))).collect::<Vec<_>>().join(", ")
-            }
-        },
-        other => text(other),
-    }
 }
 
 fn bytes(count: u64) -> String {

@@ -41,6 +41,7 @@ mod lift;
 mod logging;
 mod man;
 mod notify;
+mod outline;
 mod pause;
 mod plan;
 mod prompt;

@@ -31,13 +31,18 @@ impl Screen {
     pub(crate) fn new(json: bool) -> Self {
         let terminal = io::stdout().is_terminal();
         let answers = !json && terminal && io::stdin().is_terminal();
-        let width = terminal_size::terminal_size().map_or(100, |(width, _)| width.0);
+        let width = terminal_width();
         Self { json, terminal, answers, width }
     }
 
     /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them are.
     pub(crate) fn columns(self) -> usize {
         if self.terminal { self.width.into() } else { 80 }
+    }
+
+    /// A paragraph, broken between its words where the line ends.
+    pub(crate) fn paragraph(self, text: &str) -> String {
+        wrapped(text, self.columns().saturating_sub(1)).join("\n")
     }
 
     /// Prints to stdout.
@@ -113,10 +118,94 @@ pub(crate) fn facts<const N: usize>(rows: [(&str, Option<String>); N]) -> String
     rows.into_iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Behind a bar, so that nothing in it can pass for something that we say.
+/// As wide as the terminal; as wide as many are where it does not say.
+fn terminal_width() -> u16 {
+    terminal_size::terminal_size().map_or(100, |(width, _)| width.0)
+}
+
+/// Behind a bar, so that nothing in it can pass for something that we say: on a terminal also what does not fit in a line.
 pub(crate) fn behind_bar<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
+    barred(lines, terminal_columns())
+}
+
+/// Nothing where stdout is no terminal.
+fn terminal_columns() -> Option<usize> {
+    io::stdout().is_terminal().then(|| terminal_width().into())
+}
+
+/// A line of ours, on a terminal broken between its words where it does not fit.
+pub(crate) fn fitting(line: &str) -> String {
+    terminal_columns().map_or_else(|| line.to_owned(), |columns| wrapped(line, columns.saturating_sub(1)).join("\n"))
+}
+
+fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usize>) -> String {
     let bar = paint(style::FAINT, "│");
-    lines.into_iter().map(|line| format!("  {bar} {}", line.as_ref())).collect::<Vec<_>>().join("\n")
+    // Two columns before the bar, one after it; and the last one stays free: some terminals begin a new line there.
+    let fitting = |line: &str| match columns {
+        Some(columns) => wrapped(line, columns.saturating_sub(5)),
+        None => vec![line.to_owned()],
+    };
+    let lines = lines.into_iter().flat_map(|line| fitting(line.as_ref()));
+    lines.map(|line| format!("  {bar} {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The narrowest that anything is broken to; whoever has less room has their terminal do it.
+const COLUMNS_MIN: usize = 10;
+
+/// A line as several of at most so many columns, its colours counted for nothing. It is broken between words, and a word only
+/// where it fits in no line.
+pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
+    let (columns, line) = (columns.max(COLUMNS_MIN), line.replace('\t', "    "));
+    let width_of = |text: &str| anstream::adapter::strip_str(text).to_string().width();
+    if width_of(&line) <= columns {
+        return vec![line];
+    }
+    let (mut lines, mut current, mut escape) = (Vec::new(), String::new(), None);
+    // What colours the text at the end of `current`; and the last space in it, with what colours the text there.
+    let (mut colour, mut space) = (String::new(), None);
+    for c in line.chars() {
+        if escape.is_some() || c == '\u{1b}' {
+            let begun = *escape.get_or_insert(current.len());
+            current.push(c);
+            // Colours are all that is left of escapes in what is printed here; each ends with an m.
+            if c == 'm' {
+                let code = &current[begun..];
+                if code == anstyle::Reset.to_string() {
+                    colour.clear()
+                } else {
+                    colour.push_str(code)
+                }
+                escape = None;
+            }
+            continue;
+        }
+        if width_of(&current) + c.width().unwrap_or_default() > columns {
+            let (rest, kept_colour) = match space.take() {
+                _ if c == ' ' => (String::new(), colour.clone()),
+                Some((at, colour)) => {
+                    let rest = current.split_off(at);
+                    (rest.trim_start_matches(' ').to_owned(), colour)
+                }
+                None => (String::new(), colour.clone()),
+            };
+            let reset = if kept_colour.is_empty() { String::new() } else { anstyle::Reset.to_string() };
+            lines.push(format!("{}{reset}", current.trim_end_matches(' ')));
+            current = format!("{kept_colour}{rest}");
+            space = None;
+            if c == ' ' {
+                continue;
+            }
+        }
+        // What a line is indented by is no place to break it.
+        if c == ' ' && !anstream::adapter::strip_str(&current).to_string().trim().is_empty() {
+            space = Some((current.len(), colour.clone()));
+        }
+        current.push(c);
+    }
+    if width_of(&current) > 0 || lines.is_empty() {
+        lines.push(current);
+    }
+    lines
 }
 
 /// Text from outside, without what could move the cursor, hide or turn round other text.
@@ -155,6 +244,7 @@ pub(crate) fn cut(line: &str, columns: usize) -> String {
     if anstream::adapter::strip_str(line).to_string().width() <= columns {
         return line.to_owned();
     }
+    let coloured = line.contains('\u{1b}');
     let (mut kept, mut room, mut colour) = (String::new(), columns.saturating_sub(1), false);
     for c in line.chars() {
         // Colours are all that is left of escapes in what is printed here; each ends with an m.
@@ -166,7 +256,7 @@ pub(crate) fn cut(line: &str, columns: usize) -> String {
         kept.push(c);
         colour &= c != 'm';
     }
-    format!("{kept}…{}", anstyle::Reset)
+    if coloured { format!("{kept}…{}", anstyle::Reset) } else { format!("{kept}…") }
 }
 
 /// As [`printable`], on one line.
@@ -176,14 +266,46 @@ pub(crate) fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, Screen, cut};
+    use unicode_width::UnicodeWidthStr;
+
+    use super::{Row, Screen, barred, cut, wrapped};
+
+    #[test]
+    fn a_line_is_broken_between_its_words_and_a_word_only_where_it_must() {
+        assert_eq!(wrapped("", 10), [""]);
+        assert_eq!(wrapped("as it is, ", 10), ["as it is, "]);
+        assert_eq!(wrapped("one two three four", 10), ["one two", "three four"]);
+        assert_eq!(wrapped("one two thr four", 11), ["one two thr", "four"]);
+        assert_eq!(wrapped("0123456789abcdef and more", 10), ["0123456789", "abcdef and", "more"]);
+        assert_eq!(wrapped("    indented = words", 12), ["    indented", "= words"]);
+        assert_eq!(wrapped("日本語日本語日本語", 10), ["日本語日本", "語日本語"]);
+        assert_eq!(
+            wrapped("\u{1b}[31mone two three four\u{1b}[0m", 10),
+            ["\u{1b}[31mone two\u{1b}[0m", "\u{1b}[31mthree four\u{1b}[0m"]
+        );
+    }
+
+    #[test]
+    fn every_line_behind_a_bar_begins_with_it_and_fits() {
+        let text =
+            ["a sentence that is longer than a narrow terminal is wide", "", "\tindented = 0123456789_0123456789_0123"];
+        let drawn = barred(text, Some(30));
+        for line in drawn.lines() {
+            let line = anstream::adapter::strip_str(line).to_string();
+            assert!(line.starts_with("  │ ") && line.width() < 30, "{line:?} in\n{drawn}");
+        }
+        let words = |text: &str| text.replace(['│', '\n', ' ', '\t'], "");
+        let plain = anstream::adapter::strip_str(&drawn).to_string();
+        assert_eq!(words(&plain), words(&text.concat()), "nothing of it is lost");
+        assert_eq!(barred(text, None).lines().count(), text.len(), "a pipe gets the lines as they are");
+    }
 
     #[test]
     fn a_line_is_cut_at_its_end_and_keeps_its_colours() {
         assert_eq!(cut("abcdef", 6), "abcdef");
-        assert_eq!(cut("abcdefg", 6), "abcde…\u{1b}[0m");
+        assert_eq!(cut("abcdefg", 6), "abcde…");
         assert_eq!(cut("\u{1b}[31mabc\u{1b}[0mdefg", 6), "\u{1b}[31mabc\u{1b}[0mde…\u{1b}[0m");
-        assert_eq!(cut("日本語日本語", 6), "日本…\u{1b}[0m", "wide letters take two columns");
+        assert_eq!(cut("日本語日本語", 6), "日本…", "wide letters take two columns");
     }
 
     #[test]

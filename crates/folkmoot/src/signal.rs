@@ -6,11 +6,14 @@ use tokio_util::sync::CancellationToken;
 /// Cancelled by the first signal to end; the second ends the process at once.
 pub(crate) fn shutdown() -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    // The terminal is gone, and with it whoever looked on.
+    let mut hangup = signal(SignalKind::hangup())?;
     let shutdown = CancellationToken::new();
     let told = shutdown.clone();
     tokio::spawn(async move {
         loop {
             let code = tokio::select! {
+                _ = hangup.recv() => 129,
                 _ = interrupt.recv() => 130,
                 _ = terminate.recv() => 143,
             };

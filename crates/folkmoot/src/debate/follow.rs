@@ -78,7 +78,12 @@ impl Ended {
         match (&self.results, ctx.screen.json) {
             (Some(results), true) => ctx.screen.json(results)?,
             (None, true) => ctx.screen.json(&self.debate)?,
-            (_, false) => ctx.screen.say(view::ended(&self.debate, self.results.as_ref()))?,
+            (_, false) => {
+                ctx.screen.say(view::ended(&self.debate, self.results.as_ref()))?;
+                if let Some(committed) = view::committed(&self.debate) {
+                    ctx.screen.say(format!("{}  {committed}", paint(style::FAINT, "code")))?;
+                }
+            }
         }
         Ok(())
     }

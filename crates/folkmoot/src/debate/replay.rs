@@ -1,7 +1,7 @@
 //! `folkmoot replay`: a debate once more, from what is recorded alone.
 
 use anyhow::Result;
-use folkmoot_api::{Client, wire::DebateReplay};
+use folkmoot_api::{Client, core::debate::record::Status, wire::DebateReplay};
 
 use super::{Which, view};
 use crate::{cli::As, connection::Connection, context::Context, exit::Exit, style, style::paint};
@@ -9,11 +9,11 @@ use crate::{cli::As, connection::Connection, context::Context, exit::Exit, style
 /// Replay a debate from what is recorded: no model is asked, nothing is executed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 the same verdict, 1 it differs, 4 the debate is not over, so the record ends.
+Exit codes: 0 the same verdict or end, 1 it differs, 4 the debate is not over, so the record ends.
 
 Examples:
   folkmoot replay
-  folkmoot replay run_01j --json")]
+  folkmoot replay my-debate --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
@@ -29,8 +29,14 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(match (&replay.differs, replay.same) {
         (Some(_), _) => Exit::Problems,
         (None, true) => Exit::Done,
+        // Ended from outside: all that there is was the same.
+        (None, false) if is_over(&replay) => Exit::Done,
         (None, false) => Exit::Waiting,
     })
+}
+
+fn is_over(replay: &DebateReplay) -> bool {
+    matches!(replay.status, Status::Cancelled | Status::Failed)
 }
 
 fn told(replay: &DebateReplay) -> String {
@@ -46,6 +52,10 @@ fn told(replay: &DebateReplay) -> String {
         }
         (_, Some(fault), true) => {
             format!("{} ({})\nthe same end, {calls} calls answered from the record", fault.message, fault.code)
+        }
+        _ if is_over(replay) => {
+            let calls = format!("{calls} calls answered from the record, up to where it ends");
+            format!("{}\nthe same as far as it came, {calls}", replay.status)
         }
         _ => {
             let end = match (&replay.waiting_at, &replay.until) {

@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     exit::Exit,
     find,
-    screen::{facts, one_line},
+    screen::{facts, fitting, one_line},
     span,
     style::{self, paint},
 };
@@ -59,7 +59,10 @@ fn head(debate: &Debate) -> String {
         ("team", Some(how).filter(|how| !how.is_empty())),
         ("progress", progress.filter(|_| debate.completed_at.is_none())),
         ("waits at", debate.waiting_at.as_ref().map(ToString::to_string)),
-        ("cost", Some(view::cost(&debate.cost))),
+        ("code", view::committed(debate)),
+        // What is over says it at its end.
+        ("cost", Some(view::cost(&debate.cost)).filter(|_| debate.completed_at.is_none() && debate.fault.is_none())),
     ]);
-    format!("{}\n{rows}", paint(style::STRONG, one_line(debate.topic.as_deref().unwrap_or("(erased)"))))
+    let topic = fitting(&paint(style::STRONG, one_line(debate.topic.as_deref().unwrap_or("(erased)"))));
+    format!("{topic}\n{rows}")
 }

@@ -4,16 +4,16 @@ use anstyle::Style;
 use folkmoot_api::{
     core::{
         Name, Timestamp,
-        debate::{DecidedBy, Progress, Told, TurnState, record::Status},
+        debate::{DecidedBy, Part, Progress, Told, TurnState, record::Status},
     },
-    wire::{Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Gate},
+    wire::{Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Fault, Gate},
 };
 use serde_json::Value;
 
 use crate::{
     exit::Exit,
     gate_view,
-    screen::{behind_bar, one_line, printable},
+    screen::{behind_bar, fitting, one_line, printable},
     style::{self, paint},
 };
 
@@ -63,6 +63,8 @@ pub(super) fn line(told: &Told, payload: &Value) -> Option<String> {
             let decided = if *decided { "" } else { ", nothing decided" };
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
+        // What came of it is told next.
+        Told::Turn { part, state: TurnState::Answered, .. } if part == Part::Reflect.word() => None,
         Told::Turn { agent, part, state, why, tool_calls, .. } => {
             let begins = said(&payload["begins"]);
             let tools =
@@ -157,13 +159,14 @@ pub(super) fn gate_line(event: &Event) -> Option<String> {
     let payload: Value = serde_json::from_str(event.payload.get()).ok()?;
     let text = |name: &str| payload["decision"][name].as_str().map(one_line).unwrap_or_default();
     let style = text("decision").parse().map_or(style::STRONG, style::of_status);
-    let reason = text("reason");
+    let reason = [text("reason"), text("feedback")].into_iter().filter(|text| !text.is_empty());
+    let reason = reason.collect::<Vec<_>>().join(": ");
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     Some(format!("{} by {}{reason}", paint(style, text("decision").replace('_', " ")), text("reviewer")))
 }
 
 /// Names, the best first.
-pub(super) fn ranking(names: &[Name]) -> String {
+pub(crate) fn ranking(names: &[Name]) -> String {
     names.iter().map(Name::as_str).collect::<Vec<_>>().join(" > ")
 }
 
@@ -180,12 +183,28 @@ pub(super) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String 
     match &debate.fault {
         Some(fault) => {
             let style = if debate.status == Status::Failed { style::BAD } else { style::WARN };
-            let said =
-                format!("{} {} ({})", paint(style, debate.status), one_line(&fault.message), one_line(&fault.code));
-            format!("{said}\n{}", paint(style::FAINT, cost(&debate.cost)))
+            let said = format!("{} {}", paint(style, debate.status), why(debate.status, fault));
+            format!("{}\n{}", fitting(&said), paint(style::FAINT, cost(&debate.cost)))
         }
         None => paint(of_status(debate.status), debate.status),
     }
+}
+
+/// Why it has no result, without what its status says already.
+fn why(status: Status, fault: &Fault) -> String {
+    let message = one_line(&fault.message);
+    let message = message.strip_prefix("timed_out by timeout: ").unwrap_or(&message).trim_end_matches([':', ' ']);
+    match one_line(&fault.code) {
+        code if code == status.word() => message.to_owned(),
+        code => format!("{message} ({code})"),
+    }
+}
+
+/// Where its code was committed, for a debate that has a repository.
+pub(super) fn committed(debate: &Debate) -> Option<String> {
+    let branch = debate.metadata.as_ref()?.get("branch")?;
+    let (repository, session) = (branch["repository"].as_str()?, branch["session"].as_str()?);
+    Some(one_line(&format!("committed to debate/{session} in {repository}")))
 }
 
 fn whole(results: &DebateResults) -> String {
@@ -203,7 +222,8 @@ fn whole(results: &DebateResults) -> String {
     if !verdict.dissent.is_empty() {
         let dissent = verdict.dissent.iter().map(|dissent| {
             let prefers = dissent.prefers.as_ref().map_or_else(String::new, |name| format!(" (would take {name}'s)"));
-            format!("  {}{prefers}: {}", paint(style::COMMAND, &dissent.agent), one_line(&dissent.objection))
+            let objection = one_line(&dissent.objection);
+            fitting(&format!("  {}{prefers}: {objection}", paint(style::COMMAND, &dissent.agent)))
         });
         let lines: Vec<String> = std::iter::once(paint(style::STRONG, "Against it:")).chain(dissent).collect();
         parts.push(lines.join("\n"));
@@ -219,7 +239,7 @@ fn whole(results: &DebateResults) -> String {
         cost(&results.cost),
         one_line(&results.providers.join(", "))
     );
-    parts.push(paint(style::FAINT, total));
+    parts.push(fitting(&paint(style::FAINT, total)));
     parts.join("\n\n")
 }
 
@@ -269,5 +289,22 @@ pub(super) fn exit(debate: &Debate, results: Option<&DebateResults>) -> Exit {
         (_, _, Some(fault)) if fault.code == "gate_timed_out" => Exit::TimedOut,
         (_, _, Some(_)) => Exit::Problems,
         (Status::Pending | Status::Running | Status::Paused | Status::Failed, _, None) => Exit::Waiting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use folkmoot_api::{core::debate::record::Status, wire::Fault};
+
+    use super::why;
+
+    #[test]
+    fn why_it_has_no_result_is_said_once() {
+        let fault = |code: &str, message: &str| Fault { code: code.to_owned(), message: message.to_owned() };
+        let cancelled = |message: &str| why(Status::Cancelled, &fault("cancelled", message));
+        assert_eq!(cancelled("you cancelled it: "), "you cancelled it");
+        assert_eq!(cancelled("you cancelled it: not needed"), "you cancelled it: not needed");
+        let silence = fault("gate_timed_out", "timed_out by timeout: nobody decided before the deadline");
+        assert_eq!(why(Status::Failed, &silence), "nobody decided before the deadline (gate_timed_out)");
     }
 }

@@ -29,12 +29,15 @@ fn at_a_terminal_it_shows_who_speaks_asks_and_does_what_is_said() {
     talk.when("approved", "");
     talk.when("convergence", "");
     talk.when("votes ", "");
+    talk.when(ASK, "d\n");
+    talk.when("'s answer wins:", "");
     talk.when(ASK, "a\n");
     talk.when("'s answer wins:", "");
     talk.when("effective votes", "");
     talk.when("debate audit", "");
     let (code, said) = talk.end();
     assert_eq!(code, 0, "{said}");
+    assert!(!said.contains("\"voter\"") && !said.contains("ballots"), "a verdict is said in words: {said}");
 }
 
 #[test]
@@ -60,6 +63,7 @@ fn an_adjustment_has_the_phase_done_again() {
     talk.when("What should change?", "\n");
     talk.when("nothing was decided", "j\n");
     talk.when("What should change?", "think of small teams\n");
+    talk.when("by you: think of small teams", "");
     talk.when("proposal", "");
     talk.when(ASK, "a\n");
     talk.when("'s answer wins:", "");
@@ -191,6 +195,9 @@ fn a_debate_can_be_started_and_cancelled_without_waiting_for_it() {
     assert_eq!(desk.say(&["debate", "cancel"]), "cancelled d2", "the only one that goes on");
     let none = desk.run(&["debate", "cancel"]);
     assert_eq!((none.code, none.stderr.contains("no debate is going on")), (1, true), "{none:?}");
+    let shown = desk.say(&["debate", "show", "d2"]);
+    assert!(shown.contains("cancelled you cancelled it\n"), "{shown}");
+    assert_eq!(shown.matches(" tokens").count(), 1, "{shown}");
     assert!(!serve.has_ended());
 }
 
@@ -202,6 +209,26 @@ fn whoever_starts_one_where_nobody_holds_it_is_told_so() {
     assert!(started.stderr.contains("No server is there to hold it"), "{started:?}");
     let ended = desk.run(&["debate", "follow"]);
     assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
+}
+
+/// What the server takes from you, the command line lets you say; and a gate is found by the debate that waits at it.
+#[test]
+fn a_rejection_may_be_passed_over_and_a_gate_be_named_by_its_debate() {
+    let desk = Desk::new();
+    let mut serve = desk.spawn(&["serve", "--listen", "127.0.0.1:0"]);
+    eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
+    let more = ["--gate", "proposal", "--on-rejected", "continue", "--language", "none", "--planning", "auto"];
+    for id in ["d1", "d2"] {
+        desk.say(&[&QUICK[..], &more, &["--id", id, "--no-wait"]].concat());
+    }
+    desk.pending(2);
+    let part = desk.run(&["reject", "-y", "d", "--reason", "no"]);
+    assert_eq!((part.code, desk.pending(2).len()), (1, 2), "a part of a debate's id is not enough: {part:?}");
+    desk.say(&["reject", "-y", "d1", "--reason", "all of them are wrong"]);
+    let ended = desk.run(&["debate", "follow", "d1"]);
+    assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
+    assert_eq!(desk.pending(1)[0]["run_id"], "d2", "and no other gate was decided");
+    assert!(!serve.has_ended());
 }
 
 /// Code is executed, mended and executed again, and all of it can be looked at.
@@ -269,6 +296,8 @@ fn what_cannot_be_debated_is_said_before_anything_is_started() {
     }
     let verb = desk.run(&["debate", "lsit"]);
     assert_eq!((verb.code, verb.stderr.contains("\"lsit\" is no verb")), (1, true), "{verb:?}");
+    let empty = desk.run(&["debate", " "]);
+    assert_eq!((empty.code, empty.stderr.contains("the topic is empty")), (1, true), "{empty:?}");
     let none = desk.run(&["debate", "show"]);
     assert_eq!((none.code, none.stderr.contains("there is no debate")), (1, true), "{none:?}");
 }

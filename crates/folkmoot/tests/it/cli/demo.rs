@@ -57,7 +57,21 @@ fn the_commands_that_the_demo_shows_work_and_ctrl_c_leaves_nothing_behind() {
     eventually("it waits, and is approved", || (run(folkmoot(desk.path()).args(&arguments)).code == 0).then_some(()));
     lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("approved by ")).expect("it goes on");
     crate::server::signal(demo.pid(), "INT");
-    drop(lines);
+    assert!(lines.map(Result::unwrap).any(|line| line.starts_with("Nothing was decided.")), "it says how it ends");
+    eventually("it ends", || demo.has_ended().then_some(()));
+    assert!(std::fs::read_dir(temporary.path()).unwrap().next().is_none());
+}
+
+/// Whoever closes the window leaves nothing behind either.
+#[test]
+fn a_demo_whose_terminal_is_gone_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let desk = Desk::new();
+    let mut command = folkmoot(desk.path());
+    let mut demo = super::Terminal::new(command.arg("demo").env("TMPDIR", temporary.path()));
+    demo.lines().next().expect("it begins").unwrap();
+    assert!(std::fs::read_dir(temporary.path()).unwrap().next().is_some());
+    crate::server::signal(demo.pid(), "HUP");
     eventually("it ends", || demo.has_ended().then_some(()));
     assert!(std::fs::read_dir(temporary.path()).unwrap().next().is_none());
 }

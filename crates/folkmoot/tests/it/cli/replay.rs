@@ -42,6 +42,10 @@ fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
     });
     assert_eq!(waits.code, 4, "{waits:?}");
     assert!(waits.stdout.starts_with("paused so far: "), "{waits:?}");
+    assert_eq!(ask(&server, &["debate", "cancel", "waits"]).code, 0);
+    let cancelled = ask(&server, &["replay", "waits"]);
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    assert!(cancelled.stdout.contains("the same as far as it came, "), "{cancelled:?}");
     let unknown = ask(&server, &["replay", "nobody-knows-it"]);
     assert!(unknown.code == 1 && unknown.stderr.contains("nobody-knows-it"), "{unknown:?}");
 
