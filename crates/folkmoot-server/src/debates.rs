@@ -9,12 +9,13 @@ pub(crate) mod trail;
 
 use folkmoot_api::wire::{self, DebateCost, DebateVerdict, Decimal, Fault};
 use folkmoot_core::{
-    Event, Gate, GateId, Principal, Refusal, Run, RunId, Status,
+    Event, Gate, GateId, Principal, QuestionId, Refusal, Run, RunId, Status,
     debate::{Progress, Told, Verdict},
     gate::Mode,
+    question,
     run::{Outcome, RunKind, State},
 };
-use folkmoot_engine::{Engine, Error, GateQuery};
+use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
     debate::{Debated, Debating},
@@ -37,6 +38,8 @@ pub(crate) struct Held {
     pub(crate) progress: Progress,
     /// The gate of its own that has held it longest.
     pub(crate) waiting_at: Option<GateId>,
+    /// What it has asked people, and waits for.
+    pub(crate) questions: Vec<QuestionId>,
     pub(crate) fault: Option<Fault>,
 }
 
@@ -55,12 +58,24 @@ pub(crate) async fn held(app: &App, principal: &Principal, id: &RunId) -> Result
 pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) -> Result<Held, Error> {
     let run = app.engine.run(principal, &view.id).await?;
     let progress = app.seen.progress(&app.engine, principal, &view.id).await?;
-    let waiting_at = match run.ending() {
-        Some(_) => None,
-        None => pending(&app.engine, principal, &run).await?.pop().map(|gate| gate.id),
+    let (waiting_at, questions) = match run.ending() {
+        Some(_) => (None, Vec::new()),
+        None => (
+            pending(&app.engine, principal, &run).await?.pop().map(|gate| gate.id),
+            questions(&app.engine, &run).await?,
+        ),
     };
     let fault = fault(&run);
-    Ok(Held { run, view, progress, waiting_at, fault })
+    Ok(Held { run, view, progress, waiting_at, questions, fault })
+}
+
+/// What a debate has asked people and waits for. That it asks is no secret to whoever may know of the debate.
+async fn questions(engine: &Engine, run: &Run) -> Result<Vec<QuestionId>, Error> {
+    let (status, id) = (Some(question::Status::Pending), run.start.id.clone());
+    let query = QuestionQuery { run: Some(id), status, limit: GATES, ..QuestionQuery::default() };
+    let found = engine.questions(&asked::everything(), query).await?.items;
+    let its_own = found.into_iter().filter(|view| view.question.asked_by == run.speaker().name);
+    Ok(its_own.map(|view| view.question.id).collect())
 }
 
 /// A run that is a debate, if `principal` may know of it.
@@ -164,6 +179,7 @@ impl Held {
             turns: self.progress.turns.into(),
             votes: self.progress.votes,
             waiting_at: self.waiting_at,
+            questions: self.questions,
             fault: self.fault,
         }
     }
@@ -193,6 +209,7 @@ impl Held {
             phase: self.progress.phase,
             round: self.progress.round,
             waiting_at: self.waiting_at,
+            questions: self.questions,
             fault: self.fault,
         }
     }

@@ -1,5 +1,6 @@
 //! `folkmoot debate`: several agents answer, attack each other's answers and vote; you decide wherever you want to be asked.
 
+mod answer;
 mod audit;
 mod cancel;
 mod decide;

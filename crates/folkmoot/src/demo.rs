@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     logging::quiet(ctx)?;
-    let interrupted = signal::shutdown()?;
+    let interrupted = signal::shutdown_or_hangup()?;
     let folder = tempfile::Builder::new().prefix("folkmoot-demo-").tempdir()?;
     let data = DataFolder::at(folder.path());
     let hosted = Hosted::start(&data, true).await.map_err(|error| match error {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use folkmoot_core::{
-    GateId, Name, RunId, SessionId, Timeout, Timestamp,
+    GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp,
     agent::{AgentRole, DebatePhase, Domain, Score, Share},
     debate::{
         Cast, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns, Verdict, record::Status,
@@ -421,6 +421,10 @@ pub struct Debate {
     /// The gate at which it waits.
     #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
+    /// What it has asked people, and waits for.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    pub questions: Vec<QuestionId>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.
@@ -466,6 +470,10 @@ pub struct DebateProgress {
     /// The gate at which it waits.
     #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
+    /// What it has asked people, and waits for.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    pub questions: Vec<QuestionId>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.

@@ -11,7 +11,7 @@ use folkmoot_api::{
     Client, client,
     client::DebateFrame,
     core::{
-        GateId, RunId,
+        GateId, QuestionId, RunId,
         debate::{Progress, Told, record::Status},
         gate::Choice,
     },
@@ -19,7 +19,7 @@ use folkmoot_api::{
 };
 use futures_util::StreamExt;
 
-use super::{decide, view};
+use super::{answer, decide, view};
 use crate::{
     cli::As, connection::Connection, context::Context, exit::Exit, find, screen::cut, signal, style, style::paint, wait,
 };
@@ -112,6 +112,8 @@ enum Moved {
     Not,
     /// Somebody must decide.
     At(GateId),
+    /// Somebody must answer.
+    Asked(QuestionId),
     Over(Box<Debate>),
 }
 
@@ -133,6 +135,11 @@ pub(crate) async fn to_the_end(
                 let results = results(ctx, connection, &debate).await?;
                 return Ok(Some(Ended { debate: *debate, results }));
             }
+            Moved::Asked(question) => {
+                if !answer::run(ctx, connection, &question).await? {
+                    return Ok(None);
+                }
+            }
             Moved::At(gate) => {
                 if !decide::run(ctx, connection, &gate, manner).await? {
                     return Ok(None);
@@ -147,8 +154,8 @@ pub(crate) async fn to_the_end(
 struct Seen {
     position: Option<u64>,
     progress: Progress,
-    /// Gates that were shown here.
-    asked: Vec<GateId>,
+    /// Gates and questions that were shown here.
+    asked: Vec<String>,
     drawn: bool,
 }
 
@@ -179,12 +186,20 @@ async fn seen_until(
             DebateFrame::Ended(debate) => return Ok(Moved::Over(debate)),
             DebateFrame::Happened(event) => {
                 lock(seen).show(ctx, &event, manner);
+                if event.kind == "question.asked"
+                    && let Ok(question) = event.stream.parse::<QuestionId>()
+                    && client.debate_status(id).await?.questions.contains(&question)
+                    && lock(seen).asks(question.as_str())
+                {
+                    return Ok(Moved::Asked(question));
+                }
                 if event.kind != "gate.opened" {
                     continue;
                 }
                 let Ok(gate) = event.stream.parse::<GateId>() else { continue };
                 // It may be decided by now; or not be the debate's own, whatever it looks like.
-                if client.debate_status(id).await?.waiting_at.as_ref() == Some(&gate) && lock(seen).asks(&gate) {
+                if client.debate_status(id).await?.waiting_at.as_ref() == Some(&gate) && lock(seen).asks(gate.as_str())
+                {
                     return Ok(Moved::At(gate));
                 }
             }
@@ -193,13 +208,13 @@ async fn seen_until(
 }
 
 impl Seen {
-    /// Whether this gate was not asked about here before.
-    fn asks(&mut self, gate: &GateId) -> bool {
-        if self.asked.contains(gate) {
-            return false;
+    /// Whether this gate or question was not asked about here before.
+    fn asks(&mut self, id: &str) -> bool {
+        let is_new = !self.asked.iter().any(|asked| asked == id);
+        if is_new {
+            self.asked.push(id.to_owned());
         }
-        self.asked.push(gate.clone());
-        true
+        is_new
     }
 
     fn show(&mut self, ctx: &Context, event: &Event, manner: Manner) {

@@ -51,6 +51,8 @@ fn head(debate: &Debate) -> String {
     ];
     let how = how.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let progress = debate.phase.map(|phase| format!("round {}, {phase}", debate.round));
+    let asks: Vec<String> = debate.questions.iter().map(|id| format!("folkmoot answer {}", find::short(id))).collect();
+    let asks = asks.join(", ");
     let rows = facts([
         ("debate", Some(debate.id.to_string())),
         ("session", Some(debate.session_id.to_string())),
@@ -59,6 +61,7 @@ fn head(debate: &Debate) -> String {
         ("team", Some(how).filter(|how| !how.is_empty())),
         ("progress", progress.filter(|_| debate.completed_at.is_none())),
         ("waits at", debate.waiting_at.as_ref().map(ToString::to_string)),
+        ("asks", Some(asks).filter(|asks| !asks.is_empty())),
         ("code", view::committed(debate)),
         // What is over says it at its end.
         ("cost", Some(view::cost(&debate.cost)).filter(|_| debate.completed_at.is_none() && debate.fault.is_none())),

@@ -75,17 +75,21 @@ fn each_field_of_an_agent_and_of_the_gates_reaches_the_workflow_too() {
         assert_ne!(agent(with.clone()), usual, "{with}");
     }
     assert_ne!(agent(json!({ "provider": "p" })), agent(json!({ "provider": "p", "model": "m" })));
-    let gates = |with: Value| asked(json!({ "gates": with })).gates;
-    let usual = gates(json!({ "enabled": true }));
+    let gates = |with: Value| {
+        let mut gates = json!({ "enabled": true, "gate_points": ["proposal"] });
+        gates.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        asked(json!({ "gates": gates })).gates
+    };
+    let usual = gates(json!({}));
     for with in [
         json!({ "enabled": false }),
-        json!({ "enabled": true, "gate_points": ["review"] }),
-        json!({ "enabled": true, "timeout_ms": 5 }),
-        json!({ "enabled": true, "timeout_ms": "never" }),
-        json!({ "enabled": true, "on_timeout": "escalate" }),
-        json!({ "enabled": true, "on_rejected": "retry" }),
-        json!({ "enabled": true, "notification_channels": ["c"] }),
-        json!({ "enabled": true, "reviewers": ["alice"] }),
+        json!({ "gate_points": ["review"] }),
+        json!({ "timeout_ms": 5 }),
+        json!({ "timeout_ms": "never" }),
+        json!({ "on_timeout": "escalate" }),
+        json!({ "on_rejected": "retry" }),
+        json!({ "notification_channels": ["c"] }),
+        json!({ "reviewers": ["alice"] }),
     ] {
         assert_ne!(gates(with.clone()), usual, "{with}");
     }

@@ -72,6 +72,36 @@ fn an_adjustment_has_the_phase_done_again() {
     assert!(prompts.contains("think of small teams"), "{prompts}");
 }
 
+/// What a debate asks is asked here too, and whoever only looks on is told who waits for what.
+#[test]
+fn what_is_unclear_is_asked_of_whoever_follows() {
+    let desk = Desk::new();
+    let mut serve = desk.spawn(&["serve", "--listen", "127.0.0.1:0"]);
+    let url = eventually("it serves", || {
+        let server = std::fs::read(desk.path().join("server.json")).ok()?;
+        serde_json::from_slice::<Value>(&server).ok()?["url"].as_str().map(str::to_owned)
+    });
+    let tokens: Value = serde_json::from_slice(&std::fs::read(desk.path().join("tokens.json")).unwrap()).unwrap();
+    let body = serde_json::json!({
+        "topic": TOPIC, "preset": "quick", "id": "d1", "instructor": "person", "phases": { "dehallucination": true },
+    });
+    let bearer = format!("Bearer {}", tokens["agent"]["token"].as_str().unwrap());
+    let started = crate::http::send(&url, "POST", "/v1/debates", &[("authorization", &bearer)], &body.to_string());
+    assert!(started.starts_with("HTTP/1.1 202"), "{started}");
+    let asks = eventually("it asks", || {
+        let shown = desk.json(&["debate", "show", "d1"]);
+        shown["questions"].as_array().unwrap().first().cloned()
+    });
+    assert!(desk.say(&["debate", "show", "d1"]).contains("folkmoot answer "), "{asks}");
+    let Some(mut talk) = Talk::begin(&desk, "debate follow d1") else { return };
+    talk.when("Answer (empty leaves it to the agents):", "in the first week\n");
+    talk.when("Answer (empty leaves it to the agents):", "\n");
+    talk.when("1 of 2 questions were answered", "");
+    talk.when("'s answer wins:", "");
+    assert_eq!(talk.end().0, 0);
+    assert!(!serve.has_ended());
+}
+
 /// Whoever leaves it finds it again, at the same gate.
 #[test]
 fn a_debate_that_was_left_waits_and_is_taken_up_again() {
