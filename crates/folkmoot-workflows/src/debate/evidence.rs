@@ -277,7 +277,9 @@ impl Room {
         state: &mut State,
     ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
-        let before = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
+        // Whoever has none yet mends, or answers, what somebody else wrote.
+        let own = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
+        let before = own.or(state.versions.last());
         let diff = before.map_or_else(String::new, |(_, before)| difference(before, &code, number));
         let version = record::Version {
             id: record::uuid(&[ctx.run_id().as_str(), "version", &number.to_string()]),
