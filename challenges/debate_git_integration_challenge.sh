@@ -39,7 +39,9 @@ results "$id"
 code=$(jq -r .code <<< "$answer")
 file=$(git diff --name-only "$head" "debate/$session" | head -n 1)
 get "/v1/debates/$id/code-versions"
-holds "the last version is another than the code that won" '.versions[-1].code | rtrimstr("\n") != ($code | rtrimstr("\n"))' --arg code "$code"
+before=$([[ "$(git show "debate/$session~1:$file")" == "$code" ]] && echo same || echo another)
+is "the last commit is the verdict's, and before it was another code" \
+    "$(git log -1 --format=%s "debate/$session" | cut -d ' ' -f 1-2) $before" "The verdict: another"
 is "the branch ends with the code that won all the same" "$(git show "debate/$session:$file")" "$code"
 holds "what was committed on the way is a version of the code" 'any(.versions[].code; rtrimstr("\n") == $first)' \
     --arg first "$(git show "$(git rev-list --reverse "$head..debate/$session" | head -n 1):$file")"
