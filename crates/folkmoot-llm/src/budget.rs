@@ -41,8 +41,11 @@ impl Spent {
 
     /// What a call took that was given up before anything was heard: what was sent has been read, for all anybody knows.
     pub fn given_up(request: &Request, price: Option<Price>) -> Self {
-        let usage = Usage::estimate(request, 0);
-        Self { tokens: usage.total(), usd_micros: price.map_or(0, |price| price.cost(&usage)) }
+        Self::by(&Usage::estimate(request, 0), price)
+    }
+
+    fn by(usage: &Usage, price: Option<Price>) -> Self {
+        Self { tokens: usage.total(), usd_micros: price.map_or(0, |price| price.cost(usage)) }
     }
 
     /// Whether it is nothing at all.
@@ -220,7 +223,7 @@ impl Model for Budgeted {
 
 impl Budgeted {
     fn spent(&self, usage: &Usage) -> Spent {
-        Spent { tokens: usage.total(), usd_micros: self.price.map_or(0, |price| price.cost(usage)) }
+        Spent::by(usage, self.price)
     }
 }
 

@@ -111,11 +111,7 @@ impl State {
     /// What an agent is told in a turn of this sort, beside the answers.
     pub fn notes_for(&self, part: Part) -> Vec<(Note, String)> {
         let mut notes = self.notes.clone();
-        let writes = matches!(
-            part,
-            Part::Draft | Part::Refine | Part::Proposal | Part::Revise | Part::Optimization | Part::Defence
-        );
-        if writes {
+        if part.is_an_answer() {
             notes.extend(self.lessons.iter().map(|lesson| (Note::Lesson, lesson.text.clone())));
         }
         notes

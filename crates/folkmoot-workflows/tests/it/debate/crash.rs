@@ -70,9 +70,8 @@ fn a_debate_survives_a_crash() {
     }
 }
 
-/// Takes minutes: `cargo test -p folkmoot-workflows --test it -- --ignored survives_a_crash_after_any_append`.
 #[test]
-#[ignore = "it takes minutes"]
+#[ignore = "takes minutes: `cargo test -p folkmoot-workflows --test it -- --ignored survives_a_crash_after_any_append`"]
 fn a_debate_survives_a_crash_after_any_append() {
     for debating in [small(), Debating { max_rounds: 2, ..whole(CODE, 5) }] {
         let make = || Stage::new(&debating).scenario();

@@ -390,6 +390,27 @@ fn a_test_stays_whatever_its_author_says_later() {
     assert_ne!(played.verdict().winner.unwrap().as_str(), "proposer-1");
 }
 
+/// The one that leads is broken, and nobody mends it: others pass the attack, so it is out.
+#[test]
+fn an_attack_that_nobody_mended_counts_against_whoever_it_broke() {
+    let played = in_code(&[Proposal, Adversarial, Convergence])
+        .says(|cue| match (cue.part.as_str(), cue.agent.as_str()) {
+            ("attack", _) => {
+                let test = json!({ "name": SIX.0, "code": SIX.1 });
+                let finding = json!({ "title": "Three", "severity": "high", "description": "Four.", "test": test });
+                Some(Says::Words(json!({ "findings": [finding] }).to_string()))
+            }
+            ("defence", _) | (_, "critic-1") => doubles(cue, WRONG, &[]),
+            (_, "moderator-1") => doubles(cue, "def double(n):\n    return n + n\n", &[]),
+            _ => doubles(cue, RIGHT, &[]),
+        })
+        .play();
+    let verdict = played.verdict();
+    assert_eq!(verdict.tests, Some((1, 1)), "{:?}", tested(&played, Adversarial));
+    let elected = verdict.elected.unwrap();
+    assert!(!elected.points.keys().any(|name| name.as_str() == "critic-1"), "{:?}", elected.points);
+}
+
 #[test]
 fn attacks_end_when_nothing_new_is_found_and_a_defence_counts_if_the_attack_fails_on_it() {
     let attack = |cue: &Cue| {
