@@ -24,6 +24,8 @@ pub struct Command {
     pub id: CommandId,
     /// Who wants it, from the credential.
     pub by: Actor,
+    /// The token that was shown for it. `None` where none was: for what Folkmoot and its workflows do.
+    pub token: Option<TokenId>,
     /// How a repetition is recognised.
     pub idempotency: Option<Idempotency>,
     /// What they want.
@@ -293,8 +295,10 @@ pub struct Needs<'a> {
     pub kept: Cow<'a, [Digest]>,
     /// The principal of this name.
     pub principal: Option<&'a Name>,
-    /// This token.
+    /// This token, which the command is about.
     pub token: Option<&'a TokenId>,
+    /// This token, which was shown for the command.
+    pub credential: Option<&'a TokenId>,
     /// This webhook.
     pub webhook: Option<&'a WebhookId>,
     /// The webhook that has this name, of those that were not removed.
@@ -341,8 +345,10 @@ pub struct Loaded {
     pub kept: Vec<Kept>,
     /// The principal.
     pub principal: Option<Principal>,
-    /// The token.
+    /// The token that the command is about.
     pub token: Option<Token>,
+    /// The token that was shown for the command.
+    pub credential: Option<Token>,
     /// The webhook.
     pub webhook: Option<Webhook>,
     /// The delivery.
@@ -352,9 +358,20 @@ pub struct Loaded {
 }
 
 impl Command {
+    /// Refuses a command whose token was revoked, or is not there. `credential` is that token as the transaction reads
+    /// it, so a revocation that was committed before counts, whoever let the request in. A store also asks this before it
+    /// answers a repetition.
+    pub fn must_be_authentic(&self, credential: Option<&Token>) -> Result<(), Refusal> {
+        let stands = |token: &Token| token.revoked_at.is_none();
+        match self.token {
+            Some(_) if !credential.is_some_and(stands) => Err(Refusal::Unauthenticated),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// What must be read, and locked, before this command is judged.
     pub fn needs(&self) -> Needs<'_> {
-        let none = Needs::default();
+        let none = Needs { credential: self.token.as_ref(), ..Needs::default() };
         match &self.action {
             Action::Open { opening, .. } => {
                 let twin = match (&self.by, &opening.dedupe_key) {

@@ -54,6 +54,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn judge(&self, loaded: Loaded) -> Result<Commit, No> {
+        self.command.must_be_authentic(loaded.credential.as_ref())?;
         match &self.command.action {
             Action::Open { opening, policy, contents } => {
                 let by = self.principal("open a gate")?;

@@ -63,6 +63,8 @@ pub enum Refusal {
     NotYourRun { run: RunId },
     #[error("{name} exists and has the role {role}; a name has one role")]
     RoleTaken { name: Name, role: Role },
+    #[error("the token is unknown or was revoked; send a valid one as `Authorization: Bearer TOKEN`")]
+    Unauthenticated,
     #[error("there is no token {token}; `folkmoot token list` shows those there are")]
     UnknownToken { token: TokenId },
     #[error("there is no webhook {webhook}; `folkmoot webhook list` shows those there are")]
@@ -166,6 +168,7 @@ impl Refusal {
             Refusal::IdempotencyMismatch => "idempotency_mismatch",
             Refusal::NotYourRun { .. } => "not_your_run",
             Refusal::RoleTaken { .. } => "role_taken",
+            Refusal::Unauthenticated => "unauthenticated",
             Refusal::UnknownToken { .. } => "unknown_token",
             Refusal::UnknownWebhook { .. } => "unknown_webhook",
             Refusal::ChannelTaken { .. } => "channel_taken",

@@ -14,7 +14,7 @@ mod run;
 mod tokens;
 mod webhooks;
 
-use folkmoot_core::{Action, Actor, Command, Gate, Idempotency, Outcome, Question, gate::ArtifactRef};
+use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
 use folkmoot_store::{Error, Store, Written};
 use tracing::{Instrument, Span, field};
 
@@ -108,19 +108,19 @@ impl Engine {
     }
 
     fn command(&self, caller: Caller, action: Action) -> Command {
-        let Caller { principal, idempotency } = caller;
-        self.command_by(Actor::Principal(principal), idempotency, action)
+        let Caller { principal, token, idempotency } = caller;
+        Command { token, idempotency, ..self.command_by(Actor::Principal(principal), action) }
     }
 
-    /// The one place where commands are made.
-    pub(crate) fn command_by(&self, by: Actor, idempotency: Option<Idempotency>, action: Action) -> Command {
+    /// The one place where commands are made; for what needs no token.
+    pub(crate) fn command_by(&self, by: Actor, action: Action) -> Command {
         let subscriptions = self.0.channels.subscriptions();
-        Command { id: self.new_command_id(), by, idempotency, action, subscriptions }
+        Command { id: self.new_command_id(), by, token: None, idempotency: None, action, subscriptions }
     }
 
     /// A command of Folkmoot itself.
     pub(crate) fn own(&self, action: Action) -> Command {
-        self.command_by(Actor::System, None, action)
+        self.command_by(Actor::System, action)
     }
 
     async fn execute_on_question(&self, caller: Caller, action: Action) -> Result<Question, Error> {

@@ -1,31 +1,71 @@
 //! Which secret belongs to whom. All of them are in memory, because every request asks.
 
 use std::{
-    collections::HashMap,
-    sync::{PoisonError, RwLock},
+    collections::{HashMap, HashSet},
+    sync::RwLock,
 };
 
-use folkmoot_core::Principal;
+use folkmoot_core::{Principal, TokenId, token::Token};
 use folkmoot_store::{Error, Store};
 
-use crate::Engine;
+use crate::{
+    Engine,
+    lock::{read, write},
+};
+
+/// What a valid secret says of whoever shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Whom it names.
+    pub principal: Principal,
+    /// By which token.
+    pub token: TokenId,
+}
+
+/// Only ever grows: a token never changes its holder, and once revoked it stays so. So it does not matter in which order
+/// this node hears of tokens, and what was read before a revocation cannot undo it.
+#[derive(Debug, Default)]
+pub(crate) struct Credentials(RwLock<Known>);
 
 #[derive(Debug, Default)]
-pub(crate) struct Credentials(RwLock<HashMap<[u8; 32], Principal>>);
+struct Known {
+    tokens: HashMap<[u8; 32], Credential>,
+    revoked: HashSet<TokenId>,
+}
+
+impl Credentials {
+    /// Adds tokens with the hashes of their secrets, as a transaction has left them or as they were read.
+    pub(crate) fn learn(&self, tokens: impl IntoIterator<Item = (Token, [u8; 32])>) {
+        let mut known = write(&self.0);
+        for (Token { id, principal, revoked_at, .. }, hash) in tokens {
+            if revoked_at.is_some() {
+                known.revoked.insert(id.clone());
+            }
+            known.tokens.entry(hash).or_insert(Credential { principal, token: id });
+        }
+    }
+
+    /// Ends a token that was revoked.
+    pub(crate) fn end(&self, token: TokenId) {
+        write(&self.0).revoked.insert(token);
+    }
+
+    fn of(&self, hash: &[u8; 32]) -> Option<Credential> {
+        let known = read(&self.0);
+        known.tokens.get(hash).filter(|credential| !known.revoked.contains(&credential.token)).cloned()
+    }
+}
 
 impl Engine {
     /// Whom a token's secret names. The secret itself is nowhere: what is compared is its hash.
-    pub fn authenticate(&self, secret: &str) -> Option<Principal> {
-        let known = self.0.credentials.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(&hash(secret)).cloned()
+    pub fn authenticate(&self, secret: &str) -> Option<Credential> {
+        self.0.credentials.of(&hash(secret))
     }
 
-    /// Reads the tokens again, after one was made or revoked here or on another node.
+    /// Reads the tokens again, after one was made or revoked on another node.
     pub(crate) async fn reload_credentials(&self) -> Result<(), Error> {
         let tokens = self.0.store.tokens().await?;
-        let valid = tokens.into_iter().filter(|(token, _)| token.revoked_at.is_none());
-        let valid = valid.map(|(token, hash)| (hash, token.principal)).collect();
-        *self.0.credentials.0.write().unwrap_or_else(PoisonError::into_inner) = valid;
+        self.0.credentials.learn(tokens);
         Ok(())
     }
 }

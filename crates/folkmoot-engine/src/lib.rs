@@ -37,7 +37,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Refusal, RunId, Timestamp,
+    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Refusal, RunId, Timestamp, TokenId,
     audit::{Problem, Record, check_row},
     delivery::Subscription,
     gate::Policy,
@@ -51,6 +51,7 @@ pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
 pub use commands::{Erasure, Minted, NewArtifact, Opened, Recorded, Request};
 pub use courier::{Courier, Letter, Undelivered};
+pub use credentials::Credential;
 pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
 pub use feed::Lag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
@@ -116,13 +117,21 @@ struct Inner {
 pub struct Caller {
     /// From the credential.
     pub principal: Principal,
+    /// The token that it showed. `None` for a program that embeds an engine, and vouches for whom it names.
+    pub token: Option<TokenId>,
     /// From the caller's key, if it sent one.
     pub idempotency: Option<Idempotency>,
 }
 
 impl From<Principal> for Caller {
     fn from(principal: Principal) -> Self {
-        Self { principal, idempotency: None }
+        Self { principal, token: None, idempotency: None }
+    }
+}
+
+impl From<Credential> for Caller {
+    fn from(Credential { principal, token }: Credential) -> Self {
+        Self { principal, token: Some(token), idempotency: None }
     }
 }
 

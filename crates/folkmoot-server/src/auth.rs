@@ -1,13 +1,14 @@
 //! Who is asking: from the credential, and from nowhere else.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
-use folkmoot_core::Principal;
+use folkmoot_core::{Principal, TokenId};
+use folkmoot_engine::{Caller, Credential};
 
 use crate::{app::App, error::ApiError, extract, observe};
 
 /// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader(pub(crate) Principal);
+pub(crate) struct Reader(pub(crate) Authenticated);
 
 impl FromRequestParts<App> for Reader {
     type Rejection = ApiError;
@@ -16,7 +17,7 @@ impl FromRequestParts<App> for Reader {
         if parts.method == axum::http::Method::HEAD {
             return Err(crate::routes::wrong_method().await);
         }
-        Ok(Self(Authenticated::from_request_parts(parts, app).await?.principal))
+        Ok(Self(Authenticated::from_request_parts(parts, app).await?))
     }
 }
 
@@ -24,8 +25,15 @@ impl FromRequestParts<App> for Reader {
 #[derive(Clone)]
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
+    pub(crate) token: TokenId,
     /// Kept, so that a stream can end when its token is revoked.
     pub(crate) secret: String,
+}
+
+impl From<Authenticated> for Caller {
+    fn from(Authenticated { principal, token, .. }: Authenticated) -> Self {
+        Credential { principal, token }.into()
+    }
 }
 
 /// Without the secret.
@@ -45,12 +53,12 @@ impl FromRequestParts<App> for Authenticated {
             Some(Err(_)) | None => None,
         };
         let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
-        let principal = app.engine.authenticate(secret).ok_or_else(ApiError::unauthenticated)?;
+        let Credential { principal, token } = app.engine.authenticate(secret).ok_or_else(ApiError::unauthenticated)?;
         observe::principal(&principal.name);
         if !app.admits(&principal.name) {
             return Err(ApiError::too_many_requests());
         }
-        Ok(Self { principal, secret: secret.to_owned() })
+        Ok(Self { principal, token, secret: secret.to_owned() })
     }
 }
 

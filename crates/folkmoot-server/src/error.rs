@@ -131,6 +131,7 @@ impl From<Error> for ApiError {
 
 fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
+        Refusal::Unauthenticated => StatusCode::UNAUTHORIZED,
         Refusal::UnknownGate { .. }
         | Refusal::UnknownQuestion { .. }
         | Refusal::UnknownHalt { .. }

@@ -25,7 +25,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let Authenticated { principal, .. } = Authenticated::from_request_parts(&mut parts, app).await?;
+        let who = Authenticated::from_request_parts(&mut parts, app).await?;
         must_be_plain(&parts)?;
         let limit = app.limits.body_bytes;
         let patience = Duration::from_millis(app.limits.body_timeout_ms);
@@ -46,7 +46,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
         let idempotency = idempotency(&parts, &bytes)?;
         let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
         let body = parse(text)?;
-        Ok(Self { caller: Caller { principal, idempotency }, body })
+        Ok(Self { caller: Caller { idempotency, ..who.into() }, body })
     }
 }
 

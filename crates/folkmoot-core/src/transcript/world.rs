@@ -56,7 +56,7 @@ impl World {
     pub(crate) fn execute(&mut self, by: Actor, action: Action, now: Timestamp) -> Result<Outcome, Refusal> {
         let id = format!("command-{}", self.log.len()).parse().unwrap();
         let subscriptions = self.subscriptions.clone().into();
-        let command = Command { id, by, idempotency: None, action, subscriptions };
+        let command = Command { id, by, token: None, idempotency: None, action, subscriptions };
         let loaded = self.load(&command);
         let subject = subject(&command, &loaded);
         self.check_new(&command.action);
@@ -131,6 +131,7 @@ impl World {
             twin,
             principal,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(&needs),
             delivery: self.outbox.iter().find(|known| needs.delivery == Some(&known.id)).cloned(),
             deliveries: self.waiting(&needs),

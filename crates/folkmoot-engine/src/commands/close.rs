@@ -1,7 +1,7 @@
 //! Answering, denying, skipping and cancelling questions, and fetching a denial.
 
 use folkmoot_core::{
-    Action, Principal, Question,
+    Action, Question,
     question::{Closing, Status},
 };
 use folkmoot_store::Error;
@@ -14,14 +14,15 @@ impl Engine {
         self.execute_on_question(caller, Action::Close(closing)).await
     }
 
-    /// Takes note that `principal` has been shown a denial, if it is the one that asked: it is not held by it any more.
-    pub async fn fetch(&self, principal: &Principal, question: &Question) -> Result<(), Error> {
+    /// Takes note that the caller has been shown a denial, if it is the one that asked: it is not held by it any more.
+    pub async fn fetch(&self, caller: impl Into<Caller>, question: &Question) -> Result<(), Error> {
+        let caller = caller.into();
         let unheard =
             question.closure().is_some_and(|closure| closure.status == Status::Denied && closure.fetched_at.is_none());
-        if !unheard || !question.is_asked_by(principal) {
+        if !unheard || !question.is_asked_by(&caller.principal) {
             return Ok(());
         }
         let action = Action::Fetch { question: question.id.clone() };
-        self.execute_on_question(principal.clone().into(), action).await.map(drop)
+        self.execute_on_question(caller, action).await.map(drop)
     }
 }

@@ -6,7 +6,6 @@ use folkmoot_core::{
 };
 use folkmoot_store::{Error, Store};
 
-use super::after_the_commit;
 use crate::{Caller, Engine, credentials};
 
 /// The shortest secret that somebody may choose.
@@ -28,15 +27,17 @@ impl Engine {
         let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret) };
         let id = minting.id.clone();
         let token = token(self.execute(caller, Action::Mint(minting)).await?)?;
-        self.reload_credentials().await.map_err(|error| after_the_commit("tokens", &error))?;
-        let secret = (token.id == id).then_some(secret);
-        Ok(Minted { token, secret })
+        if token.id != id {
+            return Ok(Minted { token, secret: None });
+        }
+        self.0.credentials.learn([(token.clone(), credentials::hash(&secret))]);
+        Ok(Minted { token, secret: Some(secret) })
     }
 
     /// Ends a token, here at once and on other nodes as soon as they hear of it.
     pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
         let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
-        self.reload_credentials().await.map_err(|error| after_the_commit("tokens", &error))?;
+        self.0.credentials.end(token.id.clone());
         Ok(token)
     }
 
@@ -52,7 +53,7 @@ impl Engine {
 
     /// Makes sure that `secret` is a token of `principal`: for the first start, and for automation.
     pub async fn ensure_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
-        let is_there = || self.authenticate(secret).as_ref() == Some(&principal);
+        let is_there = || self.authenticate(secret).is_some_and(|known| known.principal == principal);
         if is_there() {
             return Ok(());
         }

@@ -316,7 +316,7 @@ impl Pass {
         }
         loop {
             let by = Actor::Principal(self.run.speaker());
-            let command = self.engine.command_by(by, None, action.clone());
+            let command = self.engine.command_by(by, action.clone());
             match self.engine.execute_command(command).await {
                 Ok(outcome) => return Ok(outcome),
                 Err(Error::Refused(Refusal::LeaseLost { .. } | Refusal::RunEnded { .. })) => {

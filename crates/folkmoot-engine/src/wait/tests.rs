@@ -137,8 +137,14 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
     let mut head = Head::START;
     let open = Action::Open { opening: Box::new(opening), policy: Policy::default(), contents: Vec::new() };
     let mut happens = |by: Actor, action: Action, story: &mut Vec<(Gate, Arc<Event>)>| {
-        let command =
-            Command { id: "c".parse().expect("an id"), by, idempotency: None, action, subscriptions: [].into() };
+        let command = Command {
+            id: "c".parse().expect("an id"),
+            by,
+            token: None,
+            idempotency: None,
+            action,
+            subscriptions: [].into(),
+        };
         let loaded = Loaded { gate: story.last().map(|(gate, _)| gate.clone()), ..Loaded::default() };
         let Judgement::Done(commit) = judge(&command, loaded, Timestamp::from_micros(1)) else { panic!("refused") };
         let Outcome::Gate(gate) = commit.outcome else { panic!("a gate") };

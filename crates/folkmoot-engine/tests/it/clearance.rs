@@ -233,9 +233,9 @@ async fn a_denial_ends_the_wait_and_covers_its_asker_until_it_is_fetched() {
     assert_eq!((answers[0].id.as_str(), answers[0].reason_given.as_str()), (question.id.as_str(), "so"));
     assert!(!moot.engine.can_proceed("a1", None), "an answer to a wait can be lost on its way");
     let view = moot.engine.question(&agent(), &question.id).await.unwrap();
-    moot.engine.fetch(&stranger, &view.question).await.unwrap();
+    moot.engine.fetch(stranger.clone(), &view.question).await.unwrap();
     assert!(!moot.engine.can_proceed("a1", None));
-    moot.engine.fetch(&agent(), &view.question).await.unwrap();
+    moot.engine.fetch(agent(), &view.question).await.unwrap();
     assert!(moot.engine.can_proceed("a1", None), "but who reads the question has heard it");
     let then = wait(&moot.engine, "a1", None, LONG).await.unwrap();
     assert_eq!(then.answers, [], "and it is not told once more");

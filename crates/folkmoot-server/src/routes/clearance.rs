@@ -45,11 +45,11 @@ pub(crate) async fn wait(
     Reader(who): Reader,
     Query(query): Query<ClearanceFor>,
 ) -> Result<Json<ClearanceWaited>, ApiError> {
-    let agent = agent(&query, &who);
+    let agent = agent(&query, &who.principal);
     let session = query.session_id.as_ref();
     let timeout = patience(query.timeout_ms);
     let ended = tokio::select! {
-        ended = app.engine.wait_for_clearance(&who, &agent, session, timeout) => ended,
+        ended = app.engine.wait_for_clearance(&who.principal, &agent, session, timeout) => ended,
         () = app.closing.cancelled() => {
             let blocked_by = app.engine.blocked_by(agent.as_str(), session.map(|session| session.as_str()));
             Err(Uncleared::Timeout { blocked_by, answers: Vec::new() })

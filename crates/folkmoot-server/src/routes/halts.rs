@@ -44,7 +44,7 @@ pub(crate) async fn lift(
     who: Authenticated,
     PathText(id): PathText,
 ) -> Result<Json<wire::Halt>, ApiError> {
-    Ok(Json(app.engine.lift_halt(who.principal.into(), parse_id(&id)?).await?.into()))
+    Ok(Json(app.engine.lift_halt(who.into(), parse_id(&id)?).await?.into()))
 }
 
 /// What cannot be an id is an unknown halt.

@@ -7,15 +7,15 @@ pub(crate) mod show;
 pub(crate) mod wait;
 
 use folkmoot_api::wire;
-use folkmoot_core::{Principal, QuestionId};
+use folkmoot_core::QuestionId;
 use folkmoot_engine::Engine;
 use folkmoot_store::QuestionView;
 
-use crate::error::ApiError;
+use crate::{auth::Authenticated, error::ApiError};
 
 /// A question as its asker, or anybody else, is shown it. An asker that is shown a denial has fetched it.
-async fn shown(engine: &Engine, principal: &Principal, view: QuestionView) -> Result<wire::Question, ApiError> {
-    engine.fetch(principal, &view.question).await?;
+async fn shown(engine: &Engine, who: Authenticated, view: QuestionView) -> Result<wire::Question, ApiError> {
+    engine.fetch(who, &view.question).await?;
     Ok(wire::Question::new(view.question, view.text))
 }
 

@@ -54,6 +54,6 @@ pub(crate) async fn revoke(
 ) -> Result<Json<Token>, ApiError> {
     let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_token", "there is no token with this id");
     let id: TokenId = id.parse().map_err(unknown)?;
-    let revoked = app.engine.revoke(who.principal.into(), id).await?;
+    let revoked = app.engine.revoke(who.into(), id).await?;
     Ok(Json(Token::new(revoked, None)))
 }

@@ -119,7 +119,7 @@ pub(crate) async fn remove(
     who: Authenticated,
     PathText(id): PathText,
 ) -> Result<Json<Webhook>, ApiError> {
-    let removed = app.engine.remove_webhook(who.principal.into(), parse_id(&id)?).await?;
+    let removed = app.engine.remove_webhook(who.into(), parse_id(&id)?).await?;
     Ok(Json(Webhook::new(removed, None)))
 }
 

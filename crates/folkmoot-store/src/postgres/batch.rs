@@ -144,6 +144,7 @@ impl Work {
     fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {
         let key = command.idempotency.as_ref().map(|known| (command.by.name(), known.route.clone(), known.key.clone()));
         if let Some((fingerprint, outcome)) = key.as_ref().and_then(|key| self.known_keys.get(key)) {
+            command.must_be_authentic(command.token.as_ref().and_then(|id| self.tokens.get(id)))?;
             return rows::replay(command, fingerprint, outcome);
         }
         match judge(command, self.loaded(command), now) {
@@ -210,6 +211,7 @@ impl Work {
             run,
             principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
             delivery: needs.delivery.and_then(|id| self.deliveries.get(id)).cloned(),
             deliveries: self.waiting(&needs.waiting),
@@ -663,7 +665,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             claiming.insert(claim.node.as_str());
         }
         principals.extend(needs.principal.map(Name::as_str));
-        tokens.extend(needs.token.map(TokenId::as_str));
+        tokens.extend(needs.token.iter().chain(&needs.credential).map(|token| token.as_str()));
         webhooks.extend(needs.webhook.map(WebhookId::as_str));
         webhook_names.extend(needs.webhook_named.map(Name::as_str));
         deliveries.extend(needs.delivery.map(DeliveryId::as_str));

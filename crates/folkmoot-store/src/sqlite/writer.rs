@@ -14,6 +14,7 @@ use folkmoot_core::{
     Timestamp, Wake, chain,
     clearance::{Others, Target},
     judge,
+    token::Token,
 };
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -283,7 +284,10 @@ impl Writer {
     /// What one command comes to. The outer error is not its own: the batch cannot go on.
     fn judge(&self, batch: &mut Batch, command: &Command) -> Result<Result<Outcome, Error>, Error> {
         let loaded = match self.replay(command) {
-            Ok(Some(outcome)) => return Ok(Ok(outcome)),
+            Ok(Some(outcome)) => match command.must_be_authentic(self.credential(command)?.as_ref()) {
+                Ok(()) => return Ok(Ok(outcome)),
+                Err(refusal) => Err(refusal.into()),
+            },
             Ok(None) => self.load(command),
             Err(error) => Err(error),
         };
@@ -401,7 +405,7 @@ impl Writer {
 
     fn load(&self, command: &Command) -> Result<Loaded, Error> {
         let needs = command.needs();
-        let mut loaded = Loaded::default();
+        let mut loaded = Loaded { credential: self.credential(command)?, ..Loaded::default() };
         if let Some(id) = needs.gate {
             loaded.gate = self.one(&self.sql.load_gate, &[Value::Text(id.as_str().into())], rows::read_gate)?;
         }
@@ -508,6 +512,12 @@ impl Writer {
             session: session.map_or(Ok(false), |session| held(&HELD_SESSION, Some(session.as_str())))?,
             system: held(&HELD_ALL, None)?,
         })
+    }
+
+    /// The token that was shown for the command.
+    fn credential(&self, command: &Command) -> Result<Option<Token>, Error> {
+        let Some(token) = &command.token else { return Ok(None) };
+        self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)
     }
 
     fn replay(&self, command: &Command) -> Result<Option<Outcome>, Error> {

@@ -164,8 +164,14 @@ impl Desk {
             Wish::Expire => Actor::System,
             _ => Actor::Principal(principal(step.who)),
         };
-        let command =
-            Command { id: word("c"), by, idempotency: None, action: self.action(step), subscriptions: [].into() };
+        let command = Command {
+            id: word("c"),
+            by,
+            token: None,
+            idempotency: None,
+            action: self.action(step),
+            subscriptions: [].into(),
+        };
         let loaded = self.load(&command);
         match judge(&command, loaded, Timestamp::from_micros(step.at)) {
             Judgement::Done(commit) => {

@@ -71,6 +71,7 @@ async fn a_run_whose_edited_text_is_gone_fails_instead_of_going_on_without_it() 
     let erase = folkmoot_core::Command {
         id: "erase-1".parse().unwrap(),
         by: folkmoot_core::Actor::Principal(principal("root", Role::Admin)),
+        token: None,
         idempotency: None,
         action: folkmoot_core::Action::Erase(erasing),
         subscriptions: std::sync::Arc::default(),

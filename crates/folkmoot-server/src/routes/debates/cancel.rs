@@ -24,7 +24,7 @@ pub(crate) async fn cancel(
     Query(why): Query<CancelDebate>,
 ) -> Result<Json<wire::Debate>, ApiError> {
     debates::run(&app.engine, &who.principal, &id).await?;
-    let run = app.engine.cancel_run(who.principal.clone().into(), id.clone(), why.reason.unwrap_or_default()).await?;
+    let run = app.engine.cancel_run(who.clone().into(), id.clone(), why.reason.unwrap_or_default()).await?;
     debates::tidy::tidy(&app, &run).await;
     Ok(Json(debates::held(&app, &who.principal, &id).await?.on_the_wire()))
 }

@@ -16,6 +16,6 @@ pub(crate) async fn show(
     Reader(who): Reader,
     PathText(id): PathText,
 ) -> Result<Json<wire::Question>, ApiError> {
-    let found = app.engine.question(&who, &parse_id(&id)?).await?;
-    Ok(Json(shown(&app.engine, &who, found).await?))
+    let found = app.engine.question(&who.principal, &parse_id(&id)?).await?;
+    Ok(Json(shown(&app.engine, who, found).await?))
 }

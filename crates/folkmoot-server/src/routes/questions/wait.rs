@@ -25,8 +25,8 @@ pub(crate) async fn wait(
 ) -> Result<Json<wire::Question>, ApiError> {
     let id = parse_id(&id)?;
     let found = tokio::select! {
-        found = app.engine.wait_for_answer(&who, &id, patience(wait.timeout_ms)) => found?,
-        () = app.closing.cancelled() => app.engine.question(&who, &id).await?,
+        found = app.engine.wait_for_answer(&who.principal, &id, patience(wait.timeout_ms)) => found?,
+        () = app.closing.cancelled() => app.engine.question(&who.principal, &id).await?,
     };
-    Ok(Json(shown(&app.engine, &who, found).await?))
+    Ok(Json(shown(&app.engine, who, found).await?))
 }

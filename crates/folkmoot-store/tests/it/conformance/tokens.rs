@@ -1,4 +1,4 @@
-use folkmoot_core::{Digest, Principal, Refusal, Role, token::Token};
+use folkmoot_core::{Command, Digest, Principal, Refusal, Role, token::Token};
 use folkmoot_store::{Error, Store};
 
 use crate::support::*;
@@ -76,4 +76,50 @@ pub(crate) async fn mint_and_revoke_sent_at_once_act_in_turn(store: &impl Store)
 pub(crate) async fn an_unknown_token_cannot_be_revoked(store: &impl Store) {
     let refusal = refusal_of(store.execute(revoke("token-9")).await);
     assert_eq!(refusal, Refusal::UnknownToken { token: "token-9".parse().unwrap() });
+}
+
+fn shown(token: &str, command: Command) -> Command {
+    Command { token: Some(token.parse().unwrap()), ..command }
+}
+
+pub(crate) async fn a_revoked_token_acts_no_more(store: &impl Store) {
+    store.execute(mint("token-1", "alice", Role::Reviewer, "s1")).await.unwrap();
+    let [first, second] = [opened(store, opening()).await, opened(store, opening()).await];
+    gate_of(store.execute(shown("token-1", approve(&first.id, "alice"))).await);
+    store.execute(revoke("token-1")).await.unwrap();
+    let before = store.head().await.unwrap();
+    for token in ["token-1", "token-9"] {
+        let refused = store.execute(shown(token, approve(&second.id, "alice"))).await;
+        assert_eq!(refusal_of(refused), Refusal::Unauthenticated, "{token}");
+    }
+    assert_eq!(store.head().await.unwrap(), before, "nothing of it is recorded");
+    gate_of(store.execute(approve(&second.id, "alice")).await);
+}
+
+pub(crate) async fn a_revoked_token_is_not_told_what_it_did_before(store: &impl Store) {
+    store.execute(mint("token-1", "agent-a", Role::Agent, "s1")).await.unwrap();
+    let again = || shown("token-1", keyed(open(agent("agent-a"), opening()), "POST /v1/gates", "k1", "body"));
+    let first = store.execute(again()).await;
+    assert_eq!(store.execute(again()).await, first);
+    store.execute(revoke("token-1")).await.unwrap();
+    assert_eq!(refusal_of(store.execute(again()).await), Refusal::Unauthenticated);
+    // Another token of the same principal may ask.
+    store.execute(mint("token-2", "agent-a", Role::Agent, "s2")).await.unwrap();
+    let other = Command { token: Some("token-2".parse().unwrap()), ..again() };
+    assert_eq!(store.execute(other).await, first);
+}
+
+pub(crate) async fn what_is_sent_with_the_revocation_is_judged_in_turn(store: &impl Store) {
+    store.execute(mint("token-1", "alice", Role::Reviewer, "s1")).await.unwrap();
+    let [first, second] = [opened(store, opening()).await, opened(store, opening()).await];
+    let (before, revoked, after) = tokio::join!(
+        biased;
+        store.execute(shown("token-1", approve(&first.id, "alice"))),
+        store.execute(revoke("token-1")),
+        store.execute(shown("token-1", approve(&second.id, "alice"))),
+    );
+    gate_of(before);
+    token_of(revoked);
+    assert_eq!(refusal_of(after), Refusal::Unauthenticated);
+    assert_sound(store).await;
 }
