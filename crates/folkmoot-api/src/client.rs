@@ -5,6 +5,7 @@ mod debates;
 mod feed;
 mod gates;
 mod halts;
+mod models;
 mod plans;
 mod questions;
 mod runs;

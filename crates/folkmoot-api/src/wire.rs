@@ -8,6 +8,7 @@ mod event;
 mod gate;
 mod gate_request;
 mod halt;
+mod model;
 mod object;
 mod plan;
 mod planner;
@@ -35,6 +36,7 @@ pub use gate::{
 };
 pub use gate_request::{GateDecision, GateRequest, GateRequests};
 pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
+pub use model::{AskedModel, AskedModelQuery, ListeningModel, Provider, ProviderList};
 pub use plan::{ExportPlan, Plan, PlanBudget, PlanEntity, PlanList, PlanQuery, PlanResult, StartPlan};
 pub use planner::{
     ApprovalRequest, ApprovalResponse, AwaitingCheckpoint, AwaitingProposal, PlanAnswer, PlanCancelled, PlanComplete,

@@ -15,6 +15,7 @@ pub mod answer;
 mod breaker;
 pub mod budget;
 pub mod chain;
+pub mod continued;
 pub mod failure;
 pub mod guard;
 pub mod model;

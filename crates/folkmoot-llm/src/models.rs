@@ -15,6 +15,7 @@ use crate::{
     guard::{Guard, Guarded},
     price::Price,
     provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi, Secret},
+    request::MAX_TOKENS,
     settings::{Kind, Provider, Settings},
 };
 
@@ -30,6 +31,38 @@ pub struct Models {
     providers: BTreeMap<String, Known>,
     variables: BTreeMap<String, String>,
     make_command: MakeCommand,
+    /// Whose environment it is, where a key is missing.
+    whose: Whose,
+}
+
+/// Whose environment holds the keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whose {
+    /// That of the command that was just typed.
+    #[default]
+    Command,
+    /// That of a server that was started earlier, perhaps in another shell.
+    Server,
+}
+
+impl Whose {
+    fn environment(self) -> &'static str {
+        match self {
+            Whose::Command => "the environment",
+            Whose::Server => "the server's environment",
+        }
+    }
+
+    /// What to do about a key that is not there.
+    fn get_key(self, variable: &str) -> String {
+        match self {
+            Whose::Command => format!("set {variable} to its key"),
+            Whose::Server => format!(
+                "the server was started without {variable}: start `folkmoot serve` again with {variable} set to its key (what is \
+                 set in another shell does not reach it)"
+            ),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -58,8 +91,25 @@ pub enum Origin {
 pub struct Choice {
     /// The provider.
     pub provider: String,
+    /// Which of its models, where that is known.
+    pub model: Option<String>,
+    /// Where it is, if it is asked over HTTP.
+    pub base_url: Option<String>,
     /// Why this one, for people.
     pub why: String,
+    /// Whether somebody named it, or gave a key for it. The rehearsal is what is left where nobody did.
+    pub chosen: bool,
+}
+
+/// A model server on this machine that nobody has named. It is asked only when somebody says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listening {
+    /// The provider.
+    pub provider: String,
+    /// The model that it has.
+    pub model: String,
+    /// Where it listens.
+    pub base_url: String,
 }
 
 /// One provider, as `folkmoot doctor` lists it.
@@ -130,14 +180,14 @@ impl Vendor {
         variables.contains_key(self.key).then(|| Provider { key_env, base_url, model, ..Provider::of(self.kind) })
     }
 
-    fn without_a_key(&self) -> Listed {
+    fn without_a_key(&self, whose: Whose) -> Listed {
         Listed {
             name: self.name.to_owned(),
             kind: self.kind,
             origin: Origin::Environment,
             model: Some(self.model.to_owned()),
             base_url: None,
-            missing: Some(format!("set {} to its key", self.key)),
+            missing: Some(whose.get_key(self.key)),
         }
     }
 }
@@ -170,9 +220,15 @@ impl Models {
                 (name, Known { provider, guard, origin })
             })
             .collect();
-        let models = Self { settings, providers, variables, make_command };
+        let models = Self { settings, providers, variables, make_command, whose: Whose::default() };
         models.check_references()?;
         Ok(models)
+    }
+
+    /// The same, saying of missing keys whose environment they are missing from.
+    #[must_use]
+    pub fn of(self, whose: Whose) -> Self {
+        Self { whose, ..self }
     }
 
     /// Whoever is named as a fall-back or as the one to ask must be there.
@@ -200,30 +256,28 @@ impl Models {
             let known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
             let shown: String = name.chars().take(64).collect();
             let detail = match VENDORS.iter().find(|vendor| vendor.name == name) {
-                Some(vendor) => format!("set {} to its key, or name another: {}", vendor.key, known.join(", ")),
+                Some(vendor) => format!("{}, or name another: {}", self.whose.get_key(vendor.key), known.join(", ")),
                 None => format!("there is no provider {shown:?}; there are {}", known.join(", ")),
             };
             Failure::new(shown, FailureKind::Misconfigured, detail)
         })
     }
 
-    /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the environment, a server on this
-    /// machine that answers, the rehearsal.
-    pub async fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
-        let chosen = |provider: &str, why: &str| Ok(Choice { provider: provider.to_owned(), why: why.to_owned() });
+    /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the environment, the rehearsal.
+    /// Nobody is asked only because a server listens on this machine: see [`Models::listening`].
+    pub fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
         let told = [
             (named, "you named it"),
             (self.variables.get("FOLKMOOT_PROVIDER").map(String::as_str), "FOLKMOOT_PROVIDER names it"),
             (self.settings.provider.as_deref(), "the configuration names it"),
         ];
         if let Some((name, why)) = told.iter().find_map(|(name, why)| name.map(|name| (name, why))) {
-            self.known(split(name).0)?;
-            return chosen(name, why);
+            return self.choice(name, why);
         }
         let configured: Vec<&str> = self.settings.providers.keys().map(String::as_str).collect();
         match configured[..] {
             [] => {}
-            [only] => return chosen(only, "it is the only one in the configuration"),
+            [only] => return self.choice(only, "it is the only one in the configuration"),
             _ => {
                 let detail = format!(
                     "several are configured and none is chosen: name one with --provider, FOLKMOOT_PROVIDER or `provider = …` \
@@ -233,20 +287,36 @@ impl Models {
                 return Err(Failure::new("models", FailureKind::Misconfigured, detail));
             }
         }
+        let environment = self.whose.environment();
         for Vendor { name, .. } in &VENDORS {
             if self.providers.get(*name).is_some_and(|known| known.origin == Origin::Environment) {
-                return chosen(name, "its key is in the environment");
+                return self.choice(name, &format!("its key is in {environment}"));
             }
         }
-        for (name, known) in self.providers.iter().filter(|(_, known)| known.origin == Origin::Local) {
-            if answers(&known.provider).await {
-                return chosen(name, "it answers on this machine");
-            }
-        }
-        chosen(
-            crate::rehearsal::NAME,
-            "no provider is configured, no key is in the environment, and no model answers on this machine",
-        )
+        let why = format!("no provider is configured, and no vendor's key is in {environment}");
+        Ok(Choice { chosen: false, ..self.choice(crate::rehearsal::NAME, &why)? })
+    }
+
+    fn choice(&self, name: &str, why: &str) -> Result<Choice, Failure> {
+        let (provider, model) = split(name);
+        let known = &self.known(provider)?.provider;
+        Ok(Choice {
+            provider: name.to_owned(),
+            model: model.map(str::to_owned).or_else(|| known.model.clone()),
+            base_url: base_url(known),
+            why: why.to_owned(),
+            chosen: true,
+        })
+    }
+
+    /// The model servers that answer on this machine and that nobody has named.
+    pub async fn listening(&self) -> Vec<Listening> {
+        let local = self.providers.iter().filter(|(_, known)| known.origin == Origin::Local);
+        let looked = local.map(|(name, known)| async move {
+            let (model, base_url) = (listens(&known.provider).await?, base_url(&known.provider)?);
+            Some(Listening { provider: name.clone(), model, base_url })
+        });
+        futures_util::future::join_all(looked).await.into_iter().flatten().collect()
     }
 
     /// A model of a provider, with its fall-backs: behind its guard, with its price.
@@ -268,6 +338,12 @@ impl Models {
             self.link(provider, model)
         });
         Ok(Arc::new(Chain::new(first, links.collect::<Result<_, _>>()?)))
+    }
+
+    /// The longest answer that a provider is asked for where the call does not say, in tokens.
+    pub fn max_tokens(&self, provider: &str) -> u32 {
+        let known = self.providers.get(split(provider).0);
+        known.and_then(|known| known.provider.max_tokens).unwrap_or(MAX_TOKENS)
     }
 
     /// The dearest price among a model and its fall-backs; none if one of them has no price.
@@ -371,21 +447,21 @@ impl Models {
             return Secret::from_file(path).map(Some).map_err(|error| error.to_string());
         }
         let Some(variable) = &provider.key_env else { return Ok(None) };
-        let text = self
-            .variables
-            .get(variable)
-            .ok_or_else(|| format!("the environment has no {variable}: set it to the key"))?;
+        let text = self.variables.get(variable).ok_or_else(|| match self.whose {
+            Whose::Command => format!("the environment has no {variable}: set it to the key"),
+            Whose::Server => self.whose.get_key(variable),
+        })?;
         Secret::new(text, variable.clone()).map(Some).map_err(|error| error.to_string())
     }
 
     /// Everybody, with what is missing. Servers on this machine are asked whether they are there.
     pub async fn list(&self) -> Vec<Listed> {
         let vendors = VENDORS.iter().filter(|vendor| !self.providers.contains_key(vendor.name));
-        let mut listed: Vec<Listed> = vendors.map(Vendor::without_a_key).collect();
+        let mut listed: Vec<Listed> = vendors.map(|vendor| vendor.without_a_key(self.whose)).collect();
         for (name, known) in &self.providers {
             let missing = match self.make(name, &known.provider, known.provider.model.as_deref()) {
                 Err(failure) => Some(failure.detail),
-                Ok(_) if known.origin == Origin::Local && !answers(&known.provider).await => {
+                Ok(_) if known.origin == Origin::Local && listens(&known.provider).await.is_none() => {
                     let place = base_url(&known.provider).unwrap_or_default();
                     Some(format!("nobody answers at {place}; docs/real-model.md says how to start one"))
                 }
@@ -479,19 +555,13 @@ async fn unreachable_at(provider: &Provider) -> Option<String> {
     }
 }
 
-/// Whether a server on this machine has a model to ask.
-async fn answers(provider: &Provider) -> bool {
-    let Some(base_url) = base_url(provider) else { return false };
-    let endpoint = Endpoint { timeout: LOCAL_PATIENCE, silence: LOCAL_PATIENCE, ..Endpoint::new("local", base_url) };
+/// The model that a server on this machine has, if it is there and has one.
+async fn listens(provider: &Provider) -> Option<String> {
+    let endpoint =
+        Endpoint { timeout: LOCAL_PATIENCE, silence: LOCAL_PATIENCE, ..Endpoint::new("local", base_url(provider)?) };
     match provider.kind {
-        Kind::Ollama => match Ollama::new(endpoint, None) {
-            Ok(ollama) => ollama.model_name().await.is_ok(),
-            Err(_) => false,
-        },
-        _ => match OpenAi::new(endpoint, None) {
-            Ok(server) => server.model_name().await.is_ok(),
-            Err(_) => false,
-        },
+        Kind::Ollama => Ollama::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),
+        _ => OpenAi::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),
     }
 }
 

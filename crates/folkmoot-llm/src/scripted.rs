@@ -18,6 +18,8 @@ use crate::{Answer, Failure, FailureKind, Finish, Hear, Model, Request, Usage};
 #[derive(Clone, Debug)]
 pub(crate) enum Line {
     Says(&'static str),
+    /// Says something and is cut off.
+    IsCutOff(&'static str),
     Fails(FailureKind),
     FailsFor(FailureKind, u64),
     /// Says something and fails then.
@@ -71,6 +73,10 @@ impl Model for Scripted {
                 Line::Says(text) => {
                     hear.piece(text);
                     Ok(answer(text))
+                }
+                Line::IsCutOff(text) => {
+                    hear.piece(text);
+                    Ok(Answer { finish: Finish::Length, ..answer(text) })
                 }
                 Line::Fails(kind) => Err(Failure::new("scripted", kind, "as told")),
                 Line::FailsFor(kind, ms) => {

@@ -81,6 +81,9 @@ pub struct Provider {
     /// The recordings, of a `replay`.
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// The longest answer that it is asked for, in tokens.
+    #[serde(default)]
+    pub max_tokens: Option<u32>,
     /// Calls at the same time.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
@@ -167,6 +170,7 @@ impl Provider {
             command: Vec::new(),
             environment: Vec::new(),
             file: None,
+            max_tokens: None,
             concurrency: concurrency(),
             attempts: attempts(),
             timeout_ms: timeout_ms(),
@@ -260,6 +264,7 @@ impl Provider {
             ("timeout_ms", self.timeout_ms == 0),
             ("silence_ms", self.silence_ms == 0),
             ("answer_bytes", self.answer_bytes == 0),
+            ("max_tokens", self.max_tokens == Some(0)),
         ];
         match zero.iter().find(|(_, is_zero)| *is_zero) {
             Some((field, _)) => Err(format!("has {field} = 0, with which no answer ever comes")),

@@ -7,11 +7,13 @@ use serde_json::Value;
 use crate::{Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker};
 
 mod bounds;
+mod portable;
 mod strict;
 #[cfg(test)]
 mod tests;
 
 pub use bounds::Bounds;
+pub use portable::{portable, strict};
 pub use strict::parse;
 
 /// What came of asking for a shape.
@@ -38,6 +40,7 @@ pub enum Outcome {
 pub struct Shape {
     fits: jsonschema::Validator,
     bounds: Bounds,
+    schema: Value,
 }
 
 /// How many of a value's faults are told.
@@ -51,7 +54,7 @@ impl Shape {
         let bounds = Bounds::of(schema)?;
         let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(100_000).size_limit(1 << 20);
         let built = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
-        built.map(|fits| Self { fits, bounds }).map_err(|error| error.to_string())
+        built.map(|fits| Self { fits, bounds, schema: schema.clone() }).map_err(|error| error.to_string())
     }
 
     /// What is wrong with a value, if anything.
@@ -64,7 +67,11 @@ impl Shape {
     /// Reads an answer's text. It must be JSON, all of it, and fit; one code fence around all of it is taken off.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let value = parse(unfenced(text))?;
-        self.check(&value).map(|()| value)
+        let Err(why) = self.check(&value) else { return Ok(value) };
+        // Whoever is held to a strict schema can leave nothing out, and says null.
+        let mut lean = value;
+        portable::without_nulls(&self.schema, &mut lean);
+        self.check(&lean).map(|()| lean).map_err(|_| why)
     }
 }
 

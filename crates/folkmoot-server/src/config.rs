@@ -53,6 +53,9 @@ pub struct Config {
     pub plans: Plans,
     /// What agents of ours have to work with.
     pub equipment: equipment::Settings,
+    /// Reads a variable of the environment that names a model or holds its key. There is none unless this is set, so that no
+    /// test asks whoever the developer has a key for.
+    pub variable: fn(&str) -> Option<String>,
     /// Where people may be told something.
     pub notify: Notify,
     /// Who is told, beside the webhooks.
@@ -273,6 +276,7 @@ impl Config {
             work: Work::default(),
             plans: Plans::default(),
             equipment: equipment::Settings::default(),
+            variable: |_| None,
             notify: Notify::default(),
             channels: BTreeMap::new(),
             limits: Limits::default(),

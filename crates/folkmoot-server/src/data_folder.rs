@@ -23,6 +23,8 @@ const WANTED: &str = "wanted";
 const WANTED_FOR: Duration = Duration::from_secs(2);
 /// What the folder was last served with.
 const SERVED: &str = "served.json";
+/// The model server of this machine that somebody at a terminal wants to be asked.
+const LOCAL_MODEL: &str = "local_model.json";
 
 /// A folder with Folkmoot's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +64,16 @@ pub struct Served {
     pub config: Option<PathBuf>,
     /// The key, where it is not `server.key` in the folder.
     pub key: Option<PathBuf>,
+}
+
+/// A model server that merely listens on this machine, and that a person at a terminal said is to be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalModel {
+    /// What it is called.
+    pub provider: String,
+    /// Where it listened then. At another address it is another one.
+    pub base_url: String,
 }
 
 impl std::fmt::Debug for LocalTokens {
@@ -105,6 +117,17 @@ impl DataFolder {
     /// What it was last served with; the usual where nobody has served it yet.
     pub fn served(&self) -> io::Result<Served> {
         Ok(self.read(SERVED)?.unwrap_or_default())
+    }
+
+    /// The model server that somebody at a terminal chose, if somebody did.
+    pub fn local_model(&self) -> io::Result<Option<LocalModel>> {
+        self.read(LOCAL_MODEL)
+    }
+
+    /// Remembers that choice, and says where.
+    pub fn remember_local_model(&self, model: &LocalModel) -> io::Result<PathBuf> {
+        self.write(LOCAL_MODEL, &serde_json::to_vec_pretty(model)?)?;
+        Ok(self.0.join(LOCAL_MODEL))
     }
 
     /// Keeps what it is served with, by paths that mean the same everywhere.

@@ -15,6 +15,7 @@ pub mod doctor;
 mod error;
 mod extract;
 mod figures;
+pub mod models;
 mod notify;
 mod observe;
 mod openapi;
@@ -28,7 +29,7 @@ mod view;
 
 pub use checkpoints::Checkpoints;
 pub use config::{BootstrapToken, Config, ConfigError, Limits, Plans};
-pub use data_folder::{DataFolder, LocalToken, LocalTokens, Lock, Served};
+pub use data_folder::{DataFolder, LocalModel, LocalToken, LocalTokens, Lock, Served};
 
 pub use folkmoot_notify::settings as notify_settings;
 pub use folkmoot_workflows as workflows;

@@ -67,6 +67,7 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         expires_after: wanted.expires_after_ms,
         on_expiry: wanted.on_expiry,
         provider: wanted.provider,
+        max_tokens: wanted.max_tokens,
         budget: budget.transpose()?,
         reviewers: wanted.reviewers,
         notification_channels: wanted.notification_channels,

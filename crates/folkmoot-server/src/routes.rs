@@ -13,6 +13,7 @@ pub(crate) mod gates;
 pub(crate) mod halts;
 pub(crate) mod health;
 pub(crate) mod metrics;
+pub(crate) mod models;
 pub(crate) mod notify;
 pub(crate) mod planner;
 pub(crate) mod plans;
@@ -122,6 +123,8 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(deliveries::resend))
         .routes(routes!(notify::channels))
         .routes(routes!(notify::test))
+        .routes(routes!(models::list))
+        .routes(routes!(models::asked))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::metrics))

@@ -9,6 +9,7 @@ use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use folkmoot_workflows::{
     Equipment, Voices,
     debate::{Debater, Hands, Yard},
+    llm::models::Whose,
     plan::Planner,
     tools::jail::Helper,
 };
@@ -269,7 +270,11 @@ fn your_name() -> Name {
 
 /// What agents of ours work with: as the configuration and the environment say.
 fn equipment(config: &Config) -> Result<Equipment, String> {
-    Equipment::new(config.equipment.clone(), |name| std::env::var(name).ok(), Helper::this_program())
+    // A server that lasts has the environment in which it was started, and not that of whoever asks it.
+    let whose = if config.temporary { Whose::Command } else { Whose::Server };
+    let mut equipment = Equipment::new(config.equipment.clone(), config.variable, Helper::this_program())?;
+    equipment.models = equipment.models.of(whose);
+    Ok(equipment)
 }
 
 fn word(word: &str) -> Name {

@@ -208,7 +208,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let topic = arguments.next().ok_or("say what it is about: moot \"Tabs or spaces?\" [provider[/model]]")?;
     let variable = |name: &str| std::env::var(name).ok();
     let equipment = Equipment::new(equipment::Settings::default(), variable, Helper::this_program())?;
-    let choice = equipment.models.choose(arguments.next().as_deref()).await?;
+    let choice = equipment.models.choose(arguments.next().as_deref())?;
     println!("Asking {}, because {}.", choice.provider, choice.why);
     let moot = Moot {
         model: equipment.models.model(&choice.provider, None)?,

@@ -11,8 +11,9 @@ use std::{
 use folkmoot_core::{Digest, Name, gate::Risk};
 use folkmoot_engine::{Ctx, Failure, GateRequest};
 use folkmoot_llm::{
-    Answer, FailureKind, Model, Recording, Request,
+    Answer, FailureKind, Model, Prompts, Recording, Request,
     budget::{Budget, Budgeted, Purse, Spent, dollars},
+    continued,
     price::Price,
     record::Outcome,
 };
@@ -112,17 +113,34 @@ impl Spending {
         unreachable!("the loop has no end")
     }
 
-    /// Asks, and reads the answer; asks once more, with what `again` makes of it, where it cannot be read. Each time is a step. `Err`
+    /// Asks for the rest of a text that was cut off, a few times. Each time is a step, and fits the budget or asks for more of it.
+    async fn whole(&self, ctx: &Ctx, prompts: &Prompts, call: &Call, mut answer: Answer) -> Result<Answer, Failure> {
+        for time in 1..=continued::CONTINUATIONS_MAX {
+            if !continued::can_go_on(&call.request, &answer) {
+                break;
+            }
+            let request = continued::rest(prompts, &call.request, &answer, time)?;
+            let rest = Call { key: format!("{}/rest/{time}", call.key), request, ..call.clone() };
+            match self.call(ctx, rest).await?.outcome {
+                Outcome::Answered(rest) => answer = continued::join(answer, rest),
+                Outcome::Failed(_) => break,
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Asks, and reads the answer, with its rest where it was cut off; asks once more, with what `again` makes of it, where it cannot be read. Each time is a step. `Err`
     /// within is why there is nothing to be read, which is no error of the run.
     pub async fn call_and_read<T>(
         &self,
         ctx: &Ctx,
+        prompts: &Prompts,
         call: Call,
         read: impl Fn(&Answer) -> Result<T, String>,
         again: impl Fn(&Request, &Answer, &str) -> Result<Request, Failure>,
     ) -> Result<Result<T, String>, Failure> {
         let first = match self.call(ctx, call.clone()).await?.outcome {
-            Outcome::Answered(answer) => answer,
+            Outcome::Answered(answer) => self.whole(ctx, prompts, &call, answer).await?,
             Outcome::Failed(failure) => return Ok(Err(silent(&failure))),
         };
         let why = match read(&first) {
@@ -131,8 +149,9 @@ impl Spending {
         };
         let request = again(&call.request, &first, &why)?;
         let second = Call { key: format!("{}/again", call.key), request, ..call };
-        Ok(match self.call(ctx, second).await?.outcome {
-            Outcome::Answered(answer) => read(&answer).map_err(|again| format!("{why}; asked again: {again}")),
+        Ok(match self.call(ctx, second.clone()).await?.outcome {
+            Outcome::Answered(answer) => read(&self.whole(ctx, prompts, &second, answer).await?)
+                .map_err(|again| format!("{why}; asked again: {again}")),
             Outcome::Failed(failure) => Err(format!("{why}; asked again: {}", silent(&failure))),
         })
     }

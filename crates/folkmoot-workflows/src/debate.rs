@@ -44,6 +44,7 @@ use folkmoot_tools::tool::Offer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub(crate) use config::MAX_TOKENS_MAX;
 pub use config::{Debating, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
 pub use hands::{Branch, Hands, Ran, Yard};
 
@@ -111,7 +112,11 @@ impl Debater {
 
     /// What every pass works with. What may be another time is asked once, and recorded.
     async fn room(self, ctx: &Ctx, debating: Debating) -> Result<Room, Failure> {
-        let wanted: Vec<(Option<Name>, Option<String>)> = std::iter::once((None, debating.provider.clone()))
+        // Whoever is asked by default is asked only for agents that have nobody of their own.
+        let usual = debating.agents.agents().iter().any(|agent| agent.model.is_none());
+        let usual = usual.then(|| (None, debating.provider.clone()));
+        let wanted: Vec<(Option<Name>, Option<String>)> = usual
+            .into_iter()
             .chain(debating.agents.agents().iter().filter_map(|agent| {
                 let model = agent.model.as_ref()?;
                 let name = match &model.model {
@@ -142,7 +147,6 @@ impl Debater {
                 None => usual = Some(voice),
             }
         }
-        let usual = usual.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
         let session = ctx.session_id().to_string();
         let branch = debating.repository.clone().map(|repository| Branch { repository, session });
         let offers = self.offers(ctx, &debating, branch.clone()).await?;
@@ -152,7 +156,8 @@ impl Debater {
         Ok(Room {
             domain: Domain::guess(&debating.topic).domain,
             voices: named,
-            embedder: self.voices.embedder(&usual.provider),
+            // Nobody hears of the topic who is not asked about it.
+            embedder: usual.as_ref().and_then(|usual| self.voices.embedder(&usual.provider)),
             usual,
             spending: Spending::new(Purse::new(budget), on_exceeded),
             prompts: or_stop(ctx, self.voices.prompts()).await,
@@ -336,7 +341,7 @@ impl Room {
 
     fn providers(&self) -> Vec<String> {
         let mut providers: Vec<String> =
-            self.voices.values().chain([&self.usual]).map(|named| named.provider.clone()).collect();
+            self.voices.values().chain(&self.usual).map(|named| named.provider.clone()).collect();
         providers.sort();
         providers.dedup();
         providers

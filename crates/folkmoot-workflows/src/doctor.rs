@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_core::vocabulary;
-use folkmoot_llm::{
-    budget::{Budget, dollars},
-    models::Origin,
-};
+use folkmoot_llm::budget::{Budget, dollars};
 use folkmoot_tools::{
     Mcp, format, git, lsp,
     mcp::{self, McpLimits},
@@ -60,33 +57,12 @@ impl Finding {
     }
 }
 
-/// Looks at all of it. Servers are asked, programs are started, and nothing is changed.
+/// Looks at all of it but the providers. Servers are asked, programs are started, and nothing is changed.
 pub async fn examine(equipment: &Equipment) -> Vec<Finding> {
-    let mut findings = models(equipment).await;
-    findings.extend([prompts(equipment), budget(equipment)]);
+    let mut findings = vec![prompts(equipment), budget(equipment)];
     findings.extend(jail(equipment).await);
     findings.extend(tools(equipment).await);
     findings
-}
-
-async fn models(equipment: &Equipment) -> Vec<Finding> {
-    let listed = equipment.models.list().await;
-    let findings = listed.into_iter().map(|provider| {
-        let origin = match provider.origin {
-            Origin::Configured => "from folkmoot.toml",
-            Origin::Environment => "its key is in the environment",
-            Origin::Local => "on this machine",
-            Origin::BuiltIn => "built in; no model, but it needs nothing",
-        };
-        let model = provider.model.map(|model| format!(", {model}")).unwrap_or_default();
-        let place = provider.base_url.map(|url| format!(" at {url}")).unwrap_or_default();
-        let found = match provider.missing {
-            Some(missing) => Err(missing),
-            None => Ok(format!("{}{model}{place} ({origin})", provider.kind)),
-        };
-        Finding::new(Area::Models, provider.name, found)
-    });
-    findings.collect()
 }
 
 fn prompts(equipment: &Equipment) -> Finding {

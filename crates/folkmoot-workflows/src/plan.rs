@@ -54,6 +54,9 @@ pub struct Planning {
     /// What it may spend; what the configuration says unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// The longest answer, in tokens; what the provider's configuration says unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
     /// Who may decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Vec<Name>>,
@@ -90,6 +93,9 @@ impl Planning {
     pub fn check(&self) -> Result<(), Refusal> {
         text::check_filled("goal", &self.goal, GOAL_BYTES_MAX)?;
         self.pace().check()?;
+        if self.max_tokens.is_some_and(|max_tokens| !(1..=crate::debate::MAX_TOKENS_MAX).contains(&max_tokens)) {
+            return Err(Refusal::invalid("max_tokens", format!("is not 1 to {}", crate::debate::MAX_TOKENS_MAX)));
+        }
         let given: usize = self.sources.iter().map(|source| source.text.len()).sum();
         if given > SOURCES_BYTES_MAX {
             let problem = format!("have {given} bytes, and {SOURCES_BYTES_MAX} is the most; name fewer");

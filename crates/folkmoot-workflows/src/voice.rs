@@ -3,7 +3,12 @@
 use std::{fmt, sync::Arc};
 
 use folkmoot_engine::{Ctx, Failure};
-use folkmoot_llm::{Embedder, Model, Prompts, budget::Budget, price::Price};
+use folkmoot_llm::{
+    Embedder, Model, Prompts,
+    budget::Budget,
+    models::{Choice, Listed, Listening},
+    price::Price,
+};
 use futures_util::future::BoxFuture;
 
 use crate::Equipment;
@@ -15,12 +20,32 @@ pub struct Voice {
     pub model: Arc<dyn Model>,
     /// What that costs at most.
     pub price: Option<Price>,
+    /// The longest answer that it is asked for, in tokens, where the run does not say.
+    pub max_tokens: u32,
 }
 
 /// All who can be asked.
 pub trait Voices: fmt::Debug + Send + Sync {
     /// Whom to ask where this one is named, or nobody: a name, to be recorded and given to [`Voices::voice`] in every pass.
     fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>>;
+
+    /// The same, with why, which model it is and where, for whoever is told before it is asked.
+    fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<Choice, Failure>> {
+        Box::pin(async move {
+            let provider = self.choose(named).await?;
+            Ok(Choice { provider, model: None, base_url: None, why: "nobody else is there".to_owned(), chosen: true })
+        })
+    }
+
+    /// Those on this machine whom nobody has named, and who could be.
+    fn listening(&self) -> BoxFuture<'_, Vec<Listening>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    /// Everybody, with what is missing.
+    fn list(&self) -> BoxFuture<'_, Vec<Listed>> {
+        Box::pin(async { Vec::new() })
+    }
 
     /// The one of this name.
     fn voice(&self, name: &str) -> Result<Voice, Failure>;
@@ -51,11 +76,27 @@ const NOT_EQUIPPED: &str = "not_equipped";
 
 impl Voices for Equipment {
     fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
-        Box::pin(async move { Ok(self.models.choose(named.as_deref()).await?.provider) })
+        Box::pin(async move { Ok(self.models.choose(named.as_deref())?.provider) })
+    }
+
+    fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<Choice, Failure>> {
+        Box::pin(async move { Ok(self.models.choose(named.as_deref())?) })
+    }
+
+    fn listening(&self) -> BoxFuture<'_, Vec<Listening>> {
+        Box::pin(self.models.listening())
+    }
+
+    fn list(&self) -> BoxFuture<'_, Vec<Listed>> {
+        Box::pin(self.models.list())
     }
 
     fn voice(&self, name: &str) -> Result<Voice, Failure> {
-        Ok(Voice { model: self.models.model(name, None)?, price: self.models.price(name, None) })
+        Ok(Voice {
+            model: self.models.model(name, None)?,
+            price: self.models.price(name, None),
+            max_tokens: self.models.max_tokens(name),
+        })
     }
 
     fn embedder(&self, name: &str) -> Option<Arc<dyn Embedder>> {

@@ -14,8 +14,9 @@ use folkmoot_server::workflows::{
     llm::{
         Answer, Failure, Finish, Hear, Model, Recorded, Replay, Request, Schema,
         budget::{Budgeted, Purse, dollars},
+        continued,
         record::JsonLines,
-        rehearsal,
+        request::MAX_TOKENS,
         structured::{self, Outcome, Shape, Structured},
     },
 };
@@ -30,6 +31,7 @@ use crate::{
     screen::{Screen, one_line, printable},
     signal,
     style::{self, paint},
+    which_model,
 };
 
 /// More than any model reads.
@@ -52,9 +54,10 @@ pub(crate) struct Args {
     /// A file with a JSON Schema that the answer must fit; one that does not, after a second try, is exit code 1
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// The longest answer
-    #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
-    max_tokens: u32,
+    /// The longest answer at once; as the provider is configured, else 4096, unless it is given. Of a text that is cut off there the
+    /// rest is asked for, three times at most
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
     /// Add the call to a file, one line for each, from which it can be replayed
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -67,9 +70,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
-    let request = request(&args)?;
+    let mut request = request(&args)?;
     let equipment = doctor::equipment(doctor::read(args.config.clone().or(ctx.data.served()?.config), ctx)?)?;
-    let model = model(&args, ctx, &equipment).await?;
+    let (model, usual) = model(&args, ctx, &equipment).await?;
+    if let (None, Some(usual)) = (args.max_tokens, usual) {
+        request.max_tokens = usual;
+    }
     let mut out = Out::new(ctx);
     // Ended here, the call is given up, and a program that was started for it ends with it.
     let interrupted = signal::shutdown()?;
@@ -94,10 +100,15 @@ enum Asked {
 }
 
 async fn ask(model: &dyn Model, equipment: &Equipment, request: &Request, out: &mut Out) -> Result<Asked> {
+    let prompts = equipment.prompts();
     if request.schema.is_none() {
-        return Ok(Asked::Plain(model.ask(request, out).await?));
+        // Files of prompts that are wrong are in nobody's way who only asks.
+        return Ok(Asked::Plain(match prompts {
+            Ok(prompts) => continued::ask(model, &prompts, request, out).await?,
+            Err(_) => model.ask(request, out).await?,
+        }));
     }
-    let prompts = equipment.prompts().map_err(|why| anyhow!(why))?;
+    let prompts = prompts.map_err(|why| anyhow!(why))?;
     Ok(Asked::Structured(structured::ask(model, &prompts, request, out).await?))
 }
 
@@ -110,6 +121,11 @@ fn told(ctx: &Context, asked: Asked, is_replayed: bool) -> Result<Exit> {
                 ctx.screen.raw(&format!("{}\n", answer.text))?;
             }
             note(ctx, std::slice::from_ref(&answer), is_replayed);
+            if answer.finish == Finish::Length {
+                let cut = "The answer is cut off: it is longer than it may be. Raise --max-tokens, or `max_tokens` of the provider.";
+                ctx.screen.note(paint(style::WARN, cut));
+                return Ok(Exit::Problems);
+            }
             Ok(Exit::Done)
         }
         Asked::Structured(structured) => structured_told(ctx, structured, is_replayed),
@@ -143,28 +159,26 @@ fn request(args: &Args) -> Result<Request> {
     Ok(Request {
         system: args.system.clone(),
         schema: schema.transpose()?,
-        max_tokens: args.max_tokens,
+        max_tokens: args.max_tokens.unwrap_or(MAX_TOKENS),
         ..Request::new(question)
     })
 }
 
-async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<Arc<dyn Model>> {
+/// The model, and the longest answer that it is configured for.
+async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<(Arc<dyn Model>, Option<u32>)> {
     if let Some(recordings) = &args.replay {
-        return Ok(Arc::new(replay(recordings, ctx).await?.answers()));
+        return Ok((Arc::new(replay(recordings, ctx).await?.answers()), None));
     }
     let models = &equipment.models;
-    let choice = models.choose(args.provider.as_deref()).await?;
-    if args.provider.is_none() {
-        let notice = match choice.provider.as_str() {
-            rehearsal::NAME => {
-                format!("This is a rehearsal, because {}. `{} doctor` says more.", choice.why, ctx.command())
-            }
-            provider => format!("Asking {provider}: {}.", choice.why),
-        };
-        ctx.screen.note(paint(style::FAINT, notice));
-    }
-    let (provider, named) = (choice.provider.as_str(), args.model.as_deref());
+    let named = match (&args.provider, &args.model) {
+        (Some(provider), Some(model)) if !provider.contains('/') => Some(format!("{provider}/{model}")),
+        (provider, _) => provider.clone(),
+    };
+    let asked = folkmoot_server::models::asked(equipment, named).await.map_err(|why| anyhow!(why))?;
+    let chosen = which_model::choose(ctx, asked).await?;
+    let (provider, named) = (chosen.as_str(), args.model.as_deref());
     let model = models.model(provider, named)?;
+    let max_tokens = models.max_tokens(provider);
     let unpriced = models.unpriced(provider, named);
     if models.budget().usd_micros.is_some() && !unpriced.is_empty() {
         bail!(
@@ -173,13 +187,14 @@ async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<Arc<
         );
     }
     let model = Arc::new(Budgeted { model, purse: Purse::new(models.budget()), price: models.price(provider, named) });
-    Ok(match &args.record {
+    let model: Arc<dyn Model> = match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;
             Arc::new(Recorded { model, recorder: Arc::new(recorder) })
         }
         None => model,
-    })
+    };
+    Ok((model, Some(max_tokens)))
 }
 
 /// From a file where there is one of this name, else from a run's journal.
@@ -245,9 +260,6 @@ fn note(ctx: &Context, answers: &[Answer], is_replayed: bool) {
     for attempt in answers.iter().flat_map(|answer| &answer.failed) {
         let failed = format!("{} failed: {}", attempt.model, attempt.failure.detail);
         ctx.screen.note(paint(style::FAINT, one_line(&failed)));
-    }
-    if last.finish == Finish::Length {
-        parts.push("cut off: raise --max-tokens".to_owned());
     }
     ctx.screen.note(paint(style::FAINT, parts.join(" · ")));
 }

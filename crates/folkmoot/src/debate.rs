@@ -40,6 +40,7 @@ use crate::{
     exit::Exit,
     find, idempotency, span, style,
     style::paint,
+    which_model,
 };
 
 /// Let agents debate, and decide where you want to be asked
@@ -101,6 +102,9 @@ pub(crate) struct Args {
     /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
+    /// The longest answer of a model; as the provider is configured unless it is given
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
     /// How many tokens it may take
     #[arg(long, value_name = "N")]
     budget_tokens: Option<u64>,
@@ -181,6 +185,7 @@ impl Args {
             language: self.language.clone(),
             gates: (!self.gates.is_empty()).then_some(gates),
             provider: self.provider.clone(),
+            max_tokens: self.max_tokens,
             budget: (budget.tokens.is_some() || budget.usd.is_some()).then_some(budget),
             repository: repository.map(|path| path.display().to_string()),
             hooks: self.hooks.iter().map(|hook| hook.to_string()).collect(),
@@ -220,6 +225,8 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
             request.topic.trim()
         );
     }
+    let provider = which_model::of_server(ctx, connection, request.provider.as_deref()).await?;
+    let request = StartDebate { provider: Some(provider), ..request };
     // An agent may not have the server write into repositories, nor have debates go on after a rejection; you may.
     let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
     let who = if yours { As::You } else { As::Agent };

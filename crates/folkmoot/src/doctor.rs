@@ -1,18 +1,23 @@
 //! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is missing, and how to get it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Result, anyhow};
+use folkmoot_api::{
+    Client,
+    wire::{Provider, ProviderList},
+};
 use folkmoot_server::{
     Config,
     doctor::{self as server, Place},
+    models,
     workflows::{
         Equipment,
         doctor::{self, Area, Finding},
         tools::jail::Helper,
     },
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     context::Context,
@@ -20,6 +25,9 @@ use crate::{
     screen::one_line,
     style::{self, paint},
 };
+
+/// How long the server may take to look at its providers.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Look at the server, its data, the models, the jail, the tools and the channels: what is wrong or missing, and what to do
 #[derive(Debug, clap::Args)]
@@ -40,34 +48,68 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let config = read(args.config.or(served.config), ctx)?;
     let channels = folkmoot_server::examine_channels(&config);
     let equipment = equipment(config)?;
-    let choice = equipment.models.choose(None).await;
+    let (providers, of_server) = match of_server(ctx).await {
+        Some(providers) => (providers, true),
+        None => (models::list(&equipment).await, false),
+    };
     let database = args.database.filter(|url| !url.is_empty());
     let key = args.key.or(served.key);
     let place = Place { data: &ctx.data, database: database.as_deref(), key: key.as_deref() };
     let mut findings = server::examine(place).await;
+    findings.extend(providers.providers.iter().map(|listed| provider(listed, &equipment)));
     findings.extend(doctor::examine(&equipment).await);
     findings.extend(channels);
     if ctx.screen.json {
-        let asked = choice.map_or(Value::Null, |choice| json!({ "provider": choice.provider, "why": choice.why }));
-        ctx.screen.json(&json!({ "findings": findings, "asked": asked }))?;
+        ctx.screen.json(&json!({ "findings": findings, "asked": providers.asked, "models_of_server": of_server }))?;
         return Ok(Exit::Done);
     }
     for area in Area::ALL {
-        ctx.screen.say(paint(style::STRONG, heading(*area)))?;
+        let of = if of_server && *area == Area::Models { ", as the running server has them" } else { "" };
+        ctx.screen.say(paint(style::STRONG, format!("{}{of}", heading(*area))))?;
         for finding in findings.iter().filter(|finding| finding.area == *area) {
             ctx.screen.say(line(finding))?;
         }
         if *area == Area::Models {
-            let asked = match &choice {
-                Ok(choice) => format!("  asked unless you say otherwise: {}, because {}", choice.provider, choice.why),
-                Err(failure) => format!("  {}", failure.detail),
+            let asked = match &providers.asked {
+                Some(asked) => format!("asked unless you say otherwise: {}, because {}", asked.provider, asked.why),
+                None => providers.problem.clone().unwrap_or_default(),
             };
-            ctx.screen.say(paint(style::FAINT, asked))?;
+            ctx.screen.say(paint(style::FAINT, format!("  {}", one_line(&asked))))?;
         }
         ctx.screen.say("")?;
     }
     ctx.screen.note("What is missing stops nothing but what needs it.");
     Ok(Exit::Done)
+}
+
+/// The providers of the server that serves this folder, if one does that was started for it: its environment decides, and not
+/// that of this shell.
+async fn of_server(ctx: &Context) -> Option<ProviderList> {
+    let server = ctx.data.server().filter(|server| !server.temporary)?;
+    let tokens = ctx.data.tokens().ok()??;
+    let client = Client::new(&server.url, &tokens.you.token).ok()?;
+    tokio::time::timeout(PATIENCE, client.providers()).await.ok()?.ok()
+}
+
+fn provider(listed: &Provider, equipment: &Equipment) -> Finding {
+    let origin = match listed.origin.as_str() {
+        "configured" => "from folkmoot.toml",
+        "environment" => "its key is in the environment",
+        "local" => "it listens on this machine, and is asked only when you say so",
+        _ => "built in; no model, but it needs nothing",
+    };
+    let model = listed.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
+    let place = listed.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
+    // A key that is here and not there misleads most.
+    let here = listed.origin == "environment" && equipment.models.names().contains(listed.name.as_str());
+    let found = match &listed.problem {
+        Some(problem) if here && problem.contains("was started without") => {
+            Err(format!("{problem}; this shell has it, and `ask-model` uses it"))
+        }
+        Some(problem) => Err(problem.clone()),
+        None => Ok(format!("{}{model}{place} ({origin})", listed.kind)),
+    };
+    Finding::new(Area::Models, &listed.name, found)
 }
 
 /// The configuration of this folder.

@@ -101,6 +101,7 @@ fn config(data: &DataFolder) -> Result<Config> {
         })?;
         config.key = Some(key);
     }
+    config.variable = |name| std::env::var(name).ok();
     config.temporary = true;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
     config.database = given("FOLKMOOT_DATABASE");

@@ -70,6 +70,7 @@ mod token;
 mod wait;
 mod watch;
 mod webhook;
+mod which_model;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use folkmoot_api::{
     wire::{PlanQuery, StartPlan},
 };
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency, which_model};
 
 /// Plan in iterations, and decide at every checkpoint
 #[derive(Debug, clap::Args)]
@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
+    /// The longest answer of a model; as the provider is configured unless it is given
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
     /// What to call it and its session; made unless it is given
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
@@ -96,13 +99,15 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
             None => named,
         });
     }
+    let provider = which_model::of_server(ctx, connection, args.provider.as_deref()).await?;
     let request = StartPlan {
         goal: args.goal.unwrap_or_default(),
         max_iterations: Some(args.iterations),
         checkpoint_interval: Some(args.checkpoint),
         session_id: args.session,
         entities,
-        provider: args.provider,
+        provider: Some(provider),
+        max_tokens: args.max_tokens,
         ..StartPlan::default()
     };
     let key = idempotency::new_key();

@@ -57,6 +57,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     if equipment.prompts_folder.is_some() {
         equipment.prompts().map_err(|why| anyhow!(why))?;
     }
+    config.variable = |name| std::env::var(name).ok();
     config.listen = args.listen;
     config.key = args.key;
     config.adopt = telemetry.as_ref().map(|_| Telemetry::adopt());

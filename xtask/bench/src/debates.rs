@@ -60,7 +60,11 @@ impl Voices for Players {
     }
 
     fn voice(&self, _: &str) -> Result<Voice, Failure> {
-        Ok(Voice { model: Arc::new(Rehearsal), price: Some(Price::NOTHING) })
+        Ok(Voice {
+            model: Arc::new(Rehearsal),
+            price: Some(Price::NOTHING),
+            max_tokens: folkmoot_llm::request::MAX_TOKENS,
+        })
     }
 
     fn prompts(&self) -> Result<Arc<Prompts>, Failure> {

@@ -125,6 +125,10 @@ pub struct StartDebate {
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// The longest answer of a model, in tokens; what the provider's configuration says unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000000)]
+    pub max_tokens: Option<u32>,
     /// What it may spend; what the configuration says unless it is given.
     #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
     pub budget: Option<PlanBudget>,

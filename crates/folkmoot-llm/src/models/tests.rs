@@ -21,28 +21,28 @@ fn models(text: &str, variables: &[(&str, &str)]) -> Result<Models, String> {
     Models::new(settings, variable, no_command)
 }
 
-async fn chosen(text: &str, variables: &[(&str, &str)], named: Option<&str>) -> String {
-    models(text, variables).unwrap().choose(named).await.unwrap().provider
+fn chosen(text: &str, variables: &[(&str, &str)], named: Option<&str>) -> String {
+    models(text, variables).unwrap().choose(named).unwrap().provider
 }
 
-#[tokio::test]
-async fn whoever_is_named_first_is_asked() {
+#[test]
+fn whoever_is_named_first_is_asked() {
     let key = ("OPENAI_API_KEY", "sk-something-secret");
     let work = "provider = 'work'\n[providers.work]\nkind = 'rehearsal'";
-    assert_eq!(chosen("", &[], None).await, "rehearsal");
-    assert_eq!(chosen("", &[("GEMINI_API_KEY", "k")], None).await, "gemini");
-    assert_eq!(chosen("", &[("ANTHROPIC_API_KEY", "k"), ("GEMINI_API_KEY", "k")], None).await, "anthropic");
-    assert_eq!(chosen("", &[key, ("ANTHROPIC_API_KEY", "k")], None).await, "openai");
-    assert_eq!(chosen("[providers.only]\nkind = 'rehearsal'", &[key], None).await, "only");
-    assert_eq!(chosen(work, &[key], None).await, "work");
-    assert_eq!(chosen(work, &[key, ("FOLKMOOT_PROVIDER", "openai")], None).await, "openai");
-    assert_eq!(chosen(work, &[key, ("FOLKMOOT_PROVIDER", "openai")], Some("rehearsal")).await, "rehearsal");
+    assert_eq!(chosen("", &[], None), "rehearsal");
+    assert_eq!(chosen("", &[("GEMINI_API_KEY", "k")], None), "gemini");
+    assert_eq!(chosen("", &[("ANTHROPIC_API_KEY", "k"), ("GEMINI_API_KEY", "k")], None), "anthropic");
+    assert_eq!(chosen("", &[key, ("ANTHROPIC_API_KEY", "k")], None), "openai");
+    assert_eq!(chosen("[providers.only]\nkind = 'rehearsal'", &[key], None), "only");
+    assert_eq!(chosen(work, &[key], None), "work");
+    assert_eq!(chosen(work, &[key, ("FOLKMOOT_PROVIDER", "openai")], None), "openai");
+    assert_eq!(chosen(work, &[key, ("FOLKMOOT_PROVIDER", "openai")], Some("rehearsal")), "rehearsal");
     // An empty variable is none.
-    assert_eq!(chosen("", &[("OPENAI_API_KEY", "  ")], None).await, "rehearsal");
+    assert_eq!(chosen("", &[("OPENAI_API_KEY", "  ")], None), "rehearsal");
 }
 
 #[tokio::test]
-async fn a_server_on_this_machine_is_found_if_it_has_a_model() {
+async fn a_server_that_merely_listens_is_proposed_and_never_chosen() {
     let server = MockServer::start().await;
     let tags = |body: &str| {
         Mock::given(method("GET"))
@@ -52,17 +52,32 @@ async fn a_server_on_this_machine_is_found_if_it_has_a_model() {
     tags(r#"{"models": []}"#).up_to_n_times(1).mount(&server).await;
     tags(r#"{"models": [{"name": "small"}]}"#).mount(&server).await;
     let host = server.address().to_string();
-    assert_eq!(chosen("", &[("OLLAMA_HOST", &host)], None).await, "rehearsal");
-    assert_eq!(chosen("", &[("OLLAMA_HOST", &host)], None).await, "ollama");
+    let models = models("", &[("OLLAMA_HOST", &host)]).unwrap();
+    let found = async || models.listening().await.into_iter().find(|found| found.provider == "ollama");
+    assert_eq!(found().await, None, "it has no model");
+    let expected =
+        Listening { provider: "ollama".to_owned(), model: "small".to_owned(), base_url: format!("http://{host}") };
+    assert_eq!(found().await, Some(expected));
+    assert_eq!(models.choose(None).unwrap().provider, "rehearsal");
+    assert_eq!(models.choose(Some("ollama")).unwrap().provider, "ollama");
 }
 
-#[tokio::test]
-async fn nobody_who_is_not_there_can_be_named() {
+#[test]
+fn whose_environment_lacks_a_key_is_said() {
+    let known = |whose| models("", &[]).unwrap().of(whose).choose(Some("openai")).unwrap_err().detail;
+    assert!(known(Whose::Command).starts_with("set OPENAI_API_KEY to its key, or name another"));
+    assert!(
+        known(Whose::Server).starts_with("the server was started without OPENAI_API_KEY: start `folkmoot serve` again")
+    );
+}
+
+#[test]
+fn nobody_who_is_not_there_can_be_named() {
     let several = models("[providers.a]\nkind = 'rehearsal'\n[providers.b]\nkind = 'rehearsal'", &[]).unwrap();
-    assert!(several.choose(None).await.unwrap_err().detail.ends_with("in folkmoot.toml (a, b)"));
-    let without_a_key = models("", &[]).unwrap().choose(Some("openai")).await.unwrap_err();
+    assert!(several.choose(None).unwrap_err().detail.ends_with("in folkmoot.toml (a, b)"));
+    let without_a_key = models("", &[]).unwrap().choose(Some("openai")).unwrap_err();
     assert!(without_a_key.detail.starts_with("set OPENAI_API_KEY to its key"), "{without_a_key}");
-    let failure = models("", &[]).unwrap().choose(Some("opnai")).await.unwrap_err();
+    let failure = models("", &[]).unwrap().choose(Some("opnai")).unwrap_err();
     assert_eq!(failure.detail, "there is no provider \"opnai\"; there are llamacpp, ollama, rehearsal");
     let wrong = [
         ("provider = 'nobody'", "provider = \"nobody\": there is no provider"),

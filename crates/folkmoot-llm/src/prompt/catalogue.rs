@@ -76,6 +76,7 @@ pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "domains/reasoning.md",
     "domains/security.md",
     "parts/repair.md" [data("problems"), data("schema")],
+    "parts/rest.md",
     "parts/rules.md",
     "parts/tool_result.md" [data("call"), data("result"), number("calls_left")],
     "parts/tool_use.md" [data("tools"), data("form"), number("calls_left")],

@@ -58,6 +58,7 @@ fn the_prompts_of_domains_and_the_rules_are_as_agreed() {
         let text = prompts.render(&format!("domains/{domain}.md"), &Context::new()).unwrap();
         insta::assert_snapshot!(format!("domain_{domain}"), text);
     }
+    insta::assert_snapshot!("rest", prompts.render("parts/rest.md", &Context::new()).unwrap());
     insta::assert_snapshot!("rules", prompts.render("parts/rules.md", &Context::new()).unwrap());
 }
 

@@ -13,7 +13,7 @@ use super::{
     http::{Http, Key, unreadable},
     telling::{Asked, Dialect, Told, parse},
 };
-use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, structured::portable};
 
 /// Gemini, with a key of Google's AI Studio.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ fn body(request: &Request) -> Value {
     }
     if let Some(schema) = &request.schema {
         generation["responseMimeType"] = "application/json".into();
-        generation["responseJsonSchema"] = schema.schema.clone();
+        generation["responseJsonSchema"] = portable(&schema.schema);
     }
     let mut body = json!({ "contents": said.collect::<Vec<_>>(), "generationConfig": generation });
     if let Some(system) = &request.system {

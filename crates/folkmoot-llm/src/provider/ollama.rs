@@ -15,7 +15,7 @@ use super::{
     patience::Patience,
     telling::{Asked, Dialect, Told, parse},
 };
-use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, structured::portable};
 
 /// An Ollama server.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ fn body(request: &Request, model: &str) -> Value {
         "options": options,
     });
     if let Some(schema) = &request.schema {
-        body["format"] = schema.schema.clone();
+        body["format"] = portable(&schema.schema);
     }
     body
 }

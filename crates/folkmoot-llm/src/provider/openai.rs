@@ -16,7 +16,10 @@ use super::{
     patience::Patience,
     telling::{Asked, Dialect, Told, parse},
 };
-use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+use crate::{
+    Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker,
+    structured::{portable, strict},
+};
 
 /// A server that speaks OpenAI's language: theirs, or llama.cpp, vLLM, LM Studio, Mistral, Groq, …
 #[derive(Debug)]
@@ -143,35 +146,16 @@ fn body(request: &Request, model: &str, is_theirs: bool) -> Value {
         body["seed"] = seed.into();
     }
     if let Some(schema) = &request.schema {
+        // A schema that cannot be said strictly is sent as it is: strict or not, the answer is checked here.
+        let wire = portable(&schema.schema);
+        let strict = strict(&wire);
+        let is_strict = strict.is_some();
         body["response_format"] = json!({
             "type": "json_schema",
-            "json_schema": { "name": schema.name, "schema": schema.schema, "strict": is_strict(&schema.schema) },
+            "json_schema": { "name": schema.name, "schema": strict.unwrap_or(wire), "strict": is_strict },
         });
     }
     body
-}
-
-/// Whether every object says of all of its properties that they must be there, and that no others may. OpenAI takes no
-/// other schema as strict, and a server that takes any reads nothing from the word.
-fn is_strict(schema: &Value) -> bool {
-    let Value::Object(keywords) = schema else {
-        return schema.as_array().is_none_or(|schemas| schemas.iter().all(is_strict));
-    };
-    let properties = keywords.get("properties").and_then(Value::as_object);
-    let required = keywords.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|required| required == name));
-    let is_object = properties.is_some() || keywords.get("type").is_some_and(|kind| kind == "object");
-    let is_closed = keywords.get("additionalProperties").is_some_and(|others| others == false)
-        && properties.into_iter().flatten().all(|(name, _)| is_required(name));
-    (!is_object || is_closed)
-        && keywords.iter().all(|(keyword, value)| match keyword.as_str() {
-            // What stands here are names, not keywords.
-            "properties" | "$defs" | "definitions" => {
-                value.as_object().is_none_or(|inner| inner.values().all(is_strict))
-            }
-            "enum" | "const" | "default" | "examples" => true,
-            _ => is_strict(value),
-        })
 }
 
 /// The chunks of a chat completion, and the completion itself.

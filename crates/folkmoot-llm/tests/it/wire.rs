@@ -4,5 +4,6 @@ mod embeddings;
 mod live;
 mod plain;
 mod requests;
+mod rules;
 mod streams;
 pub mod vendor;

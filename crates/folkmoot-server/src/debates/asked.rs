@@ -183,6 +183,7 @@ fn debating(wanted: wire::StartDebate) -> Result<Debating, Refusal> {
         debating.gates = gates(asked)?;
     }
     debating.provider = wanted.provider;
+    debating.max_tokens = wanted.max_tokens;
     if let Some(wire::PlanBudget { tokens, usd }) = wanted.budget {
         let budget = Spending { tokens, usd }.budget().map_err(|problem| Refusal::invalid("budget", problem))?;
         debating.budget = Some(budget);

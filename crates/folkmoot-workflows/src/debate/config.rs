@@ -19,6 +19,9 @@ pub(super) const NOBODY: &str = "none";
 /// How often a phase is done again at most, because people wanted it.
 pub const RETRIES_MAX: u32 = 3;
 
+/// More than any model writes at once.
+pub(crate) const MAX_TOKENS_MAX: u32 = 1_000_000;
+
 /// The longest id of an agent: it stands twice in the names of some steps.
 const AGENT_ID_BYTES_MAX: usize = 64;
 
@@ -113,6 +116,9 @@ pub struct Debating {
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// The longest answer of a turn, in tokens; what the provider's configuration says unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
     /// What it may spend; what the configuration says unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
@@ -209,6 +215,7 @@ impl Preset {
             lessons: true,
             gates: Gates::default(),
             provider: None,
+            max_tokens: None,
             budget: None,
             repository: None,
             hooks: Vec::new(),
@@ -272,6 +279,9 @@ impl Debating {
         within("reflexion_attempts", self.reflexion_attempts, 1, 10)?;
         within("adversarial_rounds", self.adversarial_rounds, 1, 10)?;
         within("tool_calls_max", self.tool_calls_max, 0, 32)?;
+        if let Some(max_tokens) = self.max_tokens {
+            within("max_tokens", max_tokens, 1, MAX_TOKENS_MAX)?;
+        }
         if self.agents.agents().iter().any(|agent| agent.id.as_str() == NOBODY) {
             let problem =
                 format!("one is called {NOBODY:?}, which is what a vote against all answers says; call it otherwise");

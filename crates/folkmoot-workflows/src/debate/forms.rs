@@ -18,6 +18,10 @@ fn share() -> Value {
     json!({ "type": "number", "minimum": 0, "maximum": 1 })
 }
 
+fn one_of(words: &[impl AsRef<str>]) -> Value {
+    json!({ "type": "string", "enum": words.iter().map(AsRef::as_ref).collect::<Vec<&str>>() })
+}
+
 fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "additionalProperties": false, "required": required, "properties": properties })
 }
@@ -35,8 +39,8 @@ fn test() -> Value {
         "type": "object", "required": ["name", "code"],
         "properties": {
             "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-            "category": { "enum": folkmoot_tools::testing::Category::WORDS },
-            "difficulty": { "enum": folkmoot_tools::testing::Difficulty::WORDS },
+            "category": one_of(folkmoot_tools::testing::Category::WORDS),
+            "difficulty": one_of(folkmoot_tools::testing::Difficulty::WORDS),
             "code": { "type": "string", "minLength": 1, "maxLength": TEXT_MAX },
         },
     })
@@ -67,7 +71,7 @@ pub(super) fn clarify() -> Value {
         &["question", "category", "priority"],
         json!({
             "question": filled(),
-            "category": { "enum": ["requirements", "constraints", "edge_cases", "performance", "integration"] },
+            "category": one_of(&["requirements", "constraints", "edge_cases", "performance", "integration"]),
             "priority": { "type": "integer", "minimum": 1, "maximum": 5 },
         }),
     );
@@ -124,7 +128,7 @@ pub(super) fn attack() -> Value {
     let mut finding = object(
         &["title", "severity", "description"],
         json!({
-            "title": filled(), "severity": { "enum": ["critical", "high", "medium", "low"] }, "description": filled(),
+            "title": filled(), "severity": one_of(&["critical", "high", "medium", "low"]), "description": filled(),
             "category": line(), "fix": line(),
         }),
     );
@@ -137,7 +141,7 @@ pub(super) fn ballot(answers: usize) -> Value {
     object(
         &["ranking", "confidence", "evidence", "objection"],
         json!({
-            "ranking": list(1, answers, json!({ "enum": numbers })), "confidence": share(),
+            "ranking": list(1, answers, one_of(&numbers)), "confidence": share(),
             "evidence": line(), "objection": line(),
         }),
     )

@@ -48,8 +48,8 @@ pub(super) struct Room {
     pub domain: Domain,
     /// By agent.
     pub voices: BTreeMap<Name, Named>,
-    /// Who speaks for an agent whose own voice fails.
-    pub usual: Named,
+    /// Who speaks for the agents that have nobody of their own; nobody where all have.
+    pub usual: Option<Named>,
     pub spending: Spending,
     pub prompts: Arc<Prompts>,
     pub hands: Arc<dyn Hands>,
@@ -127,25 +127,19 @@ impl Spoken {
 impl Room {
     /// One turn, with all its calls as steps, recorded as what it was.
     pub async fn speak(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Spoken, Failure> {
-        let own = self.voices.get(&asking.agent.id).unwrap_or(&self.usual);
-        let mut held = self.turn(ctx, &asking, own, &asking.key).await?;
-        if let (Err(failure), true) = (&held.turn, own.provider != self.usual.provider) {
-            // Somebody else speaks for it, and the record says who.
-            let message = format!(
-                "{}: {} does not answer ({failure}); {} speaks for it",
-                asking.agent.id, own.provider, self.usual.provider
-            );
-            let told = Told::Error { phase: Some(asking.at.phase), message };
-            ctx.emit(format!("{}/replaced", asking.key), told.kind(), &told).await?;
-            held = self.turn(ctx, &asking, &self.usual, &format!("{}/usual", asking.key)).await?;
-        }
+        let own = self.voices.get(&asking.agent.id).or(self.usual.as_ref());
+        let own = own.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
+        // Only whom the configuration names for this agent, its provider's fall-backs included: what is told to one is not meant
+        // for another.
+        let held = self.turn(ctx, &asking, own, &asking.key).await?;
         let spoken = self.read(ctx, &asking, &held);
         self.record(ctx, asking, held, &spoken).await?;
         Ok(spoken)
     }
 
     async fn turn(&self, ctx: &Ctx, asking: &Asking<'_>, named: &Named, key: &str) -> Result<Held, Failure> {
-        let request = self.request(asking)?;
+        let max_tokens = self.debating.max_tokens.unwrap_or(named.voice.max_tokens);
+        let request = Request { max_tokens, ..self.request(asking)? };
         let call = Call {
             key: key.to_owned(),
             agent: asking.agent.id.clone(),

@@ -29,8 +29,10 @@ impl Voices for Nobody {
         ready(Err(Failure::new("replay", WHY))).boxed()
     }
 
-    fn voice(&self, _: &str) -> Result<Voice, Failure> {
-        Ok(Voice { model: Arc::new(Silence), price: None })
+    fn voice(&self, name: &str) -> Result<Voice, Failure> {
+        // What is asked must be what was asked; a provider that is there no more had the usual length, as far as anybody knows.
+        let max_tokens = self.0.voice(name).map_or(folkmoot_llm::request::MAX_TOKENS, |voice| voice.max_tokens);
+        Ok(Voice { model: Arc::new(Silence), price: None, max_tokens })
     }
 
     fn prompts(&self) -> Result<Arc<Prompts>, Failure> {

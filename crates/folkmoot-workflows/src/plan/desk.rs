@@ -8,7 +8,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Ctx, Failure, key};
 use folkmoot_llm::{
-    Answer, Context, Cue, Message, Prompts, Request, Schema, Speaker,
+    Answer, Context, Cue, Finish, Message, Prompts, Request, Schema, Speaker,
     structured::{self, Shape},
 };
 use serde_json::{Value, json};
@@ -220,6 +220,7 @@ impl Desk {
             messages: vec![Message { speaker: Speaker::User, text }],
             schema: asking.schema.map(|schema| Schema { name: part.to_owned(), schema }),
             cue: Some(cue),
+            max_tokens: self.planning.max_tokens.unwrap_or(self.voice.max_tokens),
             ..Request::new("")
         };
         let call = Call {
@@ -239,7 +240,7 @@ impl Desk {
             request.messages.push(Message { speaker: Speaker::User, text });
             Ok(request)
         };
-        self.spending.call_and_read(ctx, call, asking.read, again).await
+        self.spending.call_and_read(ctx, &self.prompts, call, asking.read, again).await
     }
 }
 
@@ -250,7 +251,13 @@ fn planner() -> Name {
 
 fn filled(answer: &Answer) -> Result<String, String> {
     let text = answer.text.trim();
-    if text.is_empty() { Err("the answer is empty".to_owned()) } else { Ok(text.to_owned()) }
+    match answer.finish {
+        _ if text.is_empty() => Err("the answer is empty".to_owned()),
+        Finish::Length => {
+            Err("the answer was cut off, as it is longer than it may be; say it in fewer words".to_owned())
+        }
+        Finish::Stop => Ok(text.to_owned()),
+    }
 }
 
 fn texts(work: &Work) -> Vec<Context> {

@@ -9,6 +9,7 @@ mod replay;
 mod security;
 mod stage;
 mod stopped;
+mod wire;
 
 use std::sync::Arc;
 

@@ -8,5 +8,6 @@ mod debate;
 mod doctor;
 mod moot;
 mod plan;
+mod vendors;
 mod voices;
 mod workbench;

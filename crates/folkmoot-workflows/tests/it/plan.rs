@@ -38,6 +38,7 @@ fn planning(max_iterations: u32, checkpoint_interval: u32) -> Planning {
         on_expiry: None,
         provider: None,
         budget: None,
+        max_tokens: None,
         reviewers: None,
         notification_channels: Vec::new(),
         gates_off: false,
@@ -200,9 +201,14 @@ impl Model for Script {
         let line = self.lines.lock().unwrap().pop_front().expect("a line for each call");
         Box::pin(async move {
             let text = line.map_err(|kind| folkmoot_llm::Failure::new("script", kind, "as the script says"))?;
+            // Scissors at the end: it is cut off there.
+            let (text, finish) = match text.strip_suffix('✂') {
+                Some(cut) => (cut.to_owned(), Finish::Length),
+                None => (text, Finish::Stop),
+            };
             Ok(Answer {
                 text,
-                finish: Finish::Stop,
+                finish,
                 usage: Usage { input_tokens: 1, cached_tokens: 0, output_tokens: 1, estimated: false },
                 provider: "script".to_owned(),
                 model: "m".to_owned(),
@@ -273,6 +279,38 @@ fn a_final_plan_without_its_sections_is_asked_for_once_more() {
     assert!(asked.contains("there is no section `## Executive summary`"), "{asked}");
     let (report, _) = scripted(planning(2, 2), lines().into_iter().chain([words("No.")]));
     assert_eq!(report.outcome.unwrap_err().code, "no_final_plan");
+}
+
+#[test]
+fn a_final_plan_that_was_cut_off_is_continued_or_is_none() {
+    let (begin, end) = FINAL.split_at(FINAL.len() - 4);
+    let cut = |text: &str| words(&format!("{text}✂"));
+    let before = || [words("P"), iteration("one"), iteration("two")];
+    let (report, script) = scripted(planning(2, 2), before().into_iter().chain([cut(begin), words(end)]));
+    assert_eq!(plan(&report).final_plan, FINAL);
+    let asked = script.asked.lock().unwrap().last().unwrap().messages.clone();
+    assert_eq!(asked[asked.len() - 2].text, begin, "it is shown what it said");
+    assert!(asked[asked.len() - 1].text.contains("was cut off"), "{asked:?}");
+    // One that never comes to its end is no plan, however much of it looks like one.
+    let never = (0..8).map(|_| cut(FINAL));
+    let (report, script) = scripted(planning(2, 2), before().into_iter().chain(never));
+    let failure = report.outcome.unwrap_err();
+    assert!(failure.code == "no_final_plan" && failure.message.contains("cut off"), "{failure:?}");
+    assert_eq!(script.asked.lock().unwrap().len(), 3 + 8, "four times at most, and once more");
+}
+
+#[test]
+fn how_long_an_answer_may_be_is_the_plans_to_say() {
+    let (_, script) = scripted(Planning { max_tokens: Some(777), ..planning(1, 1) }, [iteration("one"), words(FINAL)]);
+    assert!(script.asked.lock().unwrap().iter().all(|request| request.max_tokens == 777));
+}
+
+#[test]
+fn every_schema_of_a_plan_is_one_that_all_vendors_take() {
+    let lines = [words("P"), words("No."), iteration("one"), words("No."), words(FINAL)];
+    let (_, script) = scripted(planning(1, 1), lines.into_iter().skip(1));
+    let (refused, sorts) = crate::vendors::refused(std::mem::take(&mut *script.asked.lock().unwrap()));
+    assert_eq!((refused, sorts), (Vec::new(), 4));
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Voices for One {
     }
 
     fn voice(&self, _: &str) -> Result<Voice, Failure> {
-        Ok(Voice { model: Arc::clone(&self.0), price: None })
+        Ok(Voice { model: Arc::clone(&self.0), price: None, max_tokens: folkmoot_llm::request::MAX_TOKENS })
     }
 
     fn prompts(&self) -> Result<Arc<Prompts>, Failure> {

@@ -94,14 +94,21 @@ impl Drop for Server {
 /// The executable on one data folder, with nothing of this machine's own settings.
 pub(crate) fn folkmoot(data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_folkmoot"));
+    clean(&mut command, data).stdin(Stdio::null());
+    command
+}
+
+/// Takes away what the developer's own environment says of Folkmoot, models and their keys, and names a data folder.
+pub(crate) fn clean<'a>(command: &'a mut Command, data: &Path) -> &'a mut Command {
     for (name, _) in std::env::vars_os() {
-        let own = ["FOLKMOOT_", "OTEL_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
-        if own || name == "RUST_LOG" || name == "NO_COLOR" {
-            command.env_remove(name);
+        let text = name.to_string_lossy();
+        let own = ["FOLKMOOT_", "OTEL_", "OLLAMA_"].iter().any(|prefix| text.starts_with(prefix));
+        let vendors = ["_API_KEY", "_BASE_URL"].iter().any(|suffix| text.ends_with(suffix));
+        if own || vendors || matches!(&*text, "RUST_LOG" | "NO_COLOR" | "APPROVAL_GATES") {
+            command.env_remove(&name);
         }
     }
-    command.env("FOLKMOOT_DATA", data).stdin(Stdio::null());
-    command
+    command.env("FOLKMOOT_DATA", data)
 }
 
 /// Sends a signal to one process.

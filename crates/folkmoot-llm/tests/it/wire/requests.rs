@@ -10,7 +10,10 @@ use wiremock::{
     matchers::{method, path},
 };
 
-use super::vendor::{ALL, KEY, Vendor, endpoint, hello};
+use super::{
+    rules,
+    vendor::{ALL, KEY, Vendor, endpoint, hello},
+};
 use crate::server::{Server, Step, head};
 
 /// Everything that can be asked.
@@ -88,7 +91,15 @@ async fn every_vendor_is_asked_in_its_own_words() {
         let _ = vendor.connect(endpoint(&server.url)).ask(&full(), &mut ()).await;
         let asked = server.asked();
         let (head, body) = asked[0].split_once("\r\n\r\n").unwrap();
-        assert_eq!(serde_json::from_str::<Value>(body).unwrap(), expected(vendor), "{vendor:?}");
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body, expected(vendor), "{vendor:?}");
+        let taken = match vendor {
+            Vendor::OpenAi => rules::openai(&body),
+            Vendor::Anthropic => rules::anthropic(&body),
+            Vendor::Gemini => rules::gemini(&body),
+            Vendor::Ollama => rules::ollama(&body),
+        };
+        assert_eq!(taken, Ok(()), "{vendor:?}");
         let query = if vendor == Vendor::Gemini { "?alt=sse" } else { "" };
         assert_eq!(head.lines().next(), Some(format!("POST {}{query} HTTP/1.1", vendor.path()).as_str()));
         let head = head.to_lowercase();

@@ -159,19 +159,15 @@ fn how_sure_somebody_is_does_not_come_from_how_much_they_write() {
 }
 
 #[test]
-fn a_provider_that_fails_is_replaced_and_the_record_says_by_whom() {
+fn a_provider_that_fails_is_replaced_by_nobody_whom_the_agent_does_not_name() {
     let models: Vec<ModelName> =
         ["dead", "alive"].map(|provider| ModelName { provider: provider.to_owned(), model: None }).to_vec();
     let mut mixed = of(&[Proposal, Convergence], 4);
     mixed.agents = Team::build(4, folkmoot_core::Domain::General, &models).unwrap();
     let played = Stage::new(&mixed).dead("dead").play();
-    assert_eq!(played.left_out(), Vec::<String>::new());
     let turns = played.turns(&[]);
-    assert!(turns.iter().all(|turn| turn.state == TurnState::Answered && turn.provider != "dead"), "{turns:?}");
-    assert!(turns.iter().any(|turn| turn.provider == "usual") && turns.iter().any(|turn| turn.provider == "alive"));
-    assert!(played.errors().iter().any(|error| error.contains("dead") && error.contains("usual speaks for it")));
-    // Two voices are left, however many were named; copies that agree are few.
-    assert_eq!(played.verdict().ballots.len(), 4);
+    assert!(turns.iter().all(|turn| turn.provider == "dead" || turn.provider == "alive"), "{turns:?}");
+    assert!(turns.iter().all(|turn| (turn.state == TurnState::Answered) == (turn.provider == "alive")), "{turns:?}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Voices for Knowing {
 
     fn voice(&self, _: &str) -> Result<Voice, folkmoot_engine::Failure> {
         let model: Arc<dyn Model> = self.0.clone();
-        Ok(Voice { model, price: None })
+        Ok(Voice { model, price: None, max_tokens: folkmoot_llm::request::MAX_TOKENS })
     }
 
     fn embedder(&self, _: &str) -> Option<Arc<dyn Embedder>> {

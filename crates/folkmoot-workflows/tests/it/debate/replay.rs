@@ -28,7 +28,7 @@ impl Voices for Otherwise {
         Box::pin(async move { Ok(named.unwrap_or_default()) })
     }
     fn voice(&self, _: &str) -> Result<Voice, Failure> {
-        Ok(Voice { model: Arc::new(Rehearsal), price: None })
+        Ok(Voice { model: Arc::new(Rehearsal), price: None, max_tokens: folkmoot_llm::request::MAX_TOKENS })
     }
     fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
         Ok(Arc::clone(&self.0))

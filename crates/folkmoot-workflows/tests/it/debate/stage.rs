@@ -131,7 +131,7 @@ impl Voices for Cast {
             false => Arc::clone(&self.line.0),
         };
         let play = Play { provider: provider.to_owned(), line, asked: Arc::clone(&self.line.1) };
-        Ok(Voice { model: Arc::new(play), price: None })
+        Ok(Voice { model: Arc::new(play), price: None, max_tokens: folkmoot_llm::request::MAX_TOKENS })
     }
 
     fn prompts(&self) -> Result<Arc<Prompts>, Failure> {

@@ -42,7 +42,9 @@ impl Voices for Keyed {
     fn voice(&self, name: &str) -> Result<Voice, Failure> {
         match self.is_gone.load(Ordering::SeqCst) {
             true => Err(Failure::new("error", format!("{name}: there is no such provider"))),
-            false => Ok(Voice { model: Arc::new(Rehearsal), price: None }),
+            false => {
+                Ok(Voice { model: Arc::new(Rehearsal), price: None, max_tokens: folkmoot_llm::request::MAX_TOKENS })
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use super::{Desk, Terminal, run};
-use crate::server::{Server, folkmoot, signal};
+use crate::server::{Server, clean, folkmoot, signal};
 
 /// What a shell script makes of `clear`.
 fn script(desk: &Desk, clear: &str) -> String {
@@ -11,7 +11,7 @@ fn script(desk: &Desk, clear: &str) -> String {
     let mut shell = Command::new("sh");
     let text =
         format!("if {} clear {clear} > /dev/null; then echo works; else echo stops with $?; fi", executable.display());
-    let ended = run(shell.args(["-c", &text]).env("FOLKMOOT_DATA", desk.path()).env_remove("FOLKMOOT_URL"));
+    let ended = run(clean(&mut shell, desk.path()).args(["-c", &text]));
     ended.stdout.trim_end().to_owned()
 }
 

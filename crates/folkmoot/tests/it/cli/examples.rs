@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Ended, Terminal, run};
-use crate::server::{ROBOT, Server, eventually, folkmoot};
+use crate::server::{ROBOT, Server, clean, eventually, folkmoot};
 
 #[test]
 fn the_shell_agent_is_halted_and_released_and_deploys_what_is_approved() {
@@ -98,13 +98,10 @@ pub(super) fn example(data: &Path, [interpreter, script]: &[&str; 2]) -> Command
     let known = std::env::var_os("PATH").unwrap_or_default();
     let folders = executable.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&known));
     let mut command = Command::new(interpreter);
-    command
+    clean(&mut command, data)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(script))
         .env("PATH", std::env::join_paths(folders).expect("folders have no colon"))
-        .env("FOLKMOOT_DATA", data)
-        .env("PACE", "0")
-        .env_remove("FOLKMOOT_URL")
-        .env_remove("FOLKMOOT_TOKEN");
+        .env("PACE", "0");
     command
 }
 

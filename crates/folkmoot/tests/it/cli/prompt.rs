@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Desk, Ended, finish, piped};
-use crate::server::folkmoot;
+use crate::server::{clean, folkmoot};
 
 #[test]
 fn without_a_terminal_nothing_is_asked() {
@@ -55,18 +55,19 @@ pub(super) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option
 
 /// A verb that goes on in a pseudo-terminal.
 pub(super) fn in_a_terminal(desk: &Desk, arguments: &str) -> Option<Child> {
+    in_a_terminal_with(desk, arguments, |_| {})
+}
+
+/// As [`in_a_terminal`], with what `prepare` adds to the command.
+pub(super) fn in_a_terminal_with(desk: &Desk, arguments: &str, prepare: impl FnOnce(&mut Command)) -> Option<Child> {
     let known = Command::new("script").arg("--version").output();
     if !known.is_ok_and(|known| String::from_utf8_lossy(&known.stdout).contains("util-linux")) {
         eprintln!("skipped: no `script` of util-linux here, so no terminal to try");
         return None;
     }
     let executable = folkmoot(desk.path()).get_program().to_string_lossy().into_owned();
-    Some(piped(
-        Command::new("script")
-            .args(["-qec", &format!("{executable} {arguments}"), "/dev/null"])
-            .env("FOLKMOOT_DATA", desk.path())
-            .env_remove("FOLKMOOT_URL")
-            .env_remove("FOLKMOOT_TOKEN")
-            .stdin(Stdio::piped()),
-    ))
+    let mut script = Command::new("script");
+    clean(&mut script, desk.path()).args(["-qec", &format!("{executable} {arguments}"), "/dev/null"]);
+    prepare(&mut script);
+    Some(piped(script.stdin(Stdio::piped())))
 }

@@ -2,12 +2,12 @@
 
 use std::{
     io::{Read, Write},
-    process::{Child, ChildStdin},
+    process::{Child, ChildStdin, Command},
     sync::mpsc::{Receiver, channel},
     time::Duration,
 };
 
-use super::{Desk, prompt::in_a_terminal};
+use super::{Desk, prompt::in_a_terminal_with};
 use crate::server::PATIENCE;
 
 /// Somebody at a terminal, who reads before they type.
@@ -20,7 +20,12 @@ pub(super) struct Talk {
 
 impl Talk {
     pub(super) fn begin(desk: &Desk, arguments: &str) -> Option<Self> {
-        let mut child = in_a_terminal(desk, arguments)?;
+        Self::begin_with(desk, arguments, |_| {})
+    }
+
+    /// As [`Talk::begin`], with what `prepare` adds to the command.
+    pub(super) fn begin_with(desk: &Desk, arguments: &str, prepare: impl FnOnce(&mut Command)) -> Option<Self> {
+        let mut child = in_a_terminal_with(desk, arguments, prepare)?;
         let (keys, mut output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         let (tell, heard) = channel();
         std::thread::spawn(move || {

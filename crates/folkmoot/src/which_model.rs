@@ -1,0 +1,97 @@
+//! Which model is asked, said before it is asked. One that merely listens on this machine is proposed, and asked only when
+//! somebody says so: the configuration, a flag, or a person at the terminal, whose answer is remembered in the data folder.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    wire::{AskedModel, ListeningModel},
+};
+use folkmoot_server::LocalModel;
+
+use crate::{
+    cli::As,
+    connection::Connection,
+    context::Context,
+    prompt,
+    screen::one_line,
+    style::{self, paint},
+};
+
+/// Whom the server is to ask; says so in a line of its own.
+pub(crate) async fn of_server(ctx: &Context, connection: &mut Connection, named: Option<&str>) -> Result<String> {
+    let from_shell = std::env::var("FOLKMOOT_PROVIDER").ok().filter(|name| !name.trim().is_empty());
+    let named = named.map(str::to_owned).or(from_shell);
+    let read = async |client: &Client| Ok(client.asked_model(named.as_deref()).await?);
+    let asked = connection.ask(ctx, As::You, read).await?;
+    choose(ctx, asked).await
+}
+
+/// Whom to ask, after a look at what else there is; says so in a line of its own.
+pub(crate) async fn choose(ctx: &Context, asked: AskedModel) -> Result<String> {
+    // What listens on another machine is not this folder's to remember.
+    let remembered = if asked.chosen || ctx.url.is_some() { None } else { ctx.data.local_model()? };
+    if let Some(LocalModel { provider, base_url }) = remembered {
+        let elsewhere = |found: &ListeningModel| found.provider == provider && found.base_url != base_url;
+        if !asked.listening.iter().any(elsewhere) {
+            say(ctx, format!("Asking {provider} at {base_url}: you chose it at a terminal."));
+            return Ok(provider);
+        }
+    }
+    if let Some(found) = asked.listening.first() {
+        if !ctx.screen.answers {
+            say(ctx, format!("{} {}", rehearsal(&asked), unused(ctx, found)));
+            return Ok(asked.provider);
+        }
+        let question = format!(
+            "{} listens on this machine, and nobody has chosen it. Ask it, now and from now on?",
+            describe(found)
+        );
+        if prompt::yes(&one_line(&question)).await? {
+            let model = LocalModel { provider: found.provider.clone(), base_url: found.base_url.clone() };
+            let kept = match ctx.url {
+                None => format!(
+                    " {} remembers it: remove that file to be asked again.",
+                    ctx.data.remember_local_model(&model)?.display()
+                ),
+                Some(_) => String::new(),
+            };
+            say(ctx, format!("Asking {}: you just chose it.{kept}", describe(found)));
+            return Ok(found.provider.clone());
+        }
+    }
+    say(
+        ctx,
+        match asked.rehearsal {
+            true => rehearsal(&asked),
+            false => {
+                let model = asked.model.as_deref().filter(|model| !asked.provider.ends_with(*model));
+                let model = model.map(|model| format!("/{model}")).unwrap_or_default();
+                let place = asked.base_url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default();
+                format!("Asking {}{model}{place}: {}.", asked.provider, asked.why)
+            }
+        },
+    );
+    Ok(asked.provider)
+}
+
+fn say(ctx: &Context, line: String) {
+    ctx.screen.note(paint(style::FAINT, one_line(&line)));
+}
+
+fn rehearsal(asked: &AskedModel) -> String {
+    format!("This is a rehearsal, no model is asked, because {}.", asked.why)
+}
+
+fn describe(found: &ListeningModel) -> String {
+    format!("{}/{} at {}", found.provider, found.model, found.base_url)
+}
+
+fn unused(ctx: &Context, found: &ListeningModel) -> String {
+    let provider = &found.provider;
+    format!(
+        "{} listens on this machine and is asked only when you say so: add --provider {provider}, or `provider = \"{provider}\"` \
+         to {}.",
+        describe(found),
+        ctx.data.path().join("folkmoot.toml").display(),
+    )
+}
