@@ -27,10 +27,11 @@ use crate::{
     lock::{read, write},
 };
 
-/// A node that has not heard from the database for so long does not know what halts there are, and says no.
-const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// A node that has not heard from the database for so long does not know what halts there are, nor which tokens were
+/// revoked, and says no.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// How often a waiter on such a node looks whether it has heard again.
-const LISTEN_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(100);
 /// How many of an agent's questions are looked at for what cleared it last.
 const EARLIER: u32 = 20;
 /// How many look for earlier answers at the same time.

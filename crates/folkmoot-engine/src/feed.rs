@@ -15,8 +15,10 @@ impl Engine {
     /// of the new events that `principal` may know of.
     pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
         let mut events = self.0.store.follow(after).await?;
-        // Whoever is told that a token is gone must not find that it still works.
-        if events.iter().any(|event| is_about_tokens(event)) {
+        // Whoever is told of a token finds it, or finds that it is gone; and whose own is gone is told no more.
+        let mut unknown = false;
+        events.iter().for_each(|event| unknown |= self.0.credentials.hear(event));
+        if unknown {
             self.reload_credentials().await?;
         }
         let reached = events.last().map_or(after, |event| event.position);
@@ -76,10 +78,11 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
                 continue;
             }
         };
-        let (mut tokens_changed, mut webhooks_changed, mut tells) = (false, false, false);
+        let (mut tokens_unknown, mut webhooks_changed, mut tells) = (false, false, false);
         for event in &events {
             last = event.position;
-            tokens_changed |= is_about_tokens(event);
+            // Before whoever waits is told of what came after it.
+            tokens_unknown |= engine.0.credentials.hear(event);
             webhooks_changed |= event.fact.kind.starts_with("webhook.");
             // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
             tells |= engine.0.newest.apply(event) || engine.0.channels.want(&event.fact.kind);
@@ -91,8 +94,8 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         }
         engine.0.clearance.applied(last);
         metrics::gauge!("folkmoot_log_position").set(last as f64);
-        // Until it works: a token that was revoked elsewhere must not live on here because of one lost connection.
-        while tokens_changed && let Err(error) = engine.reload_credentials().await {
+        // Until it works: a token that was made elsewhere is not lost here because of one lost connection.
+        while tokens_unknown && let Err(error) = engine.reload_credentials().await {
             tracing::warn!("tokens cannot be read just now: {error}");
             engine.0.host.sleep(RETRY).await;
         }
@@ -120,10 +123,6 @@ fn tell_operator(event: &Event) {
         "agent.halted" | "agent.resumed" => tracing::debug!(stream = %by, "{kind} by {by}: {}", event.fact.payload),
         _ => {}
     }
-}
-
-fn is_about_tokens(event: &Event) -> bool {
-    event.fact.kind.starts_with("token.")
 }
 
 /// Agents see what happened to their own gates, questions and runs, what they did themselves, and what stops everyone.

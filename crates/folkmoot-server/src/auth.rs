@@ -1,8 +1,16 @@
-//! Who is asking: from the credential, and from nowhere else.
+//! Who is asking: from the credential, and from nowhere else; and that nobody is answered whose token is gone.
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, Request, State},
+    http::{header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
 use folkmoot_core::{Principal, TokenId};
-use folkmoot_engine::{Caller, Credential};
+use folkmoot_engine::{Caller, Credential, Error};
+use futures_util::{StreamExt, stream};
+use tokio::sync::watch;
 
 use crate::{app::App, error::ApiError, extract, observe};
 
@@ -22,24 +30,15 @@ impl FromRequestParts<App> for Reader {
 }
 
 /// The principal that the request's token names, within its rate.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
     pub(crate) token: TokenId,
-    /// Kept, so that a stream can end when its token is revoked.
-    pub(crate) secret: String,
 }
 
 impl From<Authenticated> for Caller {
-    fn from(Authenticated { principal, token, .. }: Authenticated) -> Self {
+    fn from(Authenticated { principal, token }: Authenticated) -> Self {
         Credential { principal, token }.into()
-    }
-}
-
-/// Without the secret.
-impl std::fmt::Debug for Authenticated {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Authenticated({})", self.principal.name)
     }
 }
 
@@ -58,11 +57,100 @@ impl FromRequestParts<App> for Authenticated {
         if !app.admits(&principal.name) {
             return Err(ApiError::too_many_requests());
         }
-        Ok(Self { principal, token, secret: secret.to_owned() })
+        if let Some(Shown(shown)) = parts.extensions.get() {
+            shown.send_replace(Some(token.clone()));
+        }
+        Ok(Self { principal, token })
     }
 }
 
 fn bearer(header: &str) -> Option<&str> {
     let (scheme, secret) = header.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}
+
+/// The token of a request, once it is known.
+#[derive(Clone, Debug)]
+struct Shown(watch::Sender<Option<TokenId>>);
+
+/// Ends whatever only reads, waits or follows when its token is revoked, and sends nothing of it from then on. What writes is
+/// refused in its transaction; what was written before is answered, so that whoever wrote it knows.
+pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    // A node that is out of touch says to everybody that they may not work, which helps nobody.
+    let says_no = path.starts_with("/v1/clearance");
+    if !request.method().is_safe() && path != "/v1/gates/wait" {
+        return next.run(request).await;
+    }
+    let (sender, mut shown) = watch::channel(None);
+    request.extensions_mut().insert(Shown(sender));
+    let mut known = shown.clone();
+    let revoked = async {
+        let token = known.wait_for(Option::is_some).await.ok().and_then(|token| token.clone());
+        match token {
+            Some(token) => app.engine.revoked(&token).await,
+            // It needs none.
+            None => std::future::pending().await,
+        }
+    };
+    let answer = tokio::select! {
+        biased;
+        () = revoked => return ApiError::unauthenticated().into_response(),
+        answer = next.run(request) => answer,
+    };
+    let Some(token) = shown.borrow_and_update().clone() else { return answer };
+    match app.engine.must_stand(Some(&token)).await {
+        Ok(()) => {}
+        Err(Error::Unavailable(_)) if says_no && !app.engine.is_revoked(&token) => {}
+        Err(error) => return ApiError::from(error).into_response(),
+    }
+    let kind = answer.headers().get(header::CONTENT_TYPE).map(|kind| kind.as_bytes());
+    match kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
+        true => answer.map(|frames| guarded(app, token, frames)),
+        false => answer,
+    }
+}
+
+/// The same frames, until the token is revoked.
+fn guarded(app: App, token: TokenId, frames: Body) -> Body {
+    let (engine, ends_with) = (app.engine.clone(), token.clone());
+    let revoked = async move { engine.revoked(&ends_with).await };
+    let frames = Box::pin(frames.into_data_stream().take_until(revoked));
+    Body::from_stream(stream::unfold((app, token, frames), |(app, token, mut frames)| async move {
+        let frame = frames.next().await?;
+        stands(&app, &token).await.then_some((frame, (app, token, frames)))
+    }))
+}
+
+/// Whether the token stands, as soon as this node can know it; `false` also where the server ends before it does.
+pub(crate) async fn stands(app: &App, token: &TokenId) -> bool {
+    loop {
+        match app.engine.must_stand(Some(token)).await {
+            Ok(()) => return true,
+            Err(Error::Refused(_)) => return false,
+            Err(_) if app.closing.is_cancelled() => return false,
+            Err(_) => {}
+        }
+    }
+}
+
+/// What somebody waits for after a write, unless its token is revoked first.
+pub(crate) async fn while_it_stands<T>(
+    app: &App,
+    token: Option<&TokenId>,
+    wait: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let revoked = async {
+        match token {
+            Some(token) => app.engine.revoked(token).await,
+            None => std::future::pending().await,
+        }
+    };
+    let found = tokio::select! {
+        biased;
+        () = revoked => None,
+        found = wait => Some(found),
+    };
+    app.engine.must_stand(token).await?;
+    found.unwrap_or_else(|| Err(folkmoot_core::Refusal::Unauthenticated.into()))
 }

@@ -43,6 +43,10 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
                 return Err(ApiError::bad_request("body_unreadable", "the body ended before it was complete").closing());
             }
         };
+        // It may have taken its time. Whatever is written is also judged by it; this is for what goes elsewhere.
+        if app.engine.is_revoked(&who.token) {
+            return Err(ApiError::unauthenticated());
+        }
         let idempotency = idempotency(&parts, &bytes)?;
         let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
         let body = parse(text)?;

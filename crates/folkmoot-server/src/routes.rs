@@ -26,7 +26,7 @@ pub(crate) mod ws;
 use axum::{Router, http::StatusCode, middleware};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{app::App, error::ApiError, observe, openapi};
+use crate::{app::App, auth, error::ApiError, observe, openapi};
 
 /// All routes, and what is said where there is none.
 pub(crate) fn router(app: App) -> Router {
@@ -37,6 +37,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(docs::router())
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(app.clone(), auth::guard))
         .layer(middleware::from_fn_with_state(app.clone(), observe::request))
         .with_state(app)
 }

@@ -219,6 +219,7 @@ impl Socket {
                     // What is there already goes out together.
                     loop {
                         if let Some(frame) = dialect.tell(&self.app, subscriber.who(), &event).await? {
+                            subscriber.must_stand().await?;
                             self.write(Message::text(frame), true).await?;
                         }
                         match subscriber.ready() {
@@ -235,6 +236,7 @@ impl Socket {
                         if position > end {
                             return Err(Over::With(CloseCode::Policy, "the log ends before that position; begin anew"));
                         }
+                        subscriber.must_stand().await?;
                         subscriber.go_on_from(position);
                         self.send(dialect.begin(position)).await?;
                     }

@@ -1,13 +1,18 @@
 //! Making, listing and ending tokens.
 
+use std::time::Duration;
+
 use folkmoot_core::{
     Action, Outcome, Principal, Refusal, Role, TokenId,
     token::{Minting, Token},
 };
 use folkmoot_store::{Error, Store};
 
-use crate::{Caller, Engine, credentials};
+use crate::{Caller, Engine, clearance::SILENCE_MAX, credentials};
 
+/// After so long every node of a shared database has heard of a revocation, or is out of touch: their clocks need not agree,
+/// only run about equally fast.
+const HEARD_AFTER: Duration = SILENCE_MAX.saturating_add(Duration::from_millis(50));
 /// The shortest secret that somebody may choose.
 const SECRET_CHARS_MIN: usize = 16;
 
@@ -34,10 +39,14 @@ impl Engine {
         Ok(Minted { token, secret: Some(secret) })
     }
 
-    /// Ends a token, here at once and on other nodes as soon as they hear of it.
+    /// Ends a token. From its commit on the token writes nothing; when this returns, no node heeds it in any other way either:
+    /// where there may be other nodes, it gives them time to hear of it, or to notice that they hear nothing.
     pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
         let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
         self.0.credentials.end(token.id.clone());
+        if self.0.store.is_shared() {
+            self.0.host.sleep(HEARD_AFTER).await;
+        }
         Ok(token)
     }
 

@@ -95,7 +95,6 @@ impl Follower {
             reached = happened(&engine, &principal, &self.session, from) => drop(reached?),
             () = self.app.closing.cancelled() => self.ended = true,
         }
-        self.ended |= engine.authenticate(&self.who.secret).is_none();
         Ok(())
     }
 

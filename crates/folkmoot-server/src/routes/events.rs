@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::{self, Authenticated},
     error::ApiError,
     extract::{self, Query},
 };
@@ -117,6 +117,15 @@ impl Subscriber {
         &self.who
     }
 
+    /// Before each frame: whose token is gone is told nothing any more.
+    pub(crate) async fn must_stand(&self) -> Result<(), Ended> {
+        match auth::stands(&self.app, &self.who.token).await {
+            true => Ok(()),
+            false if self.app.closing.is_cancelled() => Err(Ended::Closing),
+            false => Err(Ended::Revoked),
+        }
+    }
+
     /// How far it has read. Some of that may be [`ready`](Self::ready) still.
     pub(crate) fn position(&self) -> u64 {
         self.position
@@ -147,7 +156,9 @@ impl Subscriber {
                 tracing::warn!("a feed ends early: {error}");
                 Ended::Unreadable
             })?;
-            self.app.engine.authenticate(&self.who.secret).ok_or(Ended::Revoked)?;
+            if self.app.engine.is_revoked(&self.who.token) {
+                return Err(Ended::Revoked);
+            }
             self.position = reached;
             self.ready = events.into();
         }

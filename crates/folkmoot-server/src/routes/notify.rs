@@ -67,6 +67,7 @@ pub(crate) async fn test(
     Call { caller, body: TestChannel { channel } }: Call<TestChannel>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhooks = app.engine.webhooks(&caller.principal).await?;
+    app.engine.must_stand(caller.token.as_ref()).await?;
     let told = if app.notifier.channels().has(&channel) {
         app.notifier.test_channel(&channel).await
     } else if let Some(webhook) = webhooks.iter().find(|webhook| webhook.name.as_str() == channel) {

@@ -20,7 +20,7 @@ use utoipa::IntoParams;
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::{Authenticated, while_it_stands},
     error::ApiError,
     extract::{Call, PathText, Query},
     plans::{self, Asked, Planned, seed},
@@ -40,7 +40,7 @@ pub(crate) async fn plan(
     call: Result<Call<PlanRequest>, ApiError>,
 ) -> Result<Json<PlanAnswer>, SeedError> {
     let Call { caller, body } = call?;
-    let principal = caller.principal.clone();
+    let (principal, token) = (caller.principal.clone(), caller.token.clone());
     let named = body.session_id.clone();
     let wanted = StartPlan {
         goal: body.goal,
@@ -61,7 +61,8 @@ pub(crate) async fn plan(
         SeedError { session_id: named.clone(), ..error }
     };
     let run = plans::start(&app, caller, wanted).await.map_err(in_session)?;
-    let planned = plans::settled(&app, &principal, &run.start.id, None, PATIENCE).await?;
+    let settled = plans::settled(&app, &principal, &run.start.id, None, PATIENCE);
+    let planned = while_it_stands(&app, token.as_ref(), settled).await?;
     answer(planned)
 }
 
@@ -124,7 +125,7 @@ pub(crate) async fn approve(
 }
 
 async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Json<PlanAnswer>, SeedError> {
-    let principal = caller.principal.clone();
+    let (principal, token) = (caller.principal.clone(), caller.token.clone());
     let Found { id, session, asked } = find(app, &principal, &body).await?;
     let in_session = |error: SeedError| SeedError { session_id: Some(session.clone()), ..error };
     let verdict = verdict(&asked, &body).map_err(in_session)?;
@@ -137,7 +138,8 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
         (_, ApprovalStatus::Paused) => return Ok(Json(PlanAnswer::Paused(seed::paused(&asked, session)))),
         _ => {}
     }
-    let planned = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE).await?;
+    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE);
+    let planned = while_it_stands(app, token.as_ref(), settled).await?;
     answer(planned)
 }
 

@@ -135,6 +135,7 @@ pub(crate) async fn test(
     Call { caller, body: Empty {} }: Call<Empty>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
+    app.engine.must_stand(caller.token.as_ref()).await?;
     Ok(Json(tested(webhook.name.as_str(), app.notifier.test_webhook(&webhook, app.engine.now()).await)))
 }
 

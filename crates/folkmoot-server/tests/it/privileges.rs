@@ -15,9 +15,10 @@ use crate::{
     debates,
     halting::id,
     http,
-    node::{Node, Setting, token},
+    node::{Node, PEOPLE, Setting, token},
     plans,
     runs::with_workflows,
+    tokens::revoked::{HeldBack, mint, revoke},
 };
 
 /// The columns: nobody has no token; owner is the agent that opened, asked or started what the route is about; other is
@@ -263,6 +264,33 @@ async fn each_example_of_the_document_is_taken_from_whoever_may() {
         }
     }
     assert!(taken > 15, "only {taken} examples were found");
+}
+
+/// Whoever holds a body back until its token is revoked changes nothing with it, through no route.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_comes_after_the_revocation_is_taken_by_no_route() {
+    let node = Node::with(Setting { allow: vec!["127.0.0.0/8".to_owned()], ..with_workflows() }).await;
+    let mut held_back = 0;
+    for line in table().iter().filter(|line| line.method != "GET" && !line.body.is_empty()) {
+        let may =
+            line.cells.iter().rposition(|cell| *cell == "ok").unwrap_or_else(|| panic!("nobody may {}", line.address));
+        let name = WHO[may].1;
+        let (role, _) = PEOPLE.iter().find(|(_, person)| *person == name).unwrap();
+        let minted = mint(&node, name, role).await;
+        let thing = make(&node, line.thing).await;
+        let (address, body) = (line.address(&thing), line.body.replace("{id}", &thing));
+        let request = HeldBack::send(&node, line.method, &address, &minted.secret, &body).await;
+        revoke(&node, &minted).await;
+        let answer = request.finish().await;
+        assert_eq!(
+            (answer.status, &answer.json()["code"]),
+            (401, &json!("unauthenticated")),
+            "{} {address}",
+            line.method
+        );
+        held_back += 1;
+    }
+    assert!(held_back > 30, "only {held_back} bodies were held back");
 }
 
 /// What a route is about, made for one call.
