@@ -26,7 +26,7 @@ pub use debate::{
     DebateGateQuery, DebateGates, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults, DebateStarted,
     DebateTests, DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery, DebateTurns, DebateVerdict, DebateVote,
     DebateVotes, Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, ReplayDiffers, StartDebate, TrailEntry, TrailQuery,
-    TrailSummary, VersionQuery,
+    TrailSummary, UndecidedAnswer, VersionQuery,
 };
 pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
 pub use event::{Event, FeedMessage};
@@ -45,8 +45,8 @@ pub use planner::{
 pub use problem::Problem;
 pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionQuery, WithReason};
 pub use run::{
-    EndRun, Ending, Fault, JournalEntry, JournalPage, JournalQuery, RecordStep, ResumeRun, Run, RunList, RunQuery,
-    StartRun, WaitingAt,
+    EndRun, Ending, Fault, JournalEntry, JournalPage, JournalQuery, Outage, RecordStep, ResumeRun, Run, RunList,
+    RunQuery, StartRun, WaitingAt,
 };
 pub use server::ServerFile;
 pub use token::{NewToken, Token, TokenList};

@@ -197,6 +197,16 @@ pub struct StepError {
     pub code: String,
     /// What happened.
     pub message: String,
+    /// The provider whose outage it is. The step waits until it is back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+impl StepError {
+    /// An error that is no provider's.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), provider: None }
+    }
 }
 
 impl Entry {

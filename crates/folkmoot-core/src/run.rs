@@ -65,6 +65,9 @@ pub struct Run {
     pub journal_bytes: u64,
     /// How long it has been worked on; while it is parked its clock stands still.
     pub active_micros: u64,
+    /// When a person last resumed it. Whatever waited then for a provider is tried at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Timestamp>,
     /// When its stream had its last event.
     pub moved_at: Timestamp,
     /// How many events its stream has.
@@ -109,6 +112,20 @@ pub struct Parked {
     /// The agents that wait for clearance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Name>,
+    /// The providers that it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+}
+
+/// A provider that is away, limits us or wants to be paid, and that a run waits for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Outage {
+    /// Its name in the configuration.
+    pub provider: String,
+    /// What it said last.
+    pub reason: String,
+    /// When it is tried again, unless a person resumes the run before.
+    pub retry_at: Timestamp,
 }
 
 vocabulary! {
@@ -187,6 +204,14 @@ impl Run {
         match &self.state {
             State::Ended(ending) => Some(ending),
             State::Pending | State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => None,
+        }
+    }
+
+    /// The providers that it waits for.
+    pub fn outages(&self) -> &[Outage] {
+        match &self.state {
+            State::Parked(parked) => &parked.outages,
+            State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } | State::Ended(_) => &[],
         }
     }
 

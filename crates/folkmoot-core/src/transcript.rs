@@ -54,7 +54,7 @@ use crate::{
     halt::Raising,
     journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
     question::{self, Asking, Close, Closing, Usual},
-    run::{self, Claiming, Conclusion, Limits, Parking, Starting, Stopping},
+    run::{self, Claiming, Conclusion, Limits, Outage, Parking, Starting, Stopping},
     token::Minting,
     webhook::{NewWebhook, WebhookChange},
 };
@@ -413,7 +413,7 @@ impl Stage {
         let run = words.get("of").unwrap_or_else(|| self.run.clone().expect("a run was started"));
         let now = self.now.expect("a transcript says when");
         let (key, verb) = (parse(&words.next()), words.next());
-        let mut error = || StepError { code: "broke".to_owned(), message: words.quoted.take().unwrap_or_default() };
+        let mut error = || StepError::new("broke", words.quoted.take().unwrap_or_default());
         let (usual, write) = match verb.as_str() {
             "begins" => (EntryKind::Step, Write::Begin),
             "retries" => (EntryKind::Step, Write::Failing(error(), now.plus(Duration::from_secs(60)))),
@@ -459,6 +459,10 @@ impl Stage {
             wakes: words.get("wakes").or_else(|| self.world.wakes.get(&run).copied()).unwrap_or_default(),
             due: words.text("due").map_or(Deadline::Never, |text| Deadline::At(time(&text))),
             held: words.list("held").unwrap_or_default(),
+            outages: words.text("away").map_or_else(Vec::new, |provider| {
+                let retry_at = words.text("retry").map_or(Timestamp::from_micros(0), |text| time(&text));
+                vec![Outage { provider, reason: "refused".to_owned(), retry_at }]
+            }),
             session_id: of_run.unwrap_or_else(|| parse("none")),
             run,
         })

@@ -27,9 +27,11 @@ use folkmoot_core::{
 };
 use folkmoot_store::Line;
 
+use crate::Failure;
+
 pub use ask::{Answer, Ask};
 pub use gate::{Decided, GateRequest};
-pub(crate) use pass::{AGAIN, Halt, NOT_RECORDED, Pass};
+pub(crate) use pass::{AGAIN, Halt, NOT_RECORDED, Pass, SPINS, Watch};
 pub(crate) use step::step_asked_about;
 pub use step::{OnUncertain, Retry, Step};
 
@@ -94,6 +96,20 @@ impl Ctx {
         self.pass.halt(Halt::stop(code, message)).await
     }
 
+    /// Stops the run like [`Ctx::stop`], and returns once it was resumed: what failed before can then be done again, under other keys.
+    pub async fn stop_until_resumed(
+        &self,
+        key: impl AsRef<str>,
+        code: &str,
+        message: impl Into<String>,
+    ) -> Result<(), Failure> {
+        let stopped_at = self.now(key).await?;
+        match self.pass.run.resumed_at {
+            Some(resumed_at) if resumed_at > stopped_at => Ok(()),
+            _ => self.stop(code, message).await,
+        }
+    }
+
     /// What the journal calls a call under this key: with its branch before it, and so like no other call of the run.
     pub fn key_in_run(&self, key: &str) -> String {
         format!("{}{key}", self.branch)
@@ -107,6 +123,8 @@ impl Ctx {
 
     async fn call_at(&self, kind: EntryKind, key: &str, ordinal: u32, input: Option<Digest>) -> (Call, Option<Line>) {
         self.pass.must_be_polled(key);
+        self.pass.must_be_allowed().await;
+        self.pass.has_called();
         let key: Key = match self.key_in_run(key).parse() {
             Ok(key) => key,
             Err(error) => return self.pass.halt(Halt::stop("invalid_key", error.to_string())).await,

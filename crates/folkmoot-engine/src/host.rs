@@ -1,6 +1,13 @@
 //! What the engine takes from the world, so that a simulation can give it another one.
 
-use std::{fmt, pin::Pin, time::Duration};
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// A future that the host runs.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -15,6 +22,20 @@ pub trait Host: Send + Sync + fmt::Debug + 'static {
 
     /// 128 random bits that nobody can guess.
     fn random(&self) -> u128;
+
+    /// Polls code that a workflow's author wrote. It may take long, or never return: everything else must go on meanwhile.
+    fn poll(&self, poll: &mut dyn FnMut()) {
+        poll();
+    }
+}
+
+/// A task whose every poll goes through [`Host::poll`].
+pub(crate) fn guarded(host: std::sync::Arc<dyn Host>, mut task: Task) -> Task {
+    Box::pin(std::future::poll_fn(move |context: &mut Context<'_>| {
+        let mut polled = Poll::Pending;
+        host.poll(&mut || polled = task.as_mut().poll(context));
+        polled
+    }))
 }
 
 /// Tokio, and the operating system's randomness.
@@ -35,5 +56,13 @@ impl Host for TokioHost {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the operating system has randomness");
         u128::from_ne_bytes(bytes)
+    }
+
+    /// Another thread takes over this one's other tasks, so that code which blocks or spins holds up nobody else.
+    fn poll(&self, poll: &mut dyn FnMut()) {
+        match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(poll),
+            _ => poll(),
+        }
     }
 }

@@ -64,7 +64,7 @@ pub use retention::Retention;
 pub use runs::{Awaited, WaitingAt};
 pub use wait::Waiter;
 pub use worker::{Replay, Replayed, Work};
-pub use workflow::{Failure, Workflows};
+pub use workflow::{Failure, Hindrance, Workflows};
 
 /// What an engine is told when it starts.
 #[derive(Clone, Debug, Default)]
@@ -185,6 +185,7 @@ impl Engine {
             }
             engine.spawn(worker::live(engine.clone(), work.begins_after));
             engine.spawn(worker::work(engine.clone(), work.begins_after));
+            engine.spawn(worker::watch(engine.clone()));
         }
         Ok(engine)
     }

@@ -93,6 +93,8 @@ pub struct Scenario {
     /// Whoever is not told what to say approves, and looks before saying whether something was done.
     decide: Option<Arc<Decide>>,
     answer: Arc<Reply>,
+    /// How often the people resume the run where it stops.
+    resumes: u32,
 }
 
 impl fmt::Debug for Scenario {
@@ -115,6 +117,7 @@ impl Scenario {
             answer: Arc::new(|question| {
                 Some(question.options.first().cloned().unwrap_or_else(|| "yes".to_owned()).into())
             }),
+            resumes: 0,
         }
     }
 
@@ -136,6 +139,13 @@ impl Scenario {
     #[must_use]
     pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static) -> Self {
         self.decide = Some(Arc::new(decide));
+        self
+    }
+
+    /// How often the people resume the run where it stops; else that is its end.
+    #[must_use]
+    pub fn resume(mut self, times: u32) -> Self {
+        self.resumes = times;
         self
     }
 
@@ -341,9 +351,17 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         Ok(_) | Err(Error::OutcomeUnknown | Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
         Err(error) => return Err(error),
     }
+    let mut resumes = scenario.resumes;
     let run = loop {
         let run = engine.wait_for_end(&starter, &id, PEOPLE_LOOK).await?;
         let stopped = matches!(run.state, State::Stopped { .. });
+        if stopped && resumes > 0 {
+            resumes -= 1;
+            match engine.resume_run(starter.clone().into(), id.clone()).await {
+                Ok(_) | Err(Error::OutcomeUnknown) => continue,
+                Err(error) => return Err(error),
+            }
+        }
         if stopped || run.ending().is_some() {
             break run;
         }

@@ -27,12 +27,19 @@ use tokio_util::sync::CancellationToken;
 
 pub use replay::{Replay, Replayed};
 
-use crate::{Engine, Workflows, lock::lock, turns::Turns};
+use crate::{
+    Engine, Workflows,
+    ctx::{Halt, SPINS, Watch},
+    lock::lock,
+    turns::Turns,
+};
 
 /// Looked for at least this often: another node may have died, or fired a timer.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How many runs are claimed at once, so that they share commits.
 const CLAIMS: usize = 64;
+/// How long one poll of a workflow may take. It only makes calls and waits, and so is done in a moment.
+const POLL_MAX: Duration = Duration::from_secs(10);
 
 /// How much a node works at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +84,9 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 struct Active {
     epoch: u64,
-    parent: Option<RunId>,
+    run: Run,
     gone: CancellationToken,
+    watch: Arc<Watch>,
 }
 
 impl Worker {
@@ -244,7 +252,8 @@ impl Engine {
         if let Some(active) = active.get(run) {
             active.gone.cancel();
         }
-        let children = active.iter().filter(|(_, active)| active.parent.as_ref().is_some_and(|id| id.as_str() == run));
+        let children =
+            active.iter().filter(|(_, active)| active.run.start.parent.as_ref().is_some_and(|id| id.as_str() == run));
         for (child, _) in children {
             let (engine, child) = (self.clone(), child.clone());
             self.spawn(async move {
@@ -294,6 +303,37 @@ pub(crate) async fn live(engine: Engine, begins_after: Duration) {
         }
     }
 }
+
+/// Ends runs whose workflow does not let go of its thread, for ever. The thread itself cannot be stopped; it ends at the workflow's
+/// next call, or with the process.
+pub(crate) async fn watch(engine: Engine) {
+    loop {
+        engine.0.host.sleep(LOOK_EVERY).await;
+        let now = engine.now();
+        let stuck: Vec<(Run, CancellationToken, bool)> = lock(&engine.worker().active)
+            .values()
+            .filter(|active| !active.gone.is_cancelled())
+            .filter_map(|active| {
+                let polled_for = active.watch.polled_for(now)?;
+                let is_over = now >= active.watch.ends_at && polled_for >= LOOK_EVERY;
+                (is_over || polled_for >= POLL_MAX).then(|| (active.run.clone(), active.gone.clone(), is_over))
+            })
+            .collect();
+        for (run, gone, is_over) in stuck {
+            let id = &run.start.id;
+            tracing::error!(run.id = %id, "run {id}: {BLOCKS}");
+            let halt = if is_over { Halt::out_of_time(&run) } else { Halt::stop(SPINS, BLOCKS) };
+            match engine.execute_command(engine.own(drive::action(&run, halt))).await {
+                // Refused where it is over, or another's: then nobody works on it here either.
+                Ok(_) | Err(Error::Refused(_)) => gone.cancel(),
+                Err(error) => tracing::warn!(run.id = %id, "run {id}: cannot be stopped just now: {error}"),
+            }
+        }
+    }
+}
+
+const BLOCKS: &str = "its workflow's code does not let go of its thread: it computes, blocks or loops without end between two calls, \
+                      which is a defect of the workflow. Such work belongs into a step";
 
 /// Takes runs that are ready, for ever.
 pub(crate) async fn work(engine: Engine, begins_after: Duration) {
@@ -373,7 +413,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
                 tokio::select! {
                     biased;
                     () = attended.gone.cancelled() => {}
-                    () = drive::drive(&engine, *run, wakes, attended.gone.clone()) => {}
+                    () = drive::drive(&engine, *run, wakes, attended.gone.clone(), attended.watch.clone()) => {}
                 }
                 attended.ends();
             });
@@ -397,6 +437,7 @@ struct Attended {
     run: RunId,
     epoch: u64,
     gone: CancellationToken,
+    watch: Arc<Watch>,
     slot: Option<OwnedSemaphorePermit>,
     ended: bool,
 }
@@ -404,11 +445,13 @@ struct Attended {
 impl Engine {
     fn attend(&self, run: &Run, slot: OwnedSemaphorePermit) -> Attended {
         let (id, epoch, gone) = (run.start.id.clone(), run.epoch, CancellationToken::new());
-        let active = Active { epoch, parent: run.start.parent.clone(), gone: gone.clone() };
+        let now = self.now();
+        let watch = Watch::until(now.plus(run.start.limits.time_left(run, now)));
+        let active = Active { epoch, run: run.clone(), gone: gone.clone(), watch: watch.clone() };
         if let Some(old) = lock(&self.worker().active).insert(id.clone(), active) {
             old.gone.cancel();
         }
-        Attended { engine: self.clone(), run: id, epoch, gone, slot: Some(slot), ended: false }
+        Attended { engine: self.clone(), run: id, epoch, gone, watch, slot: Some(slot), ended: false }
     }
 }
 

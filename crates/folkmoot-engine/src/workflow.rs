@@ -1,6 +1,6 @@
 //! Workflows: async functions over a [`Ctx`], each under a name with a version.
 
-use std::{collections::BTreeMap, fmt, pin::Pin, sync::Arc};
+use std::{collections::BTreeMap, fmt, pin::Pin, sync::Arc, time::Duration};
 
 use folkmoot_core::{WorkflowName, journal::StepError};
 use serde::{Serialize, de::DeserializeOwned};
@@ -14,12 +14,38 @@ pub struct Failure {
     pub code: String,
     /// What happened.
     pub message: String,
+    /// Why a step that failed so is not over: it is done later, under the same key.
+    pub hindrance: Option<Hindrance>,
+}
+
+/// Why a step cannot be done for now, although nothing is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// A provider is away, limits us, or wants to be paid. The step waits and is tried again, first after seconds, then after minutes.
+    /// While nothing else of the run goes on, the run is parked, and says for whom it waits.
+    Outage {
+        /// Whose outage.
+        provider: String,
+        /// How long the provider wants to be left alone.
+        retry_after: Option<Duration>,
+        /// How long it is waited for, from the first attempt or since a person resumed the run. Then the run stops, and can be
+        /// resumed.
+        wait_max: Duration,
+    },
+    /// Only a person can mend it. The run stops; the step is tried again when the run is resumed.
+    NeedsPerson,
 }
 
 impl Failure {
     /// With a code of one's own.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into() }
+        Self { code: code.into(), message: message.into(), hindrance: None }
+    }
+
+    /// The same, of a step that is not over for it.
+    #[must_use]
+    pub fn hindered_by(self, hindrance: Hindrance) -> Self {
+        Self { hindrance: Some(hindrance), ..self }
     }
 }
 
@@ -44,11 +70,15 @@ impl<E: std::error::Error> From<E> for Failure {
 
 impl Failure {
     pub(crate) fn of(error: StepError) -> Self {
-        Self { code: error.code, message: error.message }
+        Self::new(error.code, error.message)
     }
 
     pub(crate) fn as_step_error(&self) -> StepError {
-        StepError { code: self.code.clone(), message: self.message.clone() }
+        let provider = match &self.hindrance {
+            Some(Hindrance::Outage { provider, .. }) => Some(provider.clone()),
+            Some(Hindrance::NeedsPerson) | None => None,
+        };
+        StepError { provider, ..StepError::new(&self.code, &self.message) }
     }
 }
 

@@ -34,6 +34,8 @@ folkmoot_core::vocabulary! {
         TimedOut = "timed_out",
         /// The vendor has had enough of us for now (429).
         RateLimited = "rate_limited",
+        /// The vendor wants to be paid first (402, or an empty account).
+        NoCredit = "no_credit",
         /// The vendor failed (5xx).
         Unavailable = "unavailable",
         /// The vendor does not take the key (401, 403).
@@ -67,9 +69,25 @@ impl FailureKind {
         use FailureKind::*;
         match self {
             Unreachable | TimedOut | RateLimited | Unavailable | Truncated | Malformed | Empty => true,
-            Unauthorised | Refused | TooLarge | Withheld | CircuitOpen | BudgetExceeded | NotRecorded
+            Unauthorised | NoCredit | Refused | TooLarge | Withheld | CircuitOpen | BudgetExceeded | NotRecorded
             | Misconfigured => false,
         }
+    }
+
+    /// Whether the provider is away, limits us or wants to be paid: the same call may succeed minutes or hours later, and nothing is
+    /// wrong with it.
+    pub fn is_outage(self) -> bool {
+        use FailureKind::*;
+        match self {
+            Unreachable | TimedOut | RateLimited | NoCredit | Unavailable | CircuitOpen => true,
+            Unauthorised | Refused | Truncated | Malformed | TooLarge | Empty | Withheld | BudgetExceeded
+            | NotRecorded | Misconfigured => false,
+        }
+    }
+
+    /// Whether a person must change the configuration before any call of this provider can succeed.
+    pub fn needs_person(self) -> bool {
+        matches!(self, FailureKind::Unauthorised | FailureKind::Misconfigured)
     }
 
     /// Whether another provider may succeed where this one failed. A budget is spent wherever one asks.

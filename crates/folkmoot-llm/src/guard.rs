@@ -184,7 +184,7 @@ fn tell(pass: Pass<'_>, answer: &Result<Answer, Failure>) {
     use FailureKind::*;
     match answer.as_ref().map_err(|failure| failure.kind) {
         Err(Unreachable | TimedOut | Unavailable | Truncated | Malformed | Empty | TooLarge) => pass.failed(),
-        Ok(_) | Err(RateLimited | Unauthorised | Refused | Withheld) => pass.answered(),
+        Ok(_) | Err(RateLimited | NoCredit | Unauthorised | Refused | Withheld) => pass.answered(),
         // These say nothing about the provider: nobody asked it.
         Err(CircuitOpen | BudgetExceeded | NotRecorded | Misconfigured) => drop(pass),
     }

@@ -170,6 +170,7 @@ struct File {
     prompts: Option<PathBuf>,
     mcp: BTreeMap<String, equipment::McpServer>,
     jail: equipment::JailSettings,
+    outages: equipment::Outages,
     notify: Notify,
     channels: BTreeMap<String, Channel>,
     audit: Audit,
@@ -324,7 +325,8 @@ impl Config {
             models: file.models,
             budget: file.budget,
         };
-        self.equipment = equipment::Settings { models, prompts: file.prompts, mcp: file.mcp, jail: file.jail };
+        let File { prompts, mcp, jail, outages, .. } = file;
+        self.equipment = equipment::Settings { models, prompts, mcp, jail, outages };
         self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.take_channels(file.notify, file.channels, path.parent().unwrap_or(Path::new("")))

@@ -18,7 +18,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{Debated, Debating},
+    debate::{Debated, Debating, UndecidedAnswer},
     llm::budget::Spent,
 };
 use serde_json::{Value, json};
@@ -180,6 +180,7 @@ impl Held {
             votes: self.progress.votes,
             waiting_at: self.waiting_at,
             questions: self.questions,
+            outages: wire::Outage::all_of(&self.run),
             fault: self.fault,
         }
     }
@@ -210,6 +211,7 @@ impl Held {
             round: self.progress.round,
             waiting_at: self.waiting_at,
             questions: self.questions,
+            outages: wire::Outage::all_of(&self.run),
             fault: self.fault,
         }
     }
@@ -263,6 +265,18 @@ pub(crate) fn turn(run: &Run, view: TurnView) -> wire::DebateTurn {
         metadata,
         created_at: turn.at,
         response_time_ms: turn.response_time_ms,
+    }
+}
+
+/// An answer that nothing was decided about, as the wire shows it.
+pub(crate) fn undecided(answer: UndecidedAnswer) -> wire::UndecidedAnswer {
+    let UndecidedAnswer { author, answer, code, tests, quality } = answer;
+    wire::UndecidedAnswer {
+        author,
+        answer,
+        code,
+        tests: tests.map(|(passed, of)| wire::DebateTests { passed, of }),
+        quality: quality.map(|share| Decimal::from(share).0),
     }
 }
 

@@ -268,19 +268,22 @@ pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Opti
     Ok(Some(Asked { gate, request, text }))
 }
 
-/// Waits until the plan asks something else than at `after`, or is over; returns it as it is then, or after `patience`.
+/// Waits until the plan asks something else than at `after`, or is over, or waits for a provider where that is wanted too; returns it
+/// as it is then, or after `patience`.
 pub(crate) async fn settled(
     app: &App,
     principal: &Principal,
     id: &RunId,
     after: Option<&GateId>,
     patience: Duration,
+    or_outage: bool,
 ) -> Result<Planned, Error> {
     let until = Instant::now() + patience;
     let mut position = app.engine.position().await?;
     loop {
         let planned = planned(&app.engine, principal, id).await?;
         let moved = match (planned.status, &planned.asked) {
+            (PlanStatus::InProgress, _) if or_outage && !planned.run.outages().is_empty() => true,
             (PlanStatus::InProgress, _) => planned.held_at.as_ref().is_some_and(|gate| Some(gate) != after),
             (PlanStatus::AwaitingApproval, Some(asked)) => Some(&asked.gate.id) != after,
             (PlanStatus::AwaitingApproval, None)
@@ -327,6 +330,12 @@ impl Planned {
             (PlanStatus::Complete, ..) => "The plan is complete.".to_owned(),
             (_, Some(asked), ..) => format!("Waits for a decision: {}", asked.gate.content.title),
             (.., Some(gate)) => format!("Waits for a decision on gate {gate}"),
+            _ if !self.run.outages().is_empty() => {
+                let outages = self.run.outages().iter();
+                let waits =
+                    outages.map(|outage| format!("Waiting for provider {}: {}", outage.provider, outage.reason));
+                waits.collect::<Vec<_>>().join("; ")
+            }
             _ => match self.progress.doing {
                 Doing::Proposes => "Writing the proposal...".to_owned(),
                 Doing::Iterates => format!("Iteration {} of {total} planning...", self.progress.current_iteration),
@@ -350,6 +359,7 @@ impl Planned {
             message,
             approval_id: asked.as_ref().map(|asked| asked.request.approval_id(&start.session_id)),
             waiting_at: asked.map(|asked| asked.gate.id).or(self.held_at),
+            outages: wire::Outage::all_of(&self.run),
             initiator: start.initiator.clone(),
             started_at: start.started_at,
             ended_at: self.run.ending().map(|ending| ending.at),

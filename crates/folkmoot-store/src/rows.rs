@@ -184,6 +184,7 @@ pub(crate) const RUNS: Table = Table {
         ("active_micros", Int),
         ("moved_at", Int),
         ("seq", Int),
+        ("resumed_at", Int),
     ],
 };
 
@@ -651,6 +652,7 @@ pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
         Value::Int(int(run.active_micros)),
         Value::Int(run.moved_at.as_micros()),
         Value::Int(int(run.seq)),
+        Value::MaybeInt(run.resumed_at.map(Timestamp::as_micros)),
     ]
 }
 
@@ -708,6 +710,7 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
         active_micros: position(row.int(20)?)?,
         moved_at: Timestamp::from_micros(row.int(21)?),
         seq: position(row.int(22)?)?,
+        resumed_at: row.maybe_int(23)?.map(Timestamp::from_micros),
     };
     // Four columns repeat what others say, for the indexes. A row in which they differ was not written by us.
     let agrees = row.text(11)? == run.status().word()

@@ -47,6 +47,8 @@ pub struct Server {
     pub reach: Reach,
     /// How much it may use of ours.
     pub limits: McpLimits,
+    /// Whether debates that an agent started may call its tools too.
+    pub for_agents: bool,
 }
 
 /// How a server is reached.
@@ -256,6 +258,10 @@ impl Tool for RemoteTool {
 
     fn arguments(&self) -> Value {
         self.offer.arguments.clone()
+    }
+
+    fn has_effects(&self) -> bool {
+        !self.offer.is_read_only
     }
 
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<Value, ToolError>> {

@@ -53,6 +53,11 @@ pub trait Tool: Debug + Send + Sync {
     /// JSON Schema of its arguments.
     fn arguments(&self) -> Value;
 
+    /// Whether it may change something outside of the jail and of the run's own folders: then a person is asked before each call.
+    fn has_effects(&self) -> bool {
+        false
+    }
+
     /// Does it. What goes wrong is told to the agent, and is no answer.
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<Value, ToolError>>;
 }
@@ -147,6 +152,9 @@ pub struct Offer {
     pub description: String,
     /// JSON Schema of its arguments.
     pub arguments: Value,
+    /// Whether it may change something outside: a person is asked before each call, and the call is made once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub effects: bool,
 }
 
 /// The tools that an agent has, and the limits that hold for every call.
@@ -231,6 +239,11 @@ impl Toolbox {
         self.tools.is_empty()
     }
 
+    /// Whether it has this tool, and that may change something outside.
+    pub fn has_effects(&self, name: &str) -> bool {
+        self.tools.get(name).is_some_and(|entry| entry.tool.has_effects())
+    }
+
     /// The names of its tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
@@ -242,6 +255,7 @@ impl Toolbox {
             name: name.clone(),
             description: entry.description.clone(),
             arguments: entry.arguments.clone(),
+            effects: entry.tool.has_effects(),
         };
         self.tools.iter().map(offer).collect()
     }
@@ -309,7 +323,7 @@ impl Toolbox {
 /// One line of JSON for each. As JSON, because a description can come from a server that nobody trusts, and cannot begin a line of
 /// its own this way.
 fn describe(offers: &[Offer]) -> String {
-    let line = |Offer { name, description, arguments }: &Offer| {
+    let line = |Offer { name, description, arguments, .. }: &Offer| {
         json!({ "name": name, "description": description, "arguments": arguments }).to_string() + "\n"
     };
     offers.iter().map(line).collect()

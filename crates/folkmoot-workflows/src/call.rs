@@ -6,10 +6,11 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use folkmoot_core::{Digest, Name, gate::Risk};
-use folkmoot_engine::{Ctx, Failure, GateRequest};
+use folkmoot_engine::{Ctx, Failure, GateRequest, Hindrance};
 use folkmoot_llm::{
     Answer, FailureKind, Model, Prompts, Recording, Request,
     budget::{Budget, Budgeted, Purse, Spent, dollars},
@@ -30,11 +31,20 @@ const ANSWER_BYTES_MAX: usize = 512 * 1024;
 /// What the engine says of a step that took longer than it may.
 const OUT_OF_TIME: &str = "timeout";
 
+/// How long a run waits for a provider that is away, limits us or wants to be paid, unless the configuration says. Then it stops, and
+/// can be resumed.
+pub const OUTAGE_WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often a call is made again at once that broke off after the vendor had begun to charge for it.
+const BROKEN_OFF_MAX: u32 = 4;
+/// How often one call can find the budget spent. Each time somebody has given it once more.
+const EXCEEDED_MAX: u32 = 1_000;
+
 /// What one run may spend on models, and what happens when that is not enough.
 #[derive(Clone, Debug)]
 pub struct Spending {
     purse: Arc<Purse>,
     on_exceeded: OnExceeded,
+    outage_wait_max: Duration,
     /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for the same gate.
     gates: Arc<Mutex<BTreeMap<u64, Decided>>>,
 }
@@ -87,7 +97,13 @@ struct Exceeded {
 impl Spending {
     /// From a purse that is full: what a run has spent before a restart is taken from its journal as it is replayed.
     pub fn new(purse: Arc<Purse>, on_exceeded: OnExceeded) -> Self {
-        Self { purse, on_exceeded, gates: Arc::default() }
+        Self { purse, on_exceeded, outage_wait_max: OUTAGE_WAIT_MAX, gates: Arc::default() }
+    }
+
+    /// How long a provider is waited for that is away.
+    #[must_use]
+    pub fn waiting_at_most(self, outage_wait_max: Duration) -> Self {
+        Self { outage_wait_max, ..self }
     }
 
     /// What was spent until now.
@@ -95,7 +111,9 @@ impl Spending {
         self.purse.spent()
     }
 
-    /// Asks a model, and records the call. A model that gives no answer is recorded too, and is no error of the run.
+    /// Asks a model, and records the call. Where its provider is away, limits us or wants to be paid, the run waits until it is back;
+    /// where it does not take our key, the run stops until somebody has resumed it. Any other model that gives no answer is recorded
+    /// too, and is no error of the run.
     pub async fn call(&self, ctx: &Ctx, call: Call) -> Result<Recording, Failure> {
         // The same however often the budget is in the way: until it no longer is, no vendor has heard of the call, unless it was
         // in flight in a life that crashed, and then it must be known again.
@@ -103,14 +121,18 @@ impl Spending {
         // Keys of steps can have any letters and any length that headers cannot.
         let idempotency_key = Some(Digest::of(name.as_bytes()).to_string());
         let request = Request { idempotency_key, ..call.request.clone() };
-        for time in 1.. {
+        let mut broken_off = 0;
+        for time in 1..=EXCEEDED_MAX {
             let key = if time == 1 { call.key.clone() } else { format!("{}~{time}", call.key) };
             match self.once(ctx, &key, &call, &request).await? {
+                // What was heard of it is paid for, and recorded; nobody can use half an answer.
+                Told::Asked(recording) if is_broken_off(&recording) && broken_off < BROKEN_OFF_MAX => broken_off += 1,
                 Told::Asked(recording) => return Ok(*recording),
                 Told::Exceeded { exceeded } => self.exceeded(ctx, exceeded).await?,
             }
         }
-        unreachable!("the loop has no end")
+        let detail = format!("the budget was given {EXCEEDED_MAX} times, and is spent again");
+        Err(Failure::new(FailureKind::BudgetExceeded.word(), detail))
     }
 
     /// Asks for the rest of a text that was cut off, a few times. Each time is a step, and fits the budget or asks for more of it.
@@ -160,7 +182,7 @@ impl Spending {
         let asked = Arc::new(AtomicBool::new(false));
         let work = {
             let (model, purse, price) = (Arc::clone(&call.model), Arc::clone(&self.purse), call.price);
-            let (asked, request) = (Arc::clone(&asked), request.clone());
+            let (asked, request, wait_max) = (Arc::clone(&asked), request.clone(), self.outage_wait_max);
             move || {
                 asked.store(true, Ordering::Relaxed);
                 let budgeted = Budgeted { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
@@ -173,6 +195,14 @@ impl Spending {
                     Ok(match &answer {
                         Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
                             Told::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
+                        }
+                        Err(failure) if failure.spent.is_nothing() && failure.kind.is_outage() => {
+                            return Err(outage(failure, wait_max));
+                        }
+                        Err(failure) if failure.spent.is_nothing() && failure.kind.needs_person() => {
+                            let message = format!("{failure}. Mend that, and resume this run: nothing of it is lost");
+                            let failure = Failure::new(failure.kind.word(), message);
+                            return Err(failure.hindered_by(Hindrance::NeedsPerson));
                         }
                         _ => Told::Asked(Box::new(Recording::new(&request, &answer))),
                     })
@@ -260,6 +290,18 @@ pub(crate) async fn allowed(
         tokens: least(asked.tokens, configured.tokens),
         usd_micros: least(asked.usd_micros, configured.usd_micros),
     })
+}
+
+fn outage(failure: &folkmoot_llm::Failure, wait_max: Duration) -> Failure {
+    let retry_after = failure.retry_after_ms.map(Duration::from_millis);
+    let hindrance = Hindrance::Outage { provider: failure.provider.clone(), retry_after, wait_max };
+    Failure::new(failure.kind.word(), &failure.detail).hindered_by(hindrance)
+}
+
+/// Whether it is a call that a provider failed in the middle of. One that took longer than it may would take as long again.
+fn is_broken_off(recording: &Recording) -> bool {
+    let Outcome::Failed(failure) = &recording.outcome else { return false };
+    failure.kind.is_outage() && failure.kind != FailureKind::TimedOut && !failure.spent.is_nothing()
 }
 
 fn silent(failure: &folkmoot_llm::Failure) -> String {

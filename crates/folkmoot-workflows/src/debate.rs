@@ -25,9 +25,9 @@ use std::{
 
 use folkmoot_core::{
     Name,
-    agent::{DebatePhase, Domain},
+    agent::{DebatePhase, Domain, Share},
     debate::{
-        self, Course, DecidedBy, NoDecision, Told, Verdict,
+        self, Course, DecidedBy, NoDecision, Told, TurnState, Verdict,
         cognition::{Observed, Planner},
         consensus::same_answer,
         estimate::Estimate,
@@ -46,7 +46,8 @@ use serde_json::json;
 
 pub(crate) use config::MAX_TOKENS_MAX;
 pub use config::{Debating, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
-pub use hands::{Branch, Hands, Ran, Yard};
+pub use hands::{Branch, Hands, Place, Ran, Yard};
+pub(crate) use silent::Nobody;
 
 use self::{
     gate::AtGate,
@@ -62,6 +63,9 @@ pub struct Debated {
     pub verdict: Verdict,
     /// The answer that won, in words; empty where nothing was decided.
     pub answer: String,
+    /// Where nothing was decided, all answers that there were, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<UndecidedAnswer>,
     /// Its code.
     pub code: Option<String>,
     /// What that is written in.
@@ -72,6 +76,21 @@ pub struct Debated {
     pub providers: Vec<String>,
     /// What that took.
     pub spent: Spent,
+}
+
+/// An answer of a debate that decided nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndecidedAnswer {
+    /// Whose.
+    pub author: Name,
+    /// In words.
+    pub answer: String,
+    /// Its code.
+    pub code: Option<String>,
+    /// How many tests of others it passes, and of how many.
+    pub tests: Option<(u32, u32)>,
+    /// The mean of what reviewers gave it.
+    pub quality: Option<Share>,
 }
 
 /// Who holds debates, and with what.
@@ -159,7 +178,7 @@ impl Debater {
             // Nobody hears of the topic who is not asked about it.
             embedder: usual.as_ref().and_then(|usual| self.voices.embedder(&usual.provider)),
             usual,
-            spending: Spending::new(Purse::new(budget), on_exceeded),
+            spending: Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
             prompts: or_stop(ctx, self.voices.prompts()).await,
             hands: self.hands,
             offers,
@@ -178,15 +197,16 @@ impl Debater {
         if debating.tool_calls_max == 0 {
             return Ok(BTreeMap::new());
         }
-        let (hands, debate) = (Arc::clone(&self.hands), ctx.run_id().to_string());
+        let (hands, place) =
+            (Arc::clone(&self.hands), Place { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
         let agents: Vec<_> =
             debating.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
         let look = move || {
-            let (hands, debate, branch, agents) = (Arc::clone(&hands), debate.clone(), branch.clone(), agents.clone());
+            let (hands, place, agents) = (Arc::clone(&hands), place.clone(), agents.clone());
             async move {
                 let mut offers = BTreeMap::new();
                 for (agent, kinds) in agents {
-                    offers.insert(agent, hands.offers(debate.clone(), branch.clone(), kinds).await);
+                    offers.insert(agent, hands.offers(place.clone(), kinds).await);
                 }
                 Ok(offers)
             }
@@ -271,9 +291,10 @@ impl Room {
         round: u32,
         state: &mut State,
     ) -> Result<Option<Came>, Failure> {
-        for again in 0.. {
+        for again in 0..=REPEATS_MAX {
             let at = At { phase, round, again };
             state.in_phase.clear();
+            let network = state.network.clone();
             let came = match phase {
                 DebatePhase::Dehallucination => self.dehallucination(ctx, at, state).await?,
                 DebatePhase::SelfEvolvement => self.self_evolvement(ctx, at, state).await?,
@@ -286,6 +307,15 @@ impl Room {
             };
             self.complete(ctx, at, &came, state).await?;
             if let Some(why) = came.too_few {
+                let failed = state.in_phase.iter().any(|spoken| spoken.state == TurnState::Failed);
+                if failed && again < REPEATS_MAX {
+                    // It was no answer of theirs that failed, but their models: once those are mended, everybody is asked again.
+                    let message =
+                        format!("{why}. Nothing is lost: resume this run, and the {phase} phase is done again");
+                    ctx.stop_until_resumed(at.key("stopped"), NoDecision::TooFewResponses.word(), message).await?;
+                    state.network = network;
+                    continue;
+                }
                 return Ok(Some(Came::Ends(Ends::TooFew(why, came.verdict.map(Box::new)))));
             }
             // The last gate stands before what is final; a vote that another round follows is not.
@@ -307,7 +337,10 @@ impl Room {
             }
             return Ok(came.verdict.map(Came::Verdict));
         }
-        unreachable!("a gate lets it be done again only a few times")
+        Err(Failure::new(
+            "repeated",
+            format!("the {phase} phase was done {REPEATS_MAX} times, and is wanted once more"),
+        ))
     }
 
     async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &State) -> Result<(), Failure> {
@@ -504,8 +537,13 @@ impl Room {
         let told = Told::Completed { verdict: Box::new(verdict.clone().without_words()) };
         let records = std::iter::once(Record::Session(session)).chain(learned).collect();
         ctx.keep("completed", told.kind(), &told, records).await?;
+        let undecided = match verdict.winner {
+            Some(_) => Vec::new(),
+            None => state.ranked().into_iter().map(|candidate| undecided(candidate, &state)).collect(),
+        };
         Ok(Debated {
             answer,
+            undecided,
             language: self.debating.language.filter(|_| code.is_some()).map(|language| language.word().to_owned()),
             code,
             versions: u32::try_from(state.versions.len()).unwrap_or(u32::MAX),
@@ -532,8 +570,21 @@ impl Room {
     }
 }
 
+/// How often a phase is done again at most, because people want it or because its models failed.
+const REPEATS_MAX: u32 = 20;
+
 /// So many tests tell whether two programs behave alike.
 const PROBES_MIN: usize = 3;
+
+fn undecided(candidate: &Candidate, state: &State) -> UndecidedAnswer {
+    UndecidedAnswer {
+        author: candidate.author.clone(),
+        answer: candidate.text.clone(),
+        code: candidate.code.clone(),
+        tests: state.tested(&candidate.author).map(|tested| (tested.passed, tested.of)),
+        quality: state.quality(&candidate.author),
+    }
+}
 
 /// What a phase came to, for the debate.
 enum Came {

@@ -17,6 +17,8 @@ use folkmoot_tools::{
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
+use crate::call::OUTAGE_WAIT_MAX;
+
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,22 @@ pub struct Settings {
     pub mcp: BTreeMap<String, McpServer>,
     /// What the jail lets out.
     pub jail: JailSettings,
+    /// How long runs wait for providers that are away.
+    pub outages: Outages,
+}
+
+/// `[outages]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Outages {
+    /// How long a run waits for a provider before it stops, until somebody resumes it.
+    pub stop_after_ms: u64,
+}
+
+impl Default for Outages {
+    fn default() -> Self {
+        Self { stop_after_ms: u64::try_from(OUTAGE_WAIT_MAX.as_millis()).unwrap_or(u64::MAX) }
+    }
 }
 
 /// `[mcp.NAME]`: a program or an address.
@@ -49,6 +67,8 @@ pub struct McpServer {
     pub key_env: Option<String>,
     /// The file that holds its key.
     pub key_file: Option<PathBuf>,
+    /// Whether debates that an agent started may call its tools too; else only debates of those who decide.
+    pub agents: bool,
 }
 
 /// `[jail]`.
@@ -121,6 +141,8 @@ pub struct Equipment {
     prompts: OnceLock<Result<Arc<Prompts>, String>>,
     /// MCP servers whose tools agents may call.
     pub mcp: Vec<mcp::Server>,
+    /// How long a run waits for a provider that is away before it stops.
+    pub outage_wait_max: Duration,
     helper: Helper,
     network: bool,
     jail: OnceCell<Jail>,
@@ -132,13 +154,15 @@ impl Equipment {
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
         settings.check()?;
         let mcp = settings.mcp.iter().map(|(name, server)| {
-            Ok(mcp::Server { name: name.clone(), reach: server.reach()?, limits: mcp::McpLimits::default() })
+            let (name, reach, limits) = (name.clone(), server.reach()?, mcp::McpLimits::default());
+            Ok(mcp::Server { name, reach, limits, for_agents: server.agents })
         });
         Ok(Self {
             models: Models::new(settings.models, variable, command)?,
             prompts_folder: settings.prompts,
             prompts: OnceLock::new(),
             mcp: mcp.collect::<Result<_, String>>()?,
+            outage_wait_max: Duration::from_millis(settings.outages.stop_after_ms),
             helper,
             network: settings.jail.network,
             jail: OnceCell::new(),

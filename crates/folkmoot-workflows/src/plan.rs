@@ -4,7 +4,10 @@ mod desk;
 mod export;
 mod gates;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use folkmoot_core::{
     Name, Refusal, Timeout,
@@ -19,7 +22,7 @@ use self::{
     desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed, voice::or_stop};
+use crate::{OnExceeded, Spending, Voices, call::allowed, debate::Nobody, voice::or_stop};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
@@ -122,9 +125,12 @@ pub struct Plan {
     pub total_iterations: u32,
     /// How much they gave.
     pub tally: Tally,
+    /// The iterations that nobody has decided on yet, by their numbers; only of a plan that is not complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<u32>,
     /// Whether somebody ended it before its last iteration.
     pub paused: bool,
-    /// All of it, as Markdown.
+    /// All of it, as Markdown; empty while it is not complete.
     pub final_plan: String,
     /// Its sections, by name.
     pub entities: Vec<Entity>,
@@ -151,11 +157,24 @@ impl Planner {
     pub fn join(self, workflows: Workflows) -> Workflows {
         workflows.with(plan::WORKFLOW, move |ctx: Ctx, planning: Planning| {
             let planner = self.clone();
-            async move { planner.plan(ctx, planning).await }
+            async move { planner.plan(ctx, planning, None).await }
         })
     }
 
-    async fn plan(self, ctx: Ctx, planning: Planning) -> Result<Plan, Failure> {
+    /// As it is replayed, and what it had by then: nobody is asked, and only what was recorded answers. So a plan can be exported
+    /// whatever became of it. The prompts are those of `voices`, as they are part of what must be the same.
+    pub fn replaying(voices: Arc<dyn Voices>) -> (Workflows, Draft) {
+        let draft = Draft::default();
+        let planner = Self { voices: Arc::new(Nobody(voices)), expires_after: Timeout::Never, asks: true };
+        let noted = draft.clone();
+        let workflows = Workflows::new().with(plan::WORKFLOW, move |ctx: Ctx, planning: Planning| {
+            let (planner, noted) = (planner.clone(), noted.clone());
+            async move { planner.plan(ctx, planning, Some(noted)).await }
+        });
+        (workflows, draft)
+    }
+
+    async fn plan(self, ctx: Ctx, planning: Planning, draft: Option<Draft>) -> Result<Plan, Failure> {
         planning.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
         if ctx.run_id().as_str() != ctx.session_id().as_str() {
             let message = "a plan has a session of its own, called as it is: leave session_id out";
@@ -169,6 +188,8 @@ impl Planner {
             false => String::new(),
         };
         let mut work = Work::default();
+        let note = |work: &Work| draft.iter().for_each(|draft| draft.set(desk.so_far(&proposal, work)));
+        note(&work);
         for number in 1..=pace.max_iterations {
             let total_iterations = pace.max_iterations;
             desk.tell(
@@ -179,6 +200,7 @@ impl Planner {
             .await?;
             let gave = desk.iterate(&ctx, number, &proposal, &work).await?;
             work.shown.push(Shown { number, gave });
+            note(&work);
             desk.tell(&ctx, &key!("iteration", number, "told"), work.told(total_iterations)).await?;
             if pace.stops_after(number) {
                 match desk.checkpoint(&ctx, number, &work).await? {
@@ -200,11 +222,13 @@ impl Planner {
                         break;
                     }
                 }
+                note(&work);
             }
         }
         if !pace.asks() {
             work.accept();
         }
+        note(&work);
         desk.conclude(&ctx, proposal, work).await
     }
 
@@ -224,7 +248,8 @@ impl Planner {
         let configured = self.voices.budget();
         let budget = allowed(ctx, planning.budget, move || configured).await?;
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
-        let spending = Spending::new(Purse::new(budget), on_exceeded);
+        let wait_max = self.voices.outage_wait_max();
+        let spending = Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(wait_max);
         Ok(Desk {
             planning,
             asks,
@@ -234,6 +259,22 @@ impl Planner {
             prompts: or_stop(ctx, self.voices.prompts()).await,
             expires_after: self.expires_after,
         })
+    }
+}
+
+/// What a plan had when it was last looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Draft(Arc<Mutex<Option<Plan>>>);
+
+impl Draft {
+    fn set(&self, plan: Plan) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan);
+    }
+
+    /// What it had, where there was anything.
+    pub fn take(&self) -> Option<Plan> {
+        let plan = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        plan.filter(|plan| !plan.proposal.is_empty() || !plan.iterations.is_empty())
     }
 }
 

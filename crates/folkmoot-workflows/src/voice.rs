@@ -1,6 +1,6 @@
 //! Who speaks for an agent: a model, behind a name that a run can record.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{
@@ -11,7 +11,7 @@ use folkmoot_llm::{
 };
 use futures_util::future::BoxFuture;
 
-use crate::Equipment;
+use crate::{Equipment, call::OUTAGE_WAIT_MAX};
 
 /// A model and what it costs.
 #[derive(Clone, Debug)]
@@ -60,6 +60,11 @@ pub trait Voices: fmt::Debug + Send + Sync {
 
     /// What a run may spend that does not say.
     fn budget(&self) -> Budget;
+
+    /// How long a run waits for a provider that is away before it stops.
+    fn outage_wait_max(&self) -> Duration {
+        OUTAGE_WAIT_MAX
+    }
 }
 
 /// What a run needs in every pass. Where it is there no more, as a provider after a restart without its key, the run stops and says
@@ -109,5 +114,9 @@ impl Voices for Equipment {
 
     fn budget(&self) -> Budget {
         self.models.budget()
+    }
+
+    fn outage_wait_max(&self) -> Duration {
+        self.outage_wait_max
     }
 }

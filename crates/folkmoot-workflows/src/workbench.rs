@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::agent::ToolKind;
+use folkmoot_core::{Role, agent::ToolKind};
 use folkmoot_tools::{
     Jail, Limits, Mcp, Profile, Repository, Tool, Toolbox, Worktree, git, lsp,
     tool::{ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, View, serving_all},
@@ -50,8 +50,9 @@ pub struct Workbench {
 
 impl Workbench {
     /// Lays out what there is. What is missing is told, and the rest is there nevertheless: without a jail no tool executes
-    /// anything, and each says so when it is called.
-    pub async fn new(equipment: &Equipment, site: Option<&Site>) -> Self {
+    /// anything, and each says so when it is called. MCP servers are there for whoever decides; for agents only those whose entry in the
+    /// configuration says so.
+    pub async fn new(equipment: &Equipment, site: Option<&Site>, role: Role) -> Self {
         let mut tools = Toolbox::default();
         tools.timeout = CALL_MAX;
         let mut bench = Self { tools, missing: Vec::new() };
@@ -62,7 +63,8 @@ impl Workbench {
         if let Some(site) = site {
             bench.add_site(jail, site).await;
         }
-        let connected = equipment.mcp.iter().map(|server| Mcp::connect(server.clone()));
+        let servers = equipment.mcp.iter().filter(|server| server.for_agents || role.decides());
+        let connected = servers.map(|server| Mcp::connect(server.clone()));
         for connected in join_all(connected).await {
             match connected {
                 Ok(mcp) => mcp.tools().iter().for_each(|tool| bench.add_shared(Arc::clone(tool))),

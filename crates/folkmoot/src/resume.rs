@@ -1,14 +1,14 @@
-//! `folkmoot resume`: let a run go on that stopped.
+//! `folkmoot resume`: let a run go on that stopped, or that waits for a provider of models.
 
 use anyhow::Result;
 use folkmoot_api::{Client, wire::Run};
 
 use crate::{cli::As, connection::Connection, context::Context, exit::Exit, find, idempotency, run_view};
 
-/// Let a run go on that stopped, after you have looked at why
+/// Let a run go on that stopped, after you have looked at why, or try a provider now that it waits for
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-It passes no gate: a run that waits goes on by itself when what it waits for is decided.")]
+It passes no gate: a run that waits for a decision goes on by itself when it is made.")]
 pub(crate) struct Args {
     /// The run, or any unique beginning or end of its id
     run: String,

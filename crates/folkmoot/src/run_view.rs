@@ -3,13 +3,14 @@
 use anyhow::Result;
 use folkmoot_api::{
     core::{
-        Timestamp,
+        RunId, Timestamp,
         journal::{EntryKind, Progress},
     },
-    wire::{JournalEntry, Run, WaitingAt},
+    wire::{JournalEntry, Outage, Run, WaitingAt},
 };
 
 use crate::{
+    clock,
     context::Context,
     find, journal,
     screen::{self, Row, behind_bar, one_line, printable, shortened},
@@ -33,6 +34,7 @@ pub(crate) fn whole(whole: &Whole, now: Timestamp, folkmoot: &str) -> String {
     if let Some(waiting_at) = run.waiting_at.as_ref().and_then(Option::as_ref) {
         parts.push(waits(whole, waiting_at, now, folkmoot));
     }
+    parts.extend(outages(&run.outages, &run.id, now, folkmoot));
     parts.extend(ending(run));
     parts.join("\n\n")
 }
@@ -102,6 +104,20 @@ fn waits(whole: &Whole, at: &WaitingAt, now: Timestamp, folkmoot: &str) -> Strin
     lines.join("\n")
 }
 
+/// The providers that something waits for, for a list of facts.
+pub(crate) fn outage_lines(outages: &[Outage]) -> Option<String> {
+    let lines: Vec<String> = outages.iter().map(|outage| one_line(&outage.line(clock::now()))).collect();
+    (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+/// The providers that a run waits for, and what to do when they are back.
+pub(crate) fn outages(outages: &[Outage], run: &RunId, now: Timestamp, folkmoot: &str) -> Option<String> {
+    let waits = outages.iter().map(|outage| paint(style::WARN, one_line(&outage.line(now))));
+    let resume = paint(style::COMMAND, format!("{folkmoot} resume {}", find::short_run(run)));
+    let hint = format!("It goes on by itself when they are back. {resume} tries now.");
+    (!outages.is_empty()).then(|| waits.chain([hint]).collect::<Vec<_>>().join("\n"))
+}
+
 /// How it ended, by whom and why, and what it gave.
 fn ending(run: &Run) -> Option<String> {
     let ending = run.ending.as_ref()?;
@@ -134,6 +150,10 @@ pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> Row {
     let by = run.workflow.as_ref().map_or_else(|| run.initiator.to_string(), ToString::to_string);
     let took = run.ended_at.map_or_else(|| now.since(run.started_at), |at| at.since(run.started_at));
     let told = match (&run.stopped, &run.ending) {
+        (None, None) if !run.outages.is_empty() => {
+            let waits: Vec<String> = run.outages.iter().map(|outage| one_line(&outage.line(now))).collect();
+            format!(" ({})", waits.join("; "))
+        }
         (Some(stopped), _) => format!(" ({})", one_line(&stopped.message)),
         (None, Some(ending)) if !ending.reason.is_empty() => format!(" ({})", one_line(&ending.reason)),
         (None, _) => String::new(),

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Result, anyhow};
 use folkmoot_server::{Config, Server, StartError};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::Context,
@@ -21,6 +22,8 @@ use crate::{
 /// How long a verb that holds the folder may take to let go of it: what it was asked last is finished first.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a server may take to end: five seconds for requests in flight, and the rest for what is delivered and closed.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Serve gates and questions to agents and people
 #[derive(Debug, clap::Args)]
@@ -49,6 +52,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let telemetry = Telemetry::start(args.otlp.as_deref())?;
     logging::for_serve(args.log_json, telemetry.as_ref())?;
     let shutdown = signal::shutdown()?;
+    end_in_time(shutdown.clone());
     let mut config = Config::new(ctx.data.clone());
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
@@ -88,6 +92,20 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         ctx.screen.note(format!("{line}{goodbye}"));
     }
     Ok(Exit::Done)
+}
+
+/// Ends the process where it does not end by itself, whatever is still running. What was acknowledged is durable, and whatever was in
+/// flight is taken up by the next server as after a crash.
+fn end_in_time(shutdown: CancellationToken) {
+    tokio::spawn(async move {
+        shutdown.cancelled().await;
+        // A thread of its own: tasks may have taken all of the runtime's.
+        std::thread::spawn(|| {
+            std::thread::sleep(SHUTDOWN_TIMEOUT);
+            eprintln!("Folkmoot did not end within {} s and is ended now.", SHUTDOWN_TIMEOUT.as_secs());
+            std::process::exit(1);
+        });
+    });
 }
 
 /// A verb may hold the folder, for a moment or for as long as it waits. It is asked to let go, and goes on here.

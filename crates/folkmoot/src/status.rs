@@ -37,6 +37,8 @@ struct Waiting {
     halts: HaltStatus,
     /// Runs that cannot go on until somebody has looked at them.
     stopped: Vec<Run>,
+    /// Runs that wait for a provider of models.
+    away: Vec<Run>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
@@ -46,6 +48,11 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             questions: Question::waiting(client).await?,
             halts: client.halts().await?,
             stopped: find::runs(client, run::Status::Stopped).await?,
+            away: find::runs(client, run::Status::Parked)
+                .await?
+                .into_iter()
+                .filter(|run| !run.outages.is_empty())
+                .collect(),
         })
     };
     let waiting = connection.ask(ctx, As::You, read).await?;
@@ -54,7 +61,8 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         return Ok(Exit::Done);
     }
     let held = waiting.halts.held_by.all();
-    let nothing = waiting.gates.is_empty() && waiting.questions.is_empty() && waiting.stopped.is_empty();
+    let runs = waiting.stopped.len() + waiting.away.len();
+    let nothing = waiting.gates.is_empty() && waiting.questions.is_empty() && runs == 0;
     if args.waiting && nothing && held.is_empty() {
         ctx.screen.note("Nothing that you can see waits for a person, and nobody is halted.");
         return Ok(Exit::Done);
@@ -78,11 +86,16 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         let told = format!("{}; `folkmoot show` says why, `resume` lets it go on", count(waiting.stopped.len(), "run"));
         ctx.screen.say(fact("stopped", &told))?;
     }
+    if !waiting.away.is_empty() {
+        let told = format!("{} on a provider; `folkmoot resume` tries now", count(waiting.away.len(), "run"));
+        ctx.screen.say(fact("outage", &told))?;
+    }
     if !held.is_empty() {
         ctx.screen.say("")?;
         hold_view::print(ctx, &held)?;
     }
-    let Waiting { gates, questions, stopped, .. } = waiting;
+    let Waiting { gates, questions, mut stopped, away, .. } = waiting;
+    stopped.extend(away);
     if !stopped.is_empty() {
         ctx.screen.say("")?;
         runs::print(ctx, &stopped)?;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Fault, PlanBudget, object, schema};
+use super::{Fault, Outage, PlanBudget, object, schema};
 
 /// Starts a debate. Only the topic is needed: a preset says the rest, and every field changes what the preset says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -429,6 +429,9 @@ pub struct Debate {
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.
@@ -478,6 +481,9 @@ pub struct DebateProgress {
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.
@@ -519,6 +525,9 @@ pub struct DebateResults {
     pub verdict: DebateVerdict,
     /// The answer that won; empty where nothing was decided.
     pub answer: String,
+    /// Where nothing was decided, all answers that there were, the best first. Why nothing was decided is in the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<UndecidedAnswer>,
     /// Its code.
     pub code: Option<String>,
     /// In which language.
@@ -529,6 +538,22 @@ pub struct DebateResults {
     pub providers: Vec<String>,
     /// What was spent.
     pub cost: DebateCost,
+}
+
+/// An answer of a debate that decided nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UndecidedAnswer {
+    /// Whose.
+    #[schema(value_type = String)]
+    pub author: Name,
+    /// In words.
+    pub answer: String,
+    /// Its code.
+    pub code: Option<String>,
+    /// How many tests of others it passes.
+    pub tests: Option<DebateTests>,
+    /// The mean of what reviewers gave it, from 0 to 1.
+    pub quality: Option<f64>,
 }
 
 /// What a debate decided. Shares are from 0 to 1.

@@ -7,7 +7,7 @@ use folkmoot_core::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Fault, schema};
+use super::{Fault, Outage, schema};
 
 /// Starts a plan. Only the goal is needed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -98,6 +98,9 @@ pub struct Plan {
     /// The gate at which it waits.
     #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
     /// What that gate is called at `/api/approve`.
     pub approval_id: Option<String>,
     /// Who started it.

@@ -47,7 +47,7 @@ pub struct StartRun {
     pub limits: Option<Limits>,
 }
 
-/// Resumes a run. There is nothing to say.
+/// Resumes a run that stopped, or that waits for a provider. There is nothing to say.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeRun {}
@@ -177,10 +177,43 @@ pub struct Run {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<WaitingAt>)]
     pub waiting_at: Option<Option<WaitingAt>>,
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when it is resumed.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
     /// Why it cannot go on until somebody has looked at it, where it is `stopped`.
     pub stopped: Option<Fault>,
     /// How it ended, once it has.
     pub ending: Option<Ending>,
+}
+
+/// A provider of models that is away, limits us, or wants to be paid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Outage {
+    /// Its name in the configuration.
+    pub provider: String,
+    /// What it said last.
+    pub reason: String,
+    /// When it is tried again.
+    #[schema(value_type = String, format = DateTime)]
+    pub next_try_at: Timestamp,
+}
+
+impl Outage {
+    /// Those that a run waits for.
+    pub fn all_of(run: &run::Run) -> Vec<Self> {
+        run.outages()
+            .iter()
+            .cloned()
+            .map(|run::Outage { provider, reason, retry_at }| Self { provider, reason, next_try_at: retry_at })
+            .collect()
+    }
+
+    /// In a line: `waiting for provider NAME, next try in 40 s: why`.
+    pub fn line(&self, now: Timestamp) -> String {
+        let left = self.next_try_at.since(now).as_secs();
+        let left = if left >= 120 { format!("{} min", left / 60) } else { format!("{left} s") };
+        format!("waiting for provider {}, next try in {left}: {}", self.provider, self.reason)
+    }
 }
 
 /// What a run waits for.
@@ -238,7 +271,7 @@ fn json(text: Option<String>) -> Option<Box<RawValue>> {
 impl Run {
     /// A run as lists show it.
     pub fn new(run: run::Run, now: Timestamp) -> Self {
-        let (status, active) = (run.status(), run.active(now));
+        let (status, active, outages) = (run.status(), run.active(now), Outage::all_of(&run));
         let (mut node, mut stopped, mut ending) = (None, None, None);
         match run.state {
             State::Pending | State::Outside | State::Parked(_) => {}
@@ -267,6 +300,7 @@ impl Run {
             limits,
             input: None,
             waiting_at: None,
+            outages,
             stopped,
             ending,
         }

@@ -269,6 +269,7 @@ fn checked(error: &StepError) -> StepError {
     StepError {
         code: text::shortened(&error.code, text::TITLE_BYTES_MAX),
         message: text::shortened(&error.message, text::REASON_BYTES_MAX),
+        provider: error.provider.as_ref().map(|name| text::shortened(name, text::TITLE_BYTES_MAX)),
     }
 }
 

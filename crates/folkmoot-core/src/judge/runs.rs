@@ -44,10 +44,7 @@ impl Case<'_> {
             return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
         }
         let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
-        let timers = match &run.state {
-            State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(&run))],
-            _ => Vec::new(),
-        };
+        let timers = parked_timer(&run);
         let mut commit = Commit { timers, ..self.moves_run(run, &event) };
         if let Outcome::Run(run) = std::mem::take(&mut commit.outcome) {
             commit.outcome = Outcome::Claimed(run, loaded.wakes);
@@ -204,7 +201,7 @@ impl Case<'_> {
         let by = self.principal("resume a run")?;
         let run = found(loaded.run, id)?;
         match run::resume(&run, by, self.now)? {
-            Some(event) => Ok(self.moves_run(run, &event)),
+            Some(event) => Ok(Commit { timers: parked_timer(&run), ..self.moves_run(run, &event) }),
             None => Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() }),
         }
     }
@@ -277,6 +274,14 @@ fn beside(others: Others, question: &Question, open: &[(Question, Others)]) -> O
         agent: others.agent || holds.holds_agent(question.agent_id.as_str()),
         session: others.session || holds.sessions().any(|(id, _)| Some(id) == session),
         system: others.system || holds.system().next().is_some(),
+    }
+}
+
+/// The end of the timer that a parked run has.
+fn parked_timer(run: &Run) -> Vec<TimerChange> {
+    match &run.state {
+        State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(run))],
+        _ => Vec::new(),
     }
 }
 

@@ -267,7 +267,10 @@ impl Run {
                 self.stop_clock(at);
                 self.state = State::Stopped { code: code.clone(), message: message.clone() };
             }
-            RunEvent::Reopened { .. } => self.state = State::Pending,
+            RunEvent::Reopened { .. } => {
+                self.state = State::Pending;
+                self.resumed_at = Some(at);
+            }
             RunEvent::Ended { ending, .. } => {
                 self.stop_clock(at);
                 self.state = State::Ended(ending.clone());

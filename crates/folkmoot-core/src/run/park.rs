@@ -1,6 +1,6 @@
 //! Parking: every branch of the run waits, and nobody works on it until something has changed.
 
-use super::{Parked, Run, RunEvent};
+use super::{Outage, Parked, Run, RunEvent};
 use crate::{Deadline, Name, Refusal, RunId, SessionId, Timestamp};
 
 /// A worker that has nothing to do for a run.
@@ -16,6 +16,8 @@ pub struct Parking {
     pub due: Deadline,
     /// The agents that wait for clearance.
     pub held: Vec<Name>,
+    /// The providers that it waits for.
+    pub outages: Vec<Outage>,
     /// The session in which they do.
     pub session_id: SessionId,
 }
@@ -33,6 +35,6 @@ pub(crate) fn park(
     if wakes != parking.wakes || moves_on || parking.due.has_passed(now) {
         return Ok(None);
     }
-    let parked = Parked { wakes, due: parking.due, held: parking.held.clone() };
+    let parked = Parked { wakes, due: parking.due, held: parking.held.clone(), outages: parking.outages.clone() };
     Ok(Some(RunEvent::Parked { initiator: run.start.initiator.clone(), parked, at: now }))
 }

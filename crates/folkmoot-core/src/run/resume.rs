@@ -1,4 +1,5 @@
-//! Resuming a run that stopped. It passes no gate: a run that waits goes on when what it waits for has changed.
+//! Resuming a run that stopped, or that waits for a provider. It passes no gate: a run that waits for a decision goes on when it is
+//! made.
 
 use super::{Run, RunEvent, State};
 use crate::{Principal, Refusal, Timestamp};
@@ -8,13 +9,17 @@ pub(crate) fn resume(run: &Run, by: &Principal, now: Timestamp) -> Result<Option
     run.must_be_theirs(by, "resume a run")?;
     let run_id = || run.start.id.clone();
     match &run.state {
-        State::Stopped { .. } => {
+        State::Stopped { .. } | State::Parked(_) if may_go_on(run) => {
             let initiator = run.start.initiator.clone();
             Ok(Some(RunEvent::Reopened { initiator, by: by.name.clone(), at: now }))
         }
         State::Pending | State::Running { .. } => Ok(None),
-        State::Parked(_) => Err(Refusal::RunWaits { run: run_id() }),
+        State::Stopped { .. } | State::Parked(_) => Err(Refusal::RunWaits { run: run_id() }),
         State::Outside => Err(Refusal::NotOurs { run: run_id() }),
         State::Ended(_) => run.must_go_on().map(|()| None),
     }
+}
+
+fn may_go_on(run: &Run) -> bool {
+    matches!(run.state, State::Stopped { .. }) || !run.outages().is_empty()
 }

@@ -125,6 +125,7 @@ impl Run {
     pub(crate) fn new(start: Start) -> Self {
         Self {
             state: if start.workflow.is_some() { State::Pending } else { State::Outside },
+            resumed_at: None,
             moved_at: start.started_at,
             start,
             epoch: 0,

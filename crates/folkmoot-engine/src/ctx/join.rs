@@ -21,6 +21,8 @@ impl Ctx {
         F: Future<Output = Result<T, Failure>>,
     {
         self.pass.must_be_polled(key.as_ref());
+        self.pass.must_be_allowed().await;
+        self.pass.must_not_only_join(key.as_ref()).await;
         let name = format!("{}{}", self.branch, key.as_ref());
         // A name of its own, so that no two joins have branches of the same name.
         let used = match format!("{name}.").parse() {

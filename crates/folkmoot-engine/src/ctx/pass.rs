@@ -3,8 +3,8 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
-        Mutex,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     thread::ThreadId,
     time::Duration,
@@ -13,7 +13,7 @@ use std::{
 use folkmoot_core::{
     Action, Actor, Deadline, Name, Outcome, Refusal, Run, Timestamp,
     journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
-    run::Conclusion,
+    run::{Conclusion, Outage},
 };
 use folkmoot_store::{Error, Line};
 use tokio::sync::watch;
@@ -26,6 +26,33 @@ use crate::{Engine, Failure, lock::lock};
 pub(crate) const AGAIN: Duration = Duration::from_millis(200);
 /// Why a replay cannot go on that has come to the end of what is recorded.
 pub(crate) const NOT_RECORDED: &str = "not_recorded";
+/// Why a run is stopped whose workflow is polled and never waits.
+pub(crate) const SPINS: &str = "spins";
+/// How many joins may follow each other with no other call between them. Only a loop without end makes so many.
+const EMPTY_JOINS_MAX: u32 = 10_000;
+
+/// When a pass must be over, and when the poll began that is under way. Whoever watches over a worker's passes shares it.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// When the run has used up its time.
+    pub(crate) ends_at: Timestamp,
+    /// In microseconds; `i64::MIN` while the workflow is not polled.
+    polled_since: AtomicI64,
+}
+
+impl Watch {
+    pub(crate) fn until(ends_at: Timestamp) -> Arc<Self> {
+        Arc::new(Self { ends_at, polled_since: AtomicI64::new(i64::MIN) })
+    }
+
+    /// How long the poll has taken that is under way.
+    pub(crate) fn polled_for(&self, now: Timestamp) -> Option<Duration> {
+        match self.polled_since.load(Ordering::SeqCst) {
+            i64::MIN => None,
+            since => Some(now.since(Timestamp::from_micros(since))),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Pass {
@@ -48,6 +75,11 @@ pub(crate) struct Pass {
     pub(crate) gone: CancellationToken,
     /// Nothing is executed and nothing written: only what is recorded answers.
     replays: bool,
+    watch: Arc<Watch>,
+    /// Goes up whenever something that the `Ctx` knows of begins, ends or is tried again.
+    progress: AtomicU64,
+    /// How many joins followed each other with no other call between them.
+    empty_joins: AtomicU32,
 }
 
 /// What a branch waits for.
@@ -59,6 +91,8 @@ pub(crate) enum Wait {
     Until(Timestamp),
     /// This agent's clearance.
     Clearance(Name),
+    /// A provider that is away.
+    Provider(Outage),
 }
 
 /// Why a pass ends before the workflow's function does.
@@ -83,6 +117,12 @@ impl Halt {
         }
     }
 
+    /// The run has used up the time that it may be worked on.
+    pub(crate) fn out_of_time(run: &Run) -> Self {
+        let message = format!("it has used up its {} milliseconds of work", run.start.limits.active_ms_max);
+        Halt::Fail(Conclusion::Failed { code: "limit_exceeded".to_owned(), message })
+    }
+
     pub(crate) fn changed(run: &Run, key: &Key, differs: String) -> Self {
         Halt::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs }).at(key)
     }
@@ -93,11 +133,12 @@ impl Halt {
 }
 
 /// Something that a call does itself, or waits for without being able to park.
-pub(crate) struct Busy<'a>(&'a AtomicUsize);
+pub(crate) struct Busy<'a>(&'a Pass);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.busy.fetch_sub(1, Ordering::SeqCst);
+        self.0.progresses();
     }
 }
 
@@ -110,11 +151,18 @@ pub(crate) struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         lock(&self.pass.waits).remove(&self.number);
+        self.pass.progresses();
     }
 }
 
 impl Pass {
-    pub(crate) fn new(engine: Engine, run: Run, journal: Vec<Line>, gone: CancellationToken) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        run: Run,
+        journal: Vec<Line>,
+        gone: CancellationToken,
+        watch: Arc<Watch>,
+    ) -> Self {
         Self {
             engine,
             run,
@@ -128,12 +176,47 @@ impl Pass {
             halted: Mutex::default(),
             gone,
             replays: false,
+            watch,
+            progress: AtomicU64::new(0),
+            empty_joins: AtomicU32::new(0),
         }
     }
 
     /// A pass that only looks.
     pub(crate) fn replaying(engine: Engine, run: Run, journal: Vec<Line>, gone: CancellationToken) -> Self {
-        Self { replays: true, ..Self::new(engine, run, journal, gone) }
+        let watch = Watch::until(Timestamp::from_micros(i64::MAX));
+        Self { replays: true, ..Self::new(engine, run, journal, gone, watch) }
+    }
+
+    fn progresses(&self) {
+        self.progress.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The same at two moments means that nothing happened between them that the `Ctx` knows of.
+    pub(crate) fn progress(&self) -> u64 {
+        self.progress.load(Ordering::Relaxed)
+    }
+
+    /// Never returns where the run is over, another's, or has used up its time: then the poll ends here, also one that would
+    /// otherwise go on for ever.
+    pub(super) async fn must_be_allowed(&self) {
+        if self.gone.is_cancelled() {
+            std::future::pending::<()>().await;
+        }
+        if self.engine.now() >= self.watch.ends_at {
+            self.halt(Halt::out_of_time(&self.run)).await
+        }
+    }
+
+    /// Never returns where the workflow does nothing but join.
+    pub(super) async fn must_not_only_join(&self, key: &str) {
+        if self.empty_joins.fetch_add(1, Ordering::Relaxed) >= EMPTY_JOINS_MAX {
+            let message = format!(
+                "its workflow made {EMPTY_JOINS_MAX} joins in a row, up to {key:?}, and no other call: its code loops without \
+                 end, which is a defect of the workflow"
+            );
+            self.halt(Halt::stop(SPINS, message)).await
+        }
     }
 
     /// Never returns in a pass that only looks.
@@ -153,9 +236,12 @@ impl Pass {
     /// Polls the workflow.
     pub(crate) fn polls<T>(&self, poll: impl FnOnce() -> T) -> T {
         *lock(&self.polled_by) = Some(std::thread::current().id());
-        let polled = poll();
+        self.watch.polled_since.store(self.engine.now().as_micros(), Ordering::SeqCst);
+        let (mut poll, mut polled) = (Some(poll), None);
+        self.engine.0.host.poll(&mut || polled = poll.take().map(|poll| poll()));
+        self.watch.polled_since.store(i64::MIN, Ordering::SeqCst);
         *lock(&self.polled_by) = None;
-        polled
+        polled.expect("a host polls when it is told to")
     }
 
     /// # Panics
@@ -181,7 +267,7 @@ impl Pass {
     pub(crate) fn due(&self) -> Deadline {
         let waits = lock(&self.waits);
         let moments = waits.values().filter_map(|wait| match wait {
-            Wait::Until(moment) => Some(Deadline::At(*moment)),
+            Wait::Until(moment) | Wait::Provider(Outage { retry_at: moment, .. }) => Some(Deadline::At(*moment)),
             Wait::Wake | Wait::Clearance(_) => None,
         });
         moments.min().unwrap_or(Deadline::Never)
@@ -194,12 +280,27 @@ impl Pass {
             .values()
             .filter_map(|wait| match wait {
                 Wait::Clearance(agent) => Some(agent.clone()),
-                Wait::Wake | Wait::Until(_) => None,
+                Wait::Wake | Wait::Until(_) | Wait::Provider(_) => None,
             })
             .collect();
         held.sort();
         held.dedup();
         held
+    }
+
+    /// The providers that are waited for, each with its first attempt.
+    pub(crate) fn outages(&self) -> Vec<Outage> {
+        let waits = lock(&self.waits);
+        let mut outages: Vec<Outage> = waits
+            .values()
+            .filter_map(|wait| match wait {
+                Wait::Provider(outage) => Some(outage.clone()),
+                Wait::Wake | Wait::Until(_) | Wait::Clearance(_) => None,
+            })
+            .collect();
+        outages.sort_by(|one, other| (&one.provider, one.retry_at).cmp(&(&other.provider, other.retry_at)));
+        outages.dedup_by(|later, first| later.provider == first.provider);
+        outages
     }
 
     /// Why the pass cannot go on, if it cannot.
@@ -219,12 +320,14 @@ impl Pass {
 
     pub(super) fn busy(&self) -> Busy<'_> {
         self.busy.fetch_add(1, Ordering::SeqCst);
-        Busy(&self.busy)
+        self.progresses();
+        Busy(self)
     }
 
     pub(super) fn waiting(&self, wait: Wait) -> Waiting<'_> {
         let number = self.next_wait.fetch_add(1, Ordering::Relaxed);
         lock(&self.waits).insert(number, wait);
+        self.progresses();
         Waiting { pass: self, number }
     }
 
@@ -236,7 +339,13 @@ impl Pass {
 
     /// `false` where this pass has used the key before.
     pub(super) fn use_key(&self, key: &Key) -> bool {
+        self.progresses();
         lock(&self.used).insert(key.clone())
+    }
+
+    /// Some call other than a join was made.
+    pub(super) fn has_called(&self) {
+        self.empty_joins.store(0, Ordering::Relaxed);
     }
 
     /// What is recorded under this key, once: no pass uses a key twice, and what it was told need not stay in memory.
@@ -257,7 +366,7 @@ impl Pass {
         match self.write(call, agent, began_at, write).await {
             Ok(entry) => Ok(entry),
             Err(refusal) => {
-                let error = StepError { code: refusal.code().to_owned(), message: refusal.to_string() };
+                let error = StepError::new(refusal.code(), refusal.to_string());
                 Err(self.fail(call, agent, began_at, error).await)
             }
         }
@@ -334,6 +443,7 @@ impl Pass {
                     let run = &self.run.start.id;
                     tracing::warn!(run.id = %run, "run {run}: cannot be written just now: {error}");
                     self.engine.0.host.sleep(AGAIN).await;
+                    self.progresses();
                 }
             }
         }
@@ -356,6 +466,7 @@ impl Pass {
                     let run = &self.run.start.id;
                     tracing::warn!(run.id = %run, "run {run}: cannot be read just now: {error}");
                     self.engine.0.host.sleep(AGAIN).await;
+                    self.progresses();
                 }
             }
         }

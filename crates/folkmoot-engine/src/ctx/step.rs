@@ -5,18 +5,22 @@ use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc
 use folkmoot_core::{
     Digest, Gate, Name, Timestamp,
     gate::{Choice, DecisionWord, Kind, Risk},
-    journal::{Entry, EntryKind, EntryState, Write},
+    journal::{Entry, EntryKind, EntryState, StepError, Write},
+    run::Outage,
 };
 use folkmoot_store::Line;
 use futures_util::FutureExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::oneshot;
 
-use super::{Call, Ctx, GateRequest, canonical, digest_of, pass::Wait};
-use crate::{Failure, Timeout, turns::Turn};
+use super::{Call, Ctx, GateRequest, Halt, canonical, digest_of, pass::Wait};
+use crate::{Failure, Hindrance, Timeout, host::guarded, turns::Turn};
 
 /// How long a step that does not say may take: a model that never answers must not hold its run for ever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long an attempt whose time is over may take to end.
+const LET_GO: Duration = Duration::from_secs(1);
 
 /// How long a step waits that had its turn and may not begin just then.
 const NOT_YET: Duration = Duration::from_millis(50);
@@ -229,9 +233,14 @@ impl Job {
             match &entry.state {
                 EntryState::Done { .. } => return self.remembered(&entry, result),
                 EntryState::Failed { error } => return Err(Failure::of(error.clone())),
-                EntryState::Failing { retry_at, .. } => {
+                EntryState::Failing { error, retry_at } => {
                     self.ctx.pass.must_act(&call.key).await;
-                    self.ctx.wait_until(*retry_at).await;
+                    match outage(error, *retry_at) {
+                        // Somebody says that the provider is back.
+                        Some(_) if self.ctx.pass.run.resumed_at.is_some_and(|resumed| resumed > entry.at) => {}
+                        Some(outage) => self.ctx.wait_for(outage).await,
+                        None => self.ctx.wait_until(*retry_at).await,
+                    }
                 }
                 EntryState::Begun | EntryState::Waiting(_) => {
                     if let Some(settled) = self.settle(&call, tried).await {
@@ -262,6 +271,12 @@ impl Job {
                 Ended::OutOfTime => Failure::new("timeout", "the step took longer than it may"),
                 Ended::Failed(failure) => failure,
             };
+            if let Some(hindrance) = &failure.hindrance {
+                let wait = self.hindered(&call, began_at, &failure, hindrance, tried).await?;
+                drop(in_flight);
+                self.ctx.wait_for(wait).await;
+                continue;
+            }
             let error = failure.as_step_error();
             let Some(pause) = self.retry.again(tried, &failure) else {
                 return Err(self.ctx.pass.fail(&call, Some(&self.agent()), began_at, error).await);
@@ -271,6 +286,41 @@ impl Job {
             drop(in_flight);
             self.ctx.wait_until(retry_at).await;
         }
+    }
+
+    /// Records an attempt that came to nothing for a reason outside of the step, and says what to wait for. Never returns where a
+    /// person must look at it.
+    async fn hindered(
+        &self,
+        call: &Call,
+        began_at: Timestamp,
+        failure: &Failure,
+        hindrance: &Hindrance,
+        tried: u32,
+    ) -> Result<Outage, Failure> {
+        let (pass, error) = (&self.ctx.pass, failure.as_step_error());
+        let pause = match hindrance {
+            Hindrance::Outage { retry_after, .. } => outage_pause(tried, *retry_after),
+            Hindrance::NeedsPerson => Duration::ZERO,
+        };
+        let retry_at = pass.engine.now().plus(pause);
+        let write = Write::Failing(error.clone(), retry_at);
+        let entry = pass.record(call, Some(&self.agent()), began_at, write).await?;
+        let Hindrance::Outage { provider, wait_max, .. } = hindrance else {
+            return pass.halt(Halt::stop(&failure.code, &failure.message).at(&call.key)).await;
+        };
+        let since = pass.run.resumed_at.map_or(entry.began_at, |resumed| resumed.max(entry.began_at));
+        if retry_at.since(since) > *wait_max {
+            let waited = wait_max.as_secs().div_ceil(60);
+            let message = format!(
+                "provider {provider} gave no answer for {waited} minutes: {}. Nothing is lost; resume this run when it is back",
+                failure.message
+            );
+            return pass.halt(Halt::stop(PROVIDER_AWAY, message).at(&call.key)).await;
+        }
+        let outage = Outage { provider: provider.clone(), reason: error.message, retry_at };
+        tracing::warn!(run.id = %pass.run.start.id, provider, "step {} waits for provider {provider}", call.key);
+        Ok(outage)
     }
 
     fn agent(&self) -> Name {
@@ -322,36 +372,46 @@ impl Job {
         let _busy = pass.busy();
         let gone = pass.gone.child_token();
         let _dropped = gone.clone().drop_guard();
+        let ends = gone.clone();
         let (tell, told) = oneshot::channel();
         let attempt = AssertUnwindSafe((self.attempt)()).catch_unwind();
+        // Not in the task: an attempt that never lets go of its thread is over at its time too.
         let over = match self.timeout {
-            Timeout::After(span) => Some(pass.engine.0.host.sleep(span)),
-            Timeout::Never => None,
+            Timeout::After(span) => pass.engine.0.host.sleep(span),
+            Timeout::Never => Box::pin(std::future::pending()),
         };
-        pass.engine.0.host.spawn(Box::pin(async move {
-            let over = async {
-                match over {
-                    Some(over) => over.await,
-                    None => std::future::pending().await,
-                }
-            };
+        let attempt = Box::pin(async move {
             let ended = tokio::select! {
                 biased;
-                () = gone.cancelled() => return,
+                () = ends.cancelled() => return,
                 done = attempt => match done {
                     Ok(Ok(result)) => Ended::Done(result),
                     Ok(Err(failure)) => Ended::Failed(failure),
                     Err(panic) => Ended::Failed(Failure::new("panicked", crate::worker::panic_text(panic.as_ref()))),
                 },
-                () = over => Ended::OutOfTime,
             };
-            // Nobody listens where the pass has ended meanwhile.
+            // Nobody listens where the pass has ended meanwhile, or its time was over.
             let _ = tell.send(ended);
-        }));
-        match told.await {
-            Ok(ended) => ended,
-            // The task was dropped: so is everything else of this pass.
-            Err(_) => std::future::pending().await,
+        });
+        pass.engine.0.host.spawn(guarded(pass.engine.0.host.clone(), attempt));
+        let mut told = told;
+        tokio::select! {
+            biased;
+            told = &mut told => match told {
+                Ok(ended) => ended,
+                // The task was dropped: so is everything else of this pass.
+                Err(_) => std::future::pending().await,
+            },
+            () = over => {
+                gone.cancel();
+                // Whatever is dropped with it is dropped before the workflow goes on, unless it does not let go of its thread.
+                tokio::select! {
+                    biased;
+                    _ = &mut told => {}
+                    () = pass.engine.0.host.sleep(LET_GO) => {}
+                }
+                Ended::OutOfTime
+            }
         }
     }
 
@@ -418,6 +478,24 @@ impl Job {
     }
 }
 
+/// Why a run is stopped that has waited for a provider as long as it may.
+const PROVIDER_AWAY: &str = "provider_away";
+/// How long a provider that is away is left alone after the first attempt; after each one more twice as long, up to the second.
+const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
+const OUTAGE_PAUSE_MAX: Duration = Duration::from_secs(300);
+/// The longest that a provider is left alone which says for how long.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
+
+fn outage_pause(tried: u32, retry_after: Option<Duration>) -> Duration {
+    let doubled = OUTAGE_PAUSE.saturating_mul(1 << tried.saturating_sub(1).min(16)).min(OUTAGE_PAUSE_MAX);
+    retry_after.map_or(doubled, |wanted| wanted.min(RETRY_AFTER_MAX).max(doubled))
+}
+
+/// The outage that a recorded attempt met, if it was one.
+fn outage(error: &StepError, retry_at: Timestamp) -> Option<Outage> {
+    Some(Outage { provider: error.provider.clone()?, reason: error.message.clone(), retry_at })
+}
+
 const WAS: &str = "Was ";
 const DONE: &str = " done?";
 
@@ -453,10 +531,19 @@ impl Ctx {
 
     /// Returns at the moment. It can be waited for while the run is parked.
     pub(super) async fn wait_until(&self, moment: Timestamp) {
+        self.wait(moment, Wait::Until(moment)).await;
+    }
+
+    /// Returns when the provider is to be tried again. It can be waited for while the run is parked.
+    async fn wait_for(&self, outage: Outage) {
+        self.wait(outage.retry_at, Wait::Provider(outage)).await;
+    }
+
+    async fn wait(&self, moment: Timestamp, wait: Wait) {
         let engine = &self.pass.engine;
         while engine.now() < moment {
             let left = moment.since(engine.now());
-            let _waiting = self.pass.waiting(Wait::Until(moment));
+            let _waiting = self.pass.waiting(wait.clone());
             // Not longer: the clock may jump, and passes while the machine is suspended; what sleeps here does not.
             engine.0.host.sleep(left.min(crate::worker::LOOK_EVERY)).await;
         }

@@ -26,13 +26,16 @@ use tokio_util::sync::CancellationToken;
 use super::panic_text;
 use crate::{
     Ctx, Engine, Failure,
-    ctx::{AGAIN, Halt, Pass},
+    ctx::{AGAIN, Halt, Pass, SPINS, Watch},
 };
 
 /// How many lines of a journal are read at once.
 const LINES: u32 = 20_000;
 /// A pause that is over so soon is waited for in memory: parking and taking up again would cost more.
 const LINGER: Duration = Duration::from_secs(1);
+/// How often a workflow is polled at most while nothing happens that the `Ctx` knows of: whoever is woken so often for nothing wakes
+/// itself.
+const IDLE_POLLS_MAX: u32 = 1_000;
 /// How long a run waits that cannot be parked, and has nothing to do either.
 const NOT_YET: Duration = Duration::from_millis(20);
 
@@ -48,11 +51,10 @@ pub(super) enum Stretch {
 pub(super) type Execution = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
 
 /// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it where it is.
-pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken) {
-    let limits = run.start.limits;
-    let time_left = limits.time_left(&run, engine.now());
+pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken, watch: Arc<Watch>) {
+    let time_left = run.start.limits.time_left(&run, engine.now());
     let Some((journal, input)) = load(engine, &run).await else { return };
-    let pass = Arc::new(Pass::new(engine.clone(), run, journal, gone));
+    let pass = Arc::new(Pass::new(engine.clone(), run, journal, gone, watch));
     let run = &pass.run;
     let workflow = run.start.workflow.as_ref().expect("only runs of ours are claimed");
     let execution = engine.worker().workflows.execute(workflow, Ctx::new(pass.clone()), input);
@@ -63,16 +65,12 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
         let stretch = tokio::select! {
             biased;
             stretch = stretch(&mut execution, &pass) => stretch,
-            () = &mut over => Stretch::Halted(Halt::Fail(Conclusion::Failed {
-                code: "limit_exceeded".to_owned(),
-                message: format!("it has used up its {} milliseconds of work", limits.active_ms_max),
-            })),
+            () = &mut over => Stretch::Halted(Halt::out_of_time(run)),
         };
         let action = match stretch {
             Stretch::Ended(Ok(output)) => end(run, Conclusion::Completed { output }),
-            Stretch::Ended(Err(Failure { code, message })) => end(run, Conclusion::Failed { code, message }),
-            Stretch::Halted(Halt::Fail(conclusion)) => end(run, conclusion),
-            Stretch::Halted(Halt::Stop { code, message, .. }) => stop(run, code, message),
+            Stretch::Ended(Err(Failure { code, message, .. })) => end(run, Conclusion::Failed { code, message }),
+            Stretch::Halted(halt) => action(run, halt),
             Stretch::Panicked(message) => stop(run, "panicked".to_owned(), message),
             Stretch::Idle if pass.waits_for_nothing() => stop(run, "stuck".to_owned(), STUCK.to_owned()),
             Stretch::Idle => Action::Park(Parking {
@@ -81,6 +79,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
                 wakes,
                 due: pass.due(),
                 held: pass.held(),
+                outages: pass.outages(),
                 session_id: run.start.session_id.clone(),
             }),
         };
@@ -110,6 +109,17 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
 
 const STUCK: &str = "its workflow waits for something that is none of the Ctx's, which no replay could find again: await \
                      only steps, gates, questions, pauses, joins and other runs";
+
+const WAKES_ITSELF: &str = "its workflow wakes itself again and again and waits for nothing, which is a defect of the workflow: \
+                            await only steps, gates, questions, pauses, joins and other runs";
+
+/// What becomes of a run whose pass was ended.
+pub(super) fn action(run: &Run, halt: Halt) -> Action {
+    match halt {
+        Halt::Fail(conclusion) => end(run, conclusion),
+        Halt::Stop { code, message, .. } => stop(run, code, message),
+    }
+}
 
 fn end(run: &Run, conclusion: Conclusion) -> Action {
     Action::EndRun { run: run.start.id.clone(), fence: Fence::Epoch(run.epoch), conclusion }
@@ -170,12 +180,18 @@ pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<Line>, E
 pub(super) async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
     let bell = Arc::new(Bell::default());
     let waker = waker(bell.clone());
+    let mut idle_polls = 0;
     std::future::poll_fn(|context| {
         bell.driver.register(context.waker());
         bell.rung.store(false, Ordering::SeqCst);
+        let before = pass.progress();
         let polled = pass.polls(|| execution.as_mut().poll(&mut Context::from_waker(&waker)));
         if let Some(halt) = pass.halted() {
             return Poll::Ready(Stretch::Halted(halt));
+        }
+        idle_polls = if pass.progress() == before { idle_polls + 1 } else { 0 };
+        if polled.is_pending() && idle_polls > IDLE_POLLS_MAX {
+            return Poll::Ready(Stretch::Halted(Halt::stop(SPINS, WAKES_ITSELF)));
         }
         match polled {
             Poll::Ready(Ok(result)) => Poll::Ready(Stretch::Ended(result)),

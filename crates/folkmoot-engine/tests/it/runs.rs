@@ -11,11 +11,13 @@ mod fair;
 mod killed;
 mod limits;
 mod orphans;
+mod outages;
 mod parked;
 mod partition;
 mod paused;
 mod process;
 mod replay;
+mod spinning;
 mod steps;
 mod untold;
 

@@ -65,13 +65,20 @@ impl Fault {
         });
         let error = parsed.as_ref().map(|value| value.get("error").unwrap_or(value));
         let kind = kind_of_status(status);
-        // The status decides but for what it cannot tell: an empty purse is no matter of waiting, and Gemini says 400 of a key.
+        // The status decides but for what it cannot tell: an empty purse is no matter of a moment, and Gemini says 400 of a key.
         let named = error.and_then(|error| words(error).find_map(kind_of_word));
         let kind = match named {
-            Some(named @ (FailureKind::Refused | FailureKind::Unauthorised)) if status.is_client_error() => named,
+            Some(named @ (FailureKind::Refused | FailureKind::Unauthorised | FailureKind::NoCredit))
+                if status.is_client_error() =>
+            {
+                named
+            }
             _ => kind,
         };
         let said = error.map_or_else(|| body.trim().to_owned(), sentence);
+        // Anthropic has no word for it: 400 `invalid_request_error`, and this sentence.
+        let is_unpaid = status.is_client_error() && said.contains("credit balance is too low");
+        let kind = if is_unpaid { FailureKind::NoCredit } else { kind };
         let detail = if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
         Self::new(kind, detail).after(error.and_then(delay))
     }
@@ -97,6 +104,7 @@ fn is_unseen(c: char) -> bool {
 fn kind_of_status(status: StatusCode) -> FailureKind {
     match status.as_u16() {
         401 | 403 => FailureKind::Unauthorised,
+        402 => FailureKind::NoCredit,
         408 => FailureKind::TimedOut,
         429 => FailureKind::RateLimited,
         // What it does not do now it will not do in a moment.
@@ -117,7 +125,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
     use FailureKind::*;
     Some(match word {
         // OpenAI and those like it.
-        "insufficient_quota" | "billing_hard_limit_reached" | "billing_error" => Refused,
+        "insufficient_quota" | "billing_hard_limit_reached" | "billing_error" => NoCredit,
         "rate_limit_exceeded" | "rate_limit_error" | "requests" | "tokens" => RateLimited,
         "invalid_api_key" | "authentication_error" | "permission_error" => Unauthorised,
         "invalid_request_error" | "model_not_found" | "context_length_exceeded" | "not_found_error" => Refused,

@@ -31,7 +31,7 @@ pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Resu
         status: debate.view.status,
         same: came.same,
         verdict: came.debated.map(|debated| debated.verdict.into()),
-        fault: came.failure.map(|Failure { code, message }| Fault { code, message }),
+        fault: came.failure.map(|Failure { code, message, .. }| Fault { code, message }),
         calls: calls as u64,
         differs: came.differs,
         until: came.until,

@@ -61,7 +61,7 @@ pub(crate) async fn plan(
         SeedError { session_id: named.clone(), ..error }
     };
     let run = plans::start(&app, caller, wanted).await.map_err(in_session)?;
-    let settled = plans::settled(&app, &principal, &run.start.id, None, PATIENCE);
+    let settled = plans::settled(&app, &principal, &run.start.id, None, PATIENCE, true);
     let planned = while_it_stands(&app, token.as_ref(), settled).await?;
     answer(planned)
 }
@@ -138,7 +138,7 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
         (_, ApprovalStatus::Paused) => return Ok(Json(PlanAnswer::Paused(seed::paused(&asked, session)))),
         _ => {}
     }
-    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE);
+    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE, true);
     let planned = while_it_stands(app, token.as_ref(), settled).await?;
     answer(planned)
 }

@@ -2,6 +2,7 @@
 
 mod doors;
 mod formats;
+mod outages;
 mod scenarios;
 mod seed_client;
 

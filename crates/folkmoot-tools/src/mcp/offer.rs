@@ -22,6 +22,8 @@ pub(super) struct Offer {
     pub(super) arguments: Value,
     /// What was offered, to notice when it changes.
     pub(super) digest: Digest,
+    /// Whether the server says that it changes nothing.
+    pub(super) is_read_only: bool,
 }
 
 /// The longest name that a server can give a tool, so that ours stays within what a [`Tool`](crate::Tool) can be called.
@@ -87,6 +89,7 @@ fn offer(server: &Server, tool: &rmcp::model::Tool, keys: &Keys) -> Result<Offer
         )),
         arguments,
         digest: digest(tool),
+        is_read_only: is_read_only(tool),
     })
 }
 
@@ -110,7 +113,12 @@ fn without_keys(schema: Value, keys: &Keys) -> Value {
 
 /// Changes when what a model is told about the tool, or what it accepts, changes.
 pub(super) fn digest(tool: &rmcp::model::Tool) -> Digest {
-    Digest::of(json!([tool.name, tool.description, *tool.input_schema]).to_string().as_bytes())
+    Digest::of(json!([tool.name, tool.description, *tool.input_schema, is_read_only(tool)]).to_string().as_bytes())
+}
+
+/// What a server does not say it is not taken to mean.
+fn is_read_only(tool: &rmcp::model::Tool) -> bool {
+    tool.annotations.as_ref().and_then(|annotations| annotations.read_only_hint) == Some(true)
 }
 
 #[cfg(test)]

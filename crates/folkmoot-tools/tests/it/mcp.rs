@@ -33,7 +33,8 @@ fn stdio(habit: &[&str]) -> Server {
     let command = [python(), "-IS", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
     let environment = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     let folder = PathBuf::from("/");
-    Server { name: "test".to_owned(), reach: Reach::Stdio { command, environment, folder }, limits: limits() }
+    let (name, reach) = ("test".to_owned(), Reach::Stdio { command, environment, folder });
+    Server { name, reach, limits: limits(), for_agents: false }
 }
 
 async fn toolbox(server: Server) -> Toolbox {

@@ -32,7 +32,7 @@ fn says(bytes: &[u8], folder: &std::path::Path, patience: Duration) -> Server {
     let script = "read a; sed -n 1p says; read a; read a; sed 1d says; sleep 0.2";
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let reach = Reach::Stdio { command, environment: BTreeMap::new(), folder: folder.to_owned() };
-    Server { name: "test".to_owned(), reach, limits }
+    Server { name: "test".to_owned(), reach, limits, for_agents: false }
 }
 
 #[test]

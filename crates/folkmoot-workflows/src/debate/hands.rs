@@ -7,13 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use folkmoot_core::agent::ToolKind;
+use folkmoot_core::{Role, agent::ToolKind};
 use folkmoot_tools::{
     Limits, Profile, Repository, Worktree,
     git::{Author, Kind, Removal, Snapshot},
     project::{self, Check, Hook},
     testing::{self, Solution, Suite, TestRun},
-    tool::{Offer, ToolCall},
+    tool::{Offer, ToolCall, ToolError, ToolErrorCode},
 };
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,17 @@ pub struct Branch {
     pub repository: String,
     /// Whose branch it is: the debate's session.
     pub session: String,
+}
+
+/// Where tools are called.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The debate.
+    pub debate: String,
+    /// The role of whoever started it.
+    pub role: Role,
+    /// Where its code goes.
+    pub branch: Option<Branch>,
 }
 
 /// A command of the project's own, and what came of it.
@@ -49,16 +60,16 @@ pub trait Hands: fmt::Debug + Send + Sync {
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>>;
 
     /// The tools that an agent has who works with these sorts.
-    fn offers(&self, debate: String, branch: Option<Branch>, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>>;
+    fn offers(&self, place: Place, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>>;
 
-    /// Calls one of them.
+    /// Calls one of them. What may change something outside is called only where a person has approved the call.
     fn call(
         &self,
-        debate: String,
-        branch: Option<Branch>,
+        place: Place,
         kinds: Vec<ToolKind>,
         tool: String,
         arguments: serde_json::Value,
+        approved: bool,
     ) -> BoxFuture<'_, ToolCall>;
 
     /// Writes a file into the debate's worktree and commits it; the commit's name.
@@ -95,7 +106,7 @@ impl Yard {
         self.benches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn bench(&self, debate: &str, branch: Option<&Branch>) -> Arc<Workbench> {
+    async fn bench(&self, Place { debate, role, branch }: &Place) -> Arc<Workbench> {
         if let Some((_, bench)) = self.benches().iter().find(|(name, _)| name == debate) {
             return Arc::clone(bench);
         }
@@ -103,7 +114,7 @@ impl Yard {
             Some(branch) => worktree(branch).await.ok().map(|worktree| Site::Worktree(Box::new(worktree))),
             None => None,
         };
-        let bench = Arc::new(Workbench::new(&self.equipment, site.as_ref()).await);
+        let bench = Arc::new(Workbench::new(&self.equipment, site.as_ref(), *role).await);
         let mut benches = self.benches();
         if benches.len() >= BENCHES_MAX {
             benches.remove(0);
@@ -122,19 +133,28 @@ impl Hands for Yard {
         })
     }
 
-    fn offers(&self, debate: String, branch: Option<Branch>, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
-        Box::pin(async move { self.bench(&debate, branch.as_ref()).await.toolbox(&kinds).offers() })
+    fn offers(&self, place: Place, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+        Box::pin(async move { self.bench(&place).await.toolbox(&kinds).offers() })
     }
 
     fn call(
         &self,
-        debate: String,
-        branch: Option<Branch>,
+        place: Place,
         kinds: Vec<ToolKind>,
         tool: String,
         arguments: serde_json::Value,
+        approved: bool,
     ) -> BoxFuture<'_, ToolCall> {
-        Box::pin(async move { self.bench(&debate, branch.as_ref()).await.toolbox(&kinds).call(&tool, arguments).await })
+        Box::pin(async move {
+            let toolbox = self.bench(&place).await.toolbox(&kinds);
+            if toolbox.has_effects(&tool) && !approved {
+                // It changed since it was offered as one that changes nothing, or was not offered.
+                let why = format!("`{tool}` may change something, and nobody was asked about this call");
+                let result = Err(ToolError::new(ToolErrorCode::Missing, why));
+                return ToolCall { tool, arguments, result, elapsed_ms: 0 };
+            }
+            toolbox.call(&tool, arguments).await
+        })
     }
 
     fn commit(

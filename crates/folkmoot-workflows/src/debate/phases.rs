@@ -10,7 +10,7 @@ mod proposal;
 mod review;
 mod self_evolvement;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
     Agent, Name,
@@ -80,9 +80,10 @@ impl Room {
         state: &mut State,
     ) -> Result<Option<Spoken>, Failure> {
         let mut last: Option<Spoken> = None;
+        let mut asked = BTreeSet::new();
         loop {
-            let id = who(state).filter(|id| last.as_ref().is_none_or(|last| last.agent != *id));
-            let Some(id) = id else { return Ok(last) };
+            // Each turn of the loop asks another member of the team, so there are no more turns than members.
+            let Some(id) = who(state).filter(|id| asked.insert(id.clone())) else { return Ok(last) };
             let mut asking = asking(self.agent(&id)?, state);
             let at = asking.at;
             asking.key = if last.is_none() { at.key(key) } else { at.key(&format!("{key}/instead/{id}")) };
@@ -95,19 +96,29 @@ impl Room {
         }
     }
 
-    /// Who speaks in place of those who gave no answer at all, as many as are missing.
-    fn instead(&self, at: At, min_responses: usize, state: &State) -> Vec<Vec<Name>> {
+    /// Who speaks in place of those whose turn gave no answer, as many as are missing. `asked` holds everybody who had a turn in the
+    /// phase, also those who had nothing to say, and gets those who are chosen now: nobody is chosen twice, so a phase has no more
+    /// turns than the team has members.
+    fn instead(&self, at: At, min_responses: usize, asked: &mut BTreeSet<Name>, state: &State) -> Vec<Vec<Name>> {
         let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
-        let failed = state.in_phase.iter().filter(|spoken| spoken.state == TurnState::Failed).count();
-        let missing = min_responses.saturating_sub(answered).min(failed);
-        let asked = |agent: &Agent| state.in_phase.iter().any(|spoken| spoken.agent == agent.id);
-        let rest: Vec<Agent> = state.network.agents().iter().filter(|agent| !asked(agent)).cloned().collect();
+        let missing = min_responses.saturating_sub(answered).min(state.in_phase.len() - answered);
+        let is_new = |agent: &&Agent| !asked.contains(&agent.id);
+        let rest: Vec<Agent> = state.network.agents().iter().filter(is_new).cloned().collect();
         if missing == 0 || rest.is_empty() {
             return Vec::new();
         }
         let mut chosen = choose(at.phase, &rest, &state.network.groups(at.phase)).agents;
         chosen.truncate(missing);
+        asked.extend(chosen.iter().map(|agent| agent.id.clone()));
         state.network.turns(at.phase, &chosen)
+    }
+
+    /// A phase whose answers help and are not needed: where too few gave one, that is said, and the debate goes on with what there is.
+    fn helps(&self, at: At, min_responses: usize, note: String, state: &State) -> Phase {
+        Phase::said(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
+            Some(too_few) => format!("{note}; {too_few}, and the debate goes on without them"),
+            None => note,
+        })
     }
 
     /// Whether too few answered of those who were asked.

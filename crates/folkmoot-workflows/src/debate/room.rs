@@ -6,18 +6,20 @@ use folkmoot_core::{
     Agent, Domain, Name,
     agent::{DebatePhase, Share},
     debate::{Note, Part, Steering, Told, TurnState, record},
+    gate::{Choice, Kind, Risk},
+    text::TITLE_BYTES_MAX,
 };
-use folkmoot_engine::{Ctx, Failure};
+use folkmoot_engine::{Ctx, Failure, GateRequest};
 use folkmoot_llm::{
     Answer, Context, Cue, Embedder, Message, Prompts, Request, Schema, Speaker,
     record::Outcome as Called,
     structured::{self, Shape},
 };
-use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, Turn, TurnLimits, turn_by};
+use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, ToolError, Turn, TurnLimits, turn_by};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Branch, Debating, Hands, words::words};
+use super::{Branch, Debating, Hands, Place, words::words};
 use crate::{Call, Spending, Voice};
 
 /// How much is told of why a turn has no answer.
@@ -353,13 +355,62 @@ impl Steps for InSteps<'_> {
         let input = json!({ "tool": tool, "arguments": arguments });
         let (hands, kinds) = (Arc::clone(&self.room.hands), self.agent.tools().to_vec());
         let (debate, branch) = (self.ctx.run_id().to_string(), self.room.branch.clone());
-        let tool = tool.to_owned();
-        let work = move || {
-            let (hands, kinds, debate, branch) = (Arc::clone(&hands), kinds.clone(), debate.clone(), branch.clone());
-            let (tool, arguments) = (tool.clone(), arguments.clone());
-            async move { Ok(hands.call(debate, branch, kinds, tool, arguments).await) }
+        let place = Place { debate, role: self.ctx.role(), branch };
+        let mut offers = self.room.offers.get(&self.agent.id).into_iter().flatten();
+        let effects = offers.any(|offer| offer.name == tool && offer.effects);
+        let (tool, given) = (tool.to_owned(), arguments.clone());
+        let work = {
+            let tool = tool.clone();
+            move || {
+                let (hands, kinds, place) = (Arc::clone(&hands), kinds.clone(), place.clone());
+                let (tool, arguments) = (tool.clone(), arguments.clone());
+                async move { Ok(hands.call(place, kinds, tool, arguments, effects).await) }
+            }
         };
-        Box::pin(async move { self.ctx.step(key, work).input(&input).agent(self.agent.id.clone()).await })
+        Box::pin(async move {
+            let step = |work| self.ctx.step(&key, work).input(&input).agent(self.agent.id.clone());
+            if !effects {
+                return step(work).await;
+            }
+            match self.room.ask_about_call(self.ctx, &key, self.agent, &tool, &given).await? {
+                // Nobody knows whether it may be done twice.
+                Ok(()) => step(work).once().await,
+                Err(why) => Ok(ToolCall { tool, arguments: given, result: Err(ToolError::failed(why)), elapsed_ms: 0 }),
+            }
+        })
+    }
+}
+
+impl Room {
+    /// Asks people before a tool is called that may change something outside. Why not, where they do not want it.
+    async fn ask_about_call(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        agent: &Agent,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<Result<(), String>, Failure> {
+        let summary = format!(
+            "{} wants to call {tool}, a tool of an MCP server that does not say that it only reads. What it is given is in the \
+             artifact. Approve, and it is called once. Reject, and the debate goes on without it.",
+            agent.id
+        );
+        let mut gate = GateRequest::new(summary)
+            .title(folkmoot_core::text::shortened(&format!("{} wants to call {tool}", agent.id), TITLE_BYTES_MAX))
+            .kind(Kind::Tool)
+            .risk(Risk::High)
+            .allow([Choice::Approve, Choice::Reject])
+            .artifact("arguments.json", "application/json", serde_json::to_vec_pretty(arguments)?);
+        if let Some(reviewers) = &self.debating.gates.reviewers {
+            gate = gate.reviewers(reviewers.iter().cloned());
+        }
+        for channel in &self.debating.gates.notification_channels {
+            gate = gate.notify(channel);
+        }
+        let decided = ctx.gate(format!("{key}/gate"), gate).await?;
+        let refused = || format!("a person did not allow this call: {}", decided.decision.reason);
+        Ok(if decided.may_proceed() { Ok(()) } else { Err(refused()) })
     }
 }
 

@@ -15,14 +15,14 @@ use folkmoot_tools::{
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::Value;
 
-use super::{Branch, Hands, Ran};
+use super::{Branch, Hands, Place, Ran};
 use crate::{Voice, Voices};
 
 const WHY: &str = "nothing is done in a replay";
 
 /// Nobody, with the prompts of these.
 #[derive(Debug)]
-pub(super) struct Nobody(pub Arc<dyn Voices>);
+pub(crate) struct Nobody(pub Arc<dyn Voices>);
 
 impl Voices for Nobody {
     fn choose(&self, _: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
@@ -61,18 +61,11 @@ impl Hands for Idle {
         ready(Err(WHY.to_owned())).boxed()
     }
 
-    fn offers(&self, _: String, _: Option<Branch>, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
         ready(Vec::new()).boxed()
     }
 
-    fn call(
-        &self,
-        _: String,
-        _: Option<Branch>,
-        _: Vec<ToolKind>,
-        tool: String,
-        arguments: Value,
-    ) -> BoxFuture<'_, ToolCall> {
+    fn call(&self, _: Place, _: Vec<ToolKind>, tool: String, arguments: Value, _: bool) -> BoxFuture<'_, ToolCall> {
         ready(ToolCall { tool, arguments, result: Err(ToolError::failed(WHY)), elapsed_ms: 0 }).boxed()
     }
 

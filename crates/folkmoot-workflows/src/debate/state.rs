@@ -233,6 +233,17 @@ impl State {
         Share::part(sum, count * 100)
     }
 
+    /// All candidates, those first that evidence supports best.
+    pub fn ranked(&self) -> Vec<&Candidate> {
+        let eligible = self.eligible();
+        let mut ranked: Vec<&Candidate> = self.candidates.values().collect();
+        ranked.sort_by_key(|candidate| {
+            let stands = eligible.contains(&candidate.author);
+            std::cmp::Reverse((stands, self.quality(&candidate.author), candidate.confidence))
+        });
+        ranked
+    }
+
     /// The candidate that evidence supports best: fewest failures, then the best mean score, then the surest, then by name.
     pub fn leading(&self) -> Option<&Candidate> {
         let eligible = self.eligible();

@@ -20,6 +20,11 @@ use crate::{Call, Spending, Voice};
 const ITEMS_MAX: usize = 12;
 const ITEM_CHARS_MAX: usize = 600;
 
+/// How many proposals a plan can have: each but the first because somebody sent one back.
+const PROPOSALS_MAX: u32 = 100;
+/// How often something is written anew that could not be used, each time because somebody resumed the plan.
+const RESUMED_MAX: u32 = 100;
+
 /// How many of the proposals that were sent back are shown with the next: the last ones.
 const DRAFTS_MAX: usize = 5;
 
@@ -37,6 +42,7 @@ pub(super) struct Desk {
 }
 
 /// One thing to ask.
+#[derive(Clone)]
 struct Asking<'a> {
     key: String,
     prompt: &'static str,
@@ -61,7 +67,7 @@ impl Desk {
     pub(super) async fn agree(&self, ctx: &Ctx) -> Result<String, Failure> {
         let mut drafts: Vec<(String, String)> = Vec::new();
         let mut edited = None;
-        for number in 1.. {
+        for number in 1..=PROPOSALS_MAX {
             let proposal = match edited.take() {
                 Some(text) => text,
                 None => self.propose(ctx, number, &drafts).await?,
@@ -74,7 +80,8 @@ impl Desk {
                 }
             }
         }
-        unreachable!("there is always another proposal")
+        let message = format!("{PROPOSALS_MAX} proposals were sent back; start another plan");
+        Err(Failure::new(code::REJECTED_PROPOSAL, message))
     }
 
     async fn propose(&self, ctx: &Ctx, number: u32, drafts: &[(String, String)]) -> Result<String, Failure> {
@@ -99,10 +106,8 @@ impl Desk {
             cue: ("plan_proposal", number, given),
             read: &|answer| filled(answer).map(Value::from),
         };
-        match self.ask(ctx, asking).await? {
-            Ok(text) => Ok(text.as_str().unwrap_or_default().to_owned()),
-            Err(why) => Err(Failure::new("no_proposal", format!("no proposal was written: {why}"))),
-        }
+        let text = self.ask_until_usable(ctx, asking, "no_proposal", "no proposal was written").await?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
     /// One iteration; why it gave nothing, where it did not. What only repeats an earlier one is nothing.
@@ -179,29 +184,57 @@ impl Desk {
             cue: ("plan_synthesis", 1, json!({ "iterations": iterations, "strategy": work.strategy })),
             read: &read,
         };
-        let (final_plan, entities): (String, Vec<Entity>) = match self.ask(ctx, asking).await? {
-            Ok(value) => serde_json::from_value(value)?,
-            Err(why) => return Err(Failure::new("no_final_plan", format!("no final plan was written: {why}"))),
-        };
-        let completed = work.accepted.last().map_or(0, |shown| shown.number);
-        Ok(Plan {
+        let written = self.ask_until_usable(ctx, asking, "no_final_plan", "no final plan was written").await?;
+        let (final_plan, entities): (String, Vec<Entity>) = serde_json::from_value(written)?;
+        let so_far = self.so_far(&proposal, &work);
+        let paused = so_far.iterations_completed < self.planning.max_iterations && !work.rejected;
+        Ok(Plan { paused, final_plan, entities, ..so_far })
+    }
+
+    /// The plan without its end.
+    pub(super) fn so_far(&self, proposal: &str, work: &Work) -> Plan {
+        Plan {
             goal: self.planning.goal.clone(),
-            proposal,
+            proposal: proposal.to_owned(),
             tally: work.tally(),
-            strategy: work.strategy,
-            iterations_completed: completed,
+            strategy: work.strategy.clone(),
+            iterations_completed: work.accepted.last().map_or(0, |shown| shown.number),
             total_iterations: self.planning.max_iterations,
-            paused: completed < self.planning.max_iterations && !work.rejected,
-            iterations: work.accepted,
-            final_plan,
-            entities,
+            undecided: work.shown.iter().map(|shown| shown.number).collect(),
+            paused: false,
+            iterations: work.accepted.iter().chain(&work.shown).cloned().collect(),
+            final_plan: String::new(),
+            entities: Vec::new(),
             provider: self.provider.clone(),
             spent: self.spending.spent(),
-        })
+        }
     }
 
     fn sources(&self) -> Vec<Context> {
         self.planning.sources.iter().map(|source| Context::new().data("text", &source.text)).collect()
+    }
+
+    /// Asks for what the plan cannot go on without. Where no answer can be used, the plan stops, with all that it has, and asks anew
+    /// each time that somebody resumes it.
+    async fn ask_until_usable(
+        &self,
+        ctx: &Ctx,
+        asking: Asking<'_>,
+        code: &str,
+        problem: &str,
+    ) -> Result<Value, Failure> {
+        let first = asking.key.clone();
+        let mut asking = asking;
+        for time in 2..=RESUMED_MAX {
+            let why = match self.ask(ctx, asking.clone()).await? {
+                Ok(value) => return Ok(value),
+                Err(why) => why,
+            };
+            let message = format!("{problem}: {why}. What was accepted can be exported; resume this run to try again");
+            ctx.stop_until_resumed(format!("{}/stopped", asking.key), code, message).await?;
+            asking.key = format!("{first}~{time}");
+        }
+        Err(Failure::new(code, format!("{problem}, although the plan was resumed {RESUMED_MAX} times")))
     }
 
     /// Asks, and once more where the answer cannot be used. Why not, where it cannot be used then.

@@ -1,15 +1,15 @@
-//! A finished plan, to take with you.
+//! A plan, to take with you; also one that is not complete.
 
 use super::Plan;
 
 /// As Markdown: the plan itself, and where it comes from.
 pub fn markdown(plan: &Plan) -> String {
     let goal = plan.goal.split_whitespace().collect::<Vec<_>>().join(" ");
-    let has_title = plan.final_plan.lines().any(|line| line.starts_with("# "));
+    let text = if plan.final_plan.is_empty() { unfinished(plan) } else { plan.final_plan.trim().to_owned() };
+    let has_title = text.lines().any(|line| line.starts_with("# "));
     let title = if has_title { String::new() } else { format!("# {goal}\n\n") };
     format!(
-        "{title}{}\n\n---\n\n- Made for: {goal}\n- Iterations: {} of {} ({} insights, {} frameworks, {} data points)\n- Written by: {}\n",
-        plan.final_plan.trim(),
+        "{title}{text}\n\n---\n\n- Made for: {goal}\n- Iterations: {} of {} ({} insights, {} frameworks, {} data points)\n- Written by: {}\n",
         plan.iterations_completed,
         plan.total_iterations,
         plan.tally.insights,
@@ -17,6 +17,24 @@ pub fn markdown(plan: &Plan) -> String {
         plan.tally.data_points_collected,
         plan.provider,
     )
+}
+
+/// What there is of a plan that has no end.
+fn unfinished(plan: &Plan) -> String {
+    let mut parts = vec!["*This plan is not complete. It has no final text; below is what there is of it.*".to_owned()];
+    if !plan.proposal.is_empty() {
+        parts.push(format!("## Proposal\n\n{}", plan.proposal.trim()));
+    }
+    parts.extend(plan.strategy.iter().map(|change| format!("## Changed course\n\n{}", change.trim())));
+    for shown in &plan.iterations {
+        let state = if plan.undecided.contains(&shown.number) { "not decided on yet" } else { "accepted" };
+        let (title, text) = match &shown.gave {
+            Ok(iteration) => (iteration.title.trim(), iteration.markdown()),
+            Err(why) => ("gave nothing", why.clone()),
+        };
+        parts.push(format!("## Iteration {}: {title} ({state})\n\n{}", shown.number, text.trim()));
+    }
+    parts.join("\n\n")
 }
 
 /// As a page of HTML that needs nothing else. What a model wrote is text there: it brings no script, no picture and no style, and

@@ -1,7 +1,7 @@
 //! Plans: what is made of what people say, and that a crash changes nothing about it.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -314,11 +314,67 @@ fn every_schema_of_a_plan_is_one_that_all_vendors_take() {
 }
 
 #[test]
+fn a_final_plan_that_could_not_be_written_is_written_when_the_plan_is_resumed() {
+    let lines = [iteration("one"), words("No."), words("No."), words("No."), words("No."), words(FINAL)];
+    let script = Arc::new(Script { lines: Mutex::new(lines.into_iter().collect()), ..Script::default() });
+    let scenario = Scenario::new(workflows(script, true), WORKFLOW, planning(1, 1)).resume(2);
+    assert_eq!(plan(&sim::simulate(&scenario, Crash::Never)).final_plan, FINAL);
+}
+
+#[test]
+fn a_model_that_is_away_costs_a_plan_time_and_nothing_else() {
+    let calm = [words("P"), iteration("one"), iteration("two"), words(FINAL)];
+    let outages = [FailureKind::Unavailable, FailureKind::RateLimited, FailureKind::NoCredit, FailureKind::Unreachable];
+    let stormy = calm.iter().cloned().flat_map(|line| outages.map(Err).into_iter().chain([line]));
+    let (report, script) = scripted(planning(2, 2), stormy);
+    assert_eq!(plan(&report).iterations, plan(&scripted(planning(2, 2), calm.clone()).0).iterations);
+    assert!(script.lines.lock().unwrap().is_empty(), "each line was asked for");
+    let parked: Vec<_> = report.told.iter().filter(|(kind, _)| kind == "run.parked").collect();
+    let waited = parked.iter().filter(|(_, payload)| payload.contains(r#""outages":[{"provider":"script""#)).count();
+    assert_eq!(waited, 16, "{parked:?}");
+    // A key that the vendor does not take is for a person to mend.
+    let (report, _) = scripted(planning(2, 2), [words("P"), Err(FailureKind::Unauthorised)]);
+    let stopped = report.outcome.unwrap_err();
+    assert!(stopped.code == "unauthorised" && stopped.message.contains("resume this run"), "{stopped}");
+}
+
+#[test]
 fn a_plan_survives_a_crash_after_any_append() {
     let says = || [say(Choice::Adjust, "Shorter."), approve(), say(Choice::Adjust, "Cheaper."), Choice::Pause.into()];
     let make = || scenario(planning(5, 2), &says());
     let calm = sim::simulate(&make(), Crash::Never);
     assert_eq!(numbers(&plan(&calm)), [1, 2, 3, 4]);
+    sim::crash_everywhere(make);
+    sim::untold_everywhere(make);
+}
+
+/// The rehearsal, away for the first two calls of each part.
+#[derive(Debug, Default)]
+struct Away(Mutex<BTreeMap<String, u32>>);
+
+impl Model for Away {
+    fn ask<'a>(
+        &'a self,
+        request: &'a Request,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+        let part = request.cue.as_ref().unwrap().part.clone();
+        let times = *self.0.lock().unwrap().entry(part).and_modify(|times| *times += 1).or_insert(1);
+        Box::pin(async move {
+            match times {
+                1 | 2 => Err(folkmoot_llm::Failure::new("away", FailureKind::Unreachable, "nobody answers")),
+                _ => Rehearsal.ask(request, hear).await,
+            }
+        })
+    }
+}
+
+#[test]
+fn a_plan_whose_model_is_away_survives_a_crash_after_any_append() {
+    let make = || {
+        Scenario::new(workflows(Arc::new(Away::default()), true), WORKFLOW, planning(1, 1)).decide(people(&[approve()]))
+    };
+    assert_eq!(numbers(&plan(&sim::simulate(&make(), Crash::Never))), [1]);
     sim::crash_everywhere(make);
     sim::untold_everywhere(make);
 }

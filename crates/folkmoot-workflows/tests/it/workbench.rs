@@ -8,7 +8,10 @@ use std::{
     sync::Mutex,
 };
 
-use folkmoot_core::agent::{AgentRole, ToolKind};
+use folkmoot_core::{
+    Role,
+    agent::{AgentRole, ToolKind},
+};
 use folkmoot_llm::{Answer, Cue, Failure, FailureKind, Hear, Model, Prompts, Rehearsal, Request, rehearsal::exercises};
 use folkmoot_tools::{
     Toolbox,
@@ -49,7 +52,7 @@ async fn play(model: &dyn Model, request: Request, tools: &Toolbox) -> Turn {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_agent_executes_and_tests_and_answers_with_what_came_of_it() {
-    let bench = Workbench::new(&equipment(Settings::default()), None).await;
+    let bench = Workbench::new(&equipment(Settings::default()), None, Role::Admin).await;
     let tools = bench.toolbox(AgentRole::Executor.tools());
     assert_eq!(names(&tools), ["execute", "run_tests"]);
     let execute = json!({ "tool": "execute", "arguments": { "language": "python", "code": "print(6 * 7)" } });
@@ -76,7 +79,7 @@ async fn an_agent_executes_and_tests_and_answers_with_what_came_of_it() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_rehearsal_has_its_code_tested_and_learns_with_each_attempt() {
-    let bench = Workbench::new(&equipment(Settings::default()), None).await;
+    let bench = Workbench::new(&equipment(Settings::default()), None, Role::Admin).await;
     let tools = bench.toolbox(AgentRole::Implementer.tools());
     let exercise = &exercises()[0];
     let mut verdicts = Vec::new();
@@ -111,18 +114,18 @@ async fn a_role_has_the_tools_that_serve_it_and_on_a_project_every_role_has_one(
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("README.md"), "About intervals.\n").unwrap();
     let equipment = equipment(Settings::default());
-    let bench = Workbench::new(&equipment, None).await;
+    let bench = Workbench::new(&equipment, None, Role::Admin).await;
     assert_eq!(names(&bench.toolbox(AgentRole::Generator.tools())), ["execute", "format"]);
     assert_eq!(names(&bench.toolbox(&[ToolKind::Retrieval])), [""; 0], "there is nothing to search");
 
     let site = Site::Folder(folder.path().to_owned());
-    let bench = Workbench::new(&equipment, Some(&site)).await;
+    let bench = Workbench::new(&equipment, Some(&site), Role::Admin).await;
     assert_eq!(bench.missing.len(), 1, "{:?}", bench.missing);
     assert!(bench.missing[0].starts_with("git: "), "{:?}", bench.missing);
     git(folder.path(), &["init", "-q"]);
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "-q", "-m", "First"]);
-    let bench = Workbench::new(&equipment, Some(&site)).await;
+    let bench = Workbench::new(&equipment, Some(&site), Role::Admin).await;
     assert_eq!(bench.missing, [""; 0]);
     for role in AgentRole::ALL {
         assert!(!bench.toolbox(role.tools()).is_empty(), "{role}");
@@ -143,7 +146,20 @@ async fn an_mcp_server_that_is_not_there_is_told_and_the_rest_is_there() {
     let server =
         folkmoot_workflows::equipment::McpServer { command: vec!["no-such-program".to_owned()], ..Default::default() };
     let settings = Settings { mcp: BTreeMap::from([("gone".to_owned(), server)]), ..Settings::default() };
-    let bench = Workbench::new(&equipment(settings), None).await;
+    let bench = Workbench::new(&equipment(settings), None, Role::Admin).await;
     assert!(bench.missing.len() == 1 && bench.missing[0].contains("`gone`"), "{:?}", bench.missing);
     assert_eq!(names(&bench.toolbox(&[ToolKind::CodeExecutor])), ["execute"]);
+}
+
+#[tokio::test]
+async fn an_agents_debate_reaches_no_mcp_server_whose_entry_does_not_say_so() {
+    for (role, agents, reached) in
+        [(Role::Agent, false, false), (Role::Agent, true, true), (Role::Reviewer, false, true)]
+    {
+        let command = vec!["no-such-program".to_owned()];
+        let server = folkmoot_workflows::equipment::McpServer { command, agents, ..Default::default() };
+        let settings = Settings { mcp: BTreeMap::from([("gone".to_owned(), server)]), ..Settings::default() };
+        let bench = Workbench::new(&equipment(settings), None, role).await;
+        assert_eq!(!bench.missing.is_empty(), reached, "{role}, agents = {agents}");
+    }
 }

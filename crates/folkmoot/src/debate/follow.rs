@@ -228,7 +228,7 @@ impl Seen {
         }
         let line = match &told {
             Some(told) => view::line(told, &serde_json::from_str(event.payload.get()).unwrap_or_default()),
-            None => view::gate_line(event),
+            None => view::gate_line(event).or_else(|| view::outage_line(event)),
         };
         // The last column stays free: some terminals begin a new line there.
         let room = ctx.screen.columns().saturating_sub(1);

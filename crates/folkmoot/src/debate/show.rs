@@ -11,6 +11,7 @@ use crate::{
     context::Context,
     exit::Exit,
     find,
+    run_view::outage_lines,
     screen::{facts, fitting, one_line},
     span,
     style::{self, paint},
@@ -61,6 +62,7 @@ fn head(debate: &Debate) -> String {
         ("team", Some(how).filter(|how| !how.is_empty())),
         ("progress", progress.filter(|_| debate.completed_at.is_none())),
         ("waits at", debate.waiting_at.as_ref().map(ToString::to_string)),
+        ("outage", outage_lines(&debate.outages)),
         ("asks", Some(asks).filter(|asks| !asks.is_empty())),
         ("code", view::committed(debate)),
         // What is over says it at its end.

@@ -5,8 +5,9 @@ use folkmoot_api::{
     core::{
         Name, Timestamp,
         debate::{DecidedBy, Part, Progress, Told, TurnState, record::Status},
+        run::{Outage, Parked},
     },
-    wire::{Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Fault, Gate},
+    wire::{self, Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Fault, Gate, UndecidedAnswer},
 };
 use serde_json::Value;
 
@@ -165,6 +166,19 @@ pub(super) fn gate_line(event: &Event) -> Option<String> {
     Some(format!("{} by {}{reason}", paint(style, text("decision").replace('_', " ")), text("reviewer")))
 }
 
+/// The providers that it waits for from now on.
+pub(super) fn outage_line(event: &Event) -> Option<String> {
+    if event.kind != "run.parked" {
+        return None;
+    }
+    let parked: Parked = serde_json::from_str(event.payload.get()).ok()?;
+    let waits = parked.outages.into_iter().map(|Outage { provider, reason, retry_at }| {
+        wire::Outage { provider, reason, next_try_at: retry_at }.line(event.at)
+    });
+    let waits: Vec<String> = waits.map(|line| one_line(&line)).collect();
+    (!waits.is_empty()).then(|| format!("  {}", paint(style::WARN, waits.join("; "))))
+}
+
 /// Names, the best first.
 pub(crate) fn ranking(names: &[Name]) -> String {
     names.iter().map(Name::as_str).collect::<Vec<_>>().join(" > ")
@@ -219,6 +233,7 @@ fn whole(results: &DebateResults) -> String {
     if let Some(code) = results.code.as_deref().map(str::trim).filter(|code| !answer.contains(*code)) {
         parts.push(behind_bar(printable(code).lines()));
     }
+    parts.extend(results.undecided.iter().map(undecided));
     if !verdict.dissent.is_empty() {
         let dissent = verdict.dissent.iter().map(|dissent| {
             let prefers = dissent.prefers.as_ref().map_or_else(String::new, |name| format!(" (would take {name}'s)"));
@@ -241,6 +256,19 @@ fn whole(results: &DebateResults) -> String {
     );
     parts.push(fitting(&paint(style::FAINT, total)));
     parts.join("\n\n")
+}
+
+/// An answer that nothing was decided about.
+fn undecided(answer: &UndecidedAnswer) -> String {
+    let tests = answer.tests.map(|tests| format!("{} of {} tests pass", tests.passed, tests.of));
+    let quality = answer.quality.map(|quality| format!("scored {quality:.2}"));
+    let facts: String = [tests, quality].into_iter().flatten().map(|fact| format!(" · {fact}")).collect();
+    let heading = format!("{} {}", paint(style::WARN, "undecided"), paint(style::COMMAND, &answer.author));
+    let text = printable(answer.answer.trim());
+    let mut parts = vec![format!("{heading}{}", paint(style::FAINT, facts)), behind_bar(text.lines())];
+    let code = answer.code.as_deref().map(str::trim).filter(|code| !answer.answer.contains(*code));
+    parts.extend(code.map(|code| behind_bar(printable(code).lines())));
+    parts.join("\n")
 }
 
 /// What was decided, and by what.

@@ -1,4 +1,4 @@
-//! `folkmoot plan export`: a finished plan, to take with you.
+//! `folkmoot plan export`: a plan, or what there is of it, to take with you.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use folkmoot_api::{Client, wire::ExportPlan};
 use super::Which;
 use crate::{cli::As, connection::Connection, context::Context, exit::Exit, screen::printable};
 
-/// Take a finished plan with you, as Markdown or HTML
+/// Take a plan with you, as Markdown or HTML; also what there is of one that is not complete
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -11,6 +11,7 @@ use crate::{
     context::Context,
     exit::Exit,
     find,
+    run_view::outage_lines,
     screen::{facts, one_line},
     span,
     style::{self, paint},
@@ -41,6 +42,7 @@ fn whole(ctx: &Context, plan: &Plan) -> String {
         ("started", Some(format!("by {} {}", plan.initiator, span::ago(plan.started_at, clock::now())))),
         ("progress", plan.ended_at.is_none().then(|| view::progress(plan))),
         ("waits at", plan.waiting_at.as_ref().map(ToString::to_string)),
+        ("outage", outage_lines(&plan.outages)),
     ]);
     let goal = paint(style::STRONG, one_line(&plan.goal));
     match plan.ended_at {

@@ -116,6 +116,22 @@ fn what_a_stop_says_is_cut() {
 }
 
 #[test]
+fn a_run_that_waits_for_a_provider_is_resumed_before_its_time() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1                → pending
+        09:01 system claims node=n1                → running on n1, claim 1
+        09:02 system parks due=09:10 away=local    → parked
+        09:03 system claims node=n1                → refused: run_not_ready
+        09:03 vera resumes                         → refused: role_may_not resume a run
+        09:03 elf resumes                          → refused: unknown_run
+        09:03 alice resumes                        → pending
+        09:04 system claims node=n1                → running on n1, claim 2
+        "#,
+    );
+}
+
+#[test]
 fn only_a_run_that_stopped_is_resumed_and_nobody_passes_a_gate_so() {
     check(
         r#"

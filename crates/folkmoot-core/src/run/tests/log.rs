@@ -1,7 +1,7 @@
 use crate::{
     Deadline, Event, Fact, Role, Run, RunId, audit,
     journal::{Entry, EntryKind, EntryState, StepError, Waits},
-    run::{Conclusion, Limits, Parked, RunEvent, Start, State, Status, end},
+    run::{Conclusion, Limits, Outage, Parked, RunEvent, Start, State, Status, end},
     transcript::{check, play, time},
 };
 
@@ -39,7 +39,7 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
     let world = play("09:00 bot starts r1 draft@1 session=s1 title=T \"[]\"");
     let run = &world.runs["r1"];
     let (initiator, at) = (run.start.initiator.clone(), time("09:00"));
-    let error = StepError { code: "broke".to_owned(), message: "\"quite\"\n".to_owned() };
+    let error = StepError::new("broke", "\"quite\"\n");
     let done = EntryState::Done { result: run.start.input.unwrap(), bytes: u64::MAX };
     let states = [
         EntryState::Begun,
@@ -67,8 +67,13 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
     });
     let recorded = recorded.map(|entry| RunEvent::Recorded { initiator: initiator.clone(), entry: Box::new(entry) });
     let parked = [
-        Parked { wakes: 0, due: Deadline::Never, held: Vec::new() },
-        Parked { wakes: u64::MAX, due: Deadline::At(at), held: vec!["bot".parse().unwrap(), "elf".parse().unwrap()] },
+        Parked { wakes: 0, due: Deadline::Never, held: Vec::new(), outages: Vec::new() },
+        Parked {
+            wakes: u64::MAX,
+            due: Deadline::At(at),
+            held: vec!["bot".parse().unwrap(), "elf".parse().unwrap()],
+            outages: vec![Outage { provider: "local".to_owned(), reason: "refused".to_owned(), retry_at: at }],
+        },
     ];
     let parked = parked.map(|parked| RunEvent::Parked { initiator: initiator.clone(), parked, at });
     let conclusions = [

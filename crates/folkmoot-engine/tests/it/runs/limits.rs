@@ -41,18 +41,3 @@ async fn the_time_that_a_run_waits_is_not_counted() {
     let failed = house.outcome(&id).await.unwrap_err();
     assert!(failed.starts_with("failed limit_exceeded") && failed.contains("300 milliseconds"), "{failed}");
 }
-
-#[tokio::test]
-async fn a_workflow_that_never_rests_keeps_nobody_from_working_and_reaches_its_limit() {
-    async fn spins(_: Ctx, (): ()) -> Result<(), Failure> {
-        std::future::poll_fn(|context| {
-            context.waker().wake_by_ref();
-            std::task::Poll::Pending
-        })
-        .await
-    }
-    let house = House::with(Workflows::new().with("spins@1", spins)).await;
-    let id = house.start_limited("spins@1", Limits { active_ms_max: 50, ..Limits::default() }).await;
-    let failed = house.outcome(&id).await.unwrap_err();
-    assert!(failed.starts_with("failed limit_exceeded"), "{failed}");
-}

@@ -123,8 +123,13 @@ async fn what_a_status_cannot_tell_is_read_from_the_body() {
     let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
     assert_eq!(
         failure(Vendor::OpenAi, ResponseTemplate::new(429).set_body_string(quota)).await.kind,
-        FailureKind::Refused
+        FailureKind::NoCredit
     );
+    let credit = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#;
+    for (vendor, status, body) in [(Vendor::Anthropic, 400, credit), (Vendor::OpenAi, 402, "")] {
+        let failure = failure(vendor, ResponseTemplate::new(status).set_body_string(body)).await;
+        assert_eq!(failure.kind, FailureKind::NoCredit, "{failure}");
+    }
     let key = r#"[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]"#;
     let failure = failure(Vendor::Gemini, ResponseTemplate::new(400).set_body_string(key)).await;
     assert_eq!(failure.kind, FailureKind::Unauthorised);

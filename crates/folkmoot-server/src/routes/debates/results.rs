@@ -34,6 +34,7 @@ pub(crate) async fn results(
         status: debate.view.status,
         verdict: debated.verdict.into(),
         answer: debated.answer,
+        undecided: debated.undecided.into_iter().map(debates::undecided).collect(),
         code: debated.code,
         language: debated.language,
         versions: debated.versions,

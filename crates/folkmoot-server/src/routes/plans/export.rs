@@ -1,5 +1,7 @@
 //! `GET /v1/plans/{id}/export` and `GET /v1/plans/{id}/entities/{name}`
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::{Path, State},
@@ -8,7 +10,7 @@ use axum::{
 };
 use folkmoot_api::wire::{ExportPlan, PlanEntity, Problem};
 use folkmoot_core::{Principal, Refusal, RunId};
-use folkmoot_workflows::plan::{self, Plan};
+use folkmoot_workflows::plan::{self, Plan, Planner};
 
 use crate::{
     app::App,
@@ -20,7 +22,8 @@ use crate::{
 
 /// Exports a plan
 ///
-/// As Markdown, or as a page of HTML that needs nothing else.
+/// As Markdown, or as a page of HTML that needs nothing else. A plan that is not complete, or was cancelled or failed, is exported
+/// with its proposal and its iterations, each marked as accepted or not decided on; 409 only where there is nothing yet.
 #[utoipa::path(get, path = "/v1/plans/{id}/export", operation_id = "export_plan", tag = "plans", params(("id" = String, Path), ExportPlan),
     responses((status = 200, body = String, content_type = "text/markdown"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn export(
@@ -37,7 +40,7 @@ pub(crate) async fn export(
             return Err(ApiError::bad_request("bad_query", format!("format is {shown:?}; use markdown or html")));
         }
     };
-    let text = written(&complete(&app, &who.principal, &id).await?);
+    let text = written(&complete_or_draft(&app, &who.principal, &id).await?);
     // Opened in a browser, it is a page of its own and can do nothing.
     let headers = [
         (header::CONTENT_TYPE, media_type),
@@ -62,6 +65,24 @@ pub(crate) async fn entity(
     let plan = complete(&app, &who.principal, &id).await?;
     let found = plan.entities.into_iter().find(|entity| entity.name == name).ok_or_else(unknown)?;
     Ok(Json(found.into()))
+}
+
+/// A plan, or what there is of it.
+async fn complete_or_draft(app: &App, principal: &Principal, id: &RunId) -> Result<Plan, ApiError> {
+    let planned = plans::planned(&app.engine, principal, id).await?;
+    let message = planned.message();
+    if let Some(plan) = planned.result {
+        return Ok(plan);
+    }
+    let (workflows, draft) = Planner::replaying(Arc::clone(&app.voices));
+    {
+        let _one_of_few = app.replaying.acquire().await.expect("nobody closes it");
+        app.engine.replay(principal, id, &workflows).await?;
+    }
+    draft.take().ok_or_else(|| {
+        let detail = format!("there is nothing of this plan yet: {message}");
+        ApiError::new(StatusCode::CONFLICT, "plan_not_complete", detail)
+    })
 }
 
 async fn complete(app: &App, principal: &Principal, id: &RunId) -> Result<Plan, ApiError> {

@@ -39,6 +39,6 @@ pub(crate) async fn wait(
     Query(wait): Query<WaitPlan>,
 ) -> Result<Json<wire::Plan>, ApiError> {
     let patience = patience(wait.timeout_ms);
-    let planned = plans::settled(&app, &who.principal, &id, wait.after.as_ref(), patience).await?;
+    let planned = plans::settled(&app, &who.principal, &id, wait.after.as_ref(), patience, false).await?;
     Ok(Json(planned.on_the_wire(true)))
 }

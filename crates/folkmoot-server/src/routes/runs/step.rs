@@ -66,9 +66,7 @@ fn write(body: RecordStep) -> Result<Write, Refusal> {
         (Progress::Begun, ..) => Err(Refusal::invalid("state", "is begun, which takes no result and no error")),
         (Progress::Done, result, None) => Ok(Write::Done(text::json("result", &result.unwrap_or_default())?)),
         (Progress::Done, _, Some(_)) => Err(Refusal::invalid("state", "is done, which takes no error")),
-        (Progress::Failed, None, Some(error)) => {
-            Ok(Write::Failed(StepError { code: error.code, message: error.message }))
-        }
+        (Progress::Failed, None, Some(error)) => Ok(Write::Failed(StepError::new(error.code, error.message))),
         (Progress::Failed, _, None) => Err(Refusal::invalid("error", "is missing: say why the step failed")),
         (Progress::Failed, Some(_), _) => Err(Refusal::invalid("state", "is failed, which takes no result")),
         (Progress::Failing | Progress::Waiting, ..) => {

@@ -1,9 +1,18 @@
 //! Runs that the server executes.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use folkmoot_engine::{Ctx, Workflows};
 use serde_json::json;
 
 use super::{lines, with_workflows};
-use crate::node::everywhere_with;
+use crate::node::{Node, Setting, everywhere_with};
 
 #[tokio::test]
 async fn a_workflow_waits_for_a_person_and_goes_on_when_they_have_decided_on_any_node() {
@@ -65,4 +74,60 @@ async fn a_run_that_stopped_says_why_and_goes_on_only_when_somebody_says_so() {
         assert_eq!(last.to_run("agent-a", &run, "cancel", json!({})).await.status, 200);
         first.verifies().await;
     }
+}
+
+/// Loops within one poll, without a call or with one now and then, until it is told to end.
+fn spinning(end: &Arc<AtomicBool>) -> Workflows {
+    let spin = |calls: bool| {
+        let end = end.clone();
+        move |ctx: Ctx, (): ()| {
+            let end = end.clone();
+            async move {
+                for n in 0_u64.. {
+                    if end.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                    if calls {
+                        ctx.join(format!("group/{n}"), [()], |_, ()| async { Ok(()) }).await?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    };
+    Workflows::new().with("blocks@1", spin(false)).with("loops@1", spin(true))
+}
+
+/// Ends spinning threads also where a test fails.
+struct Ends(Arc<AtomicBool>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_answers_cancels_and_ends_while_workflows_spin() {
+    let end = Ends(Arc::default());
+    let node = Node::with(Setting { workflows: spinning(&end.0), ..Setting::default() }).await;
+    // As many as there are threads, of each sort.
+    let mut runs = Vec::new();
+    for workflow in ["blocks@1", "loops@1", "blocks@1", "loops@1"] {
+        runs.push(node.starts(workflow, json!(null)).await);
+    }
+    for run in &runs {
+        node.until_is(run, "running").await;
+    }
+    assert_eq!(node.get("alice", "/healthz").await.status, 200);
+    let body = json!({ "limits": { "active_ms_max": 200 }, "workflow": "blocks@1" });
+    let limited = node.post("agent-a", "/v1/runs", body).await.json()["id"].as_str().unwrap().to_owned();
+    let failed = node.until_is(&limited, "failed").await;
+    assert_eq!(failed["ending"]["code"], "limit_exceeded", "{failed:#}");
+    for run in &runs {
+        node.to_run("alice", run, "cancel", json!({})).await;
+        node.until_is(run, "cancelled").await;
+    }
+    tokio::time::timeout(Duration::from_secs(20), node.stop()).await.expect("it ends, whatever is running");
 }

@@ -62,7 +62,7 @@ pub(crate) fn done(result: &str) -> Write {
 }
 
 pub(crate) fn boom() -> StepError {
-    StepError { code: "boom".to_owned(), message: "it broke".to_owned() }
+    StepError::new("boom", "it broke")
 }
 
 /// Opens the gate of this id for the run that records it.
@@ -98,6 +98,7 @@ pub(crate) fn parking(run: &str, epoch: u64, wakes: u64) -> Parking {
         wakes,
         due: Deadline::Never,
         held: Vec::new(),
+        outages: Vec::new(),
         session_id: "s1".parse().unwrap(),
     }
 }

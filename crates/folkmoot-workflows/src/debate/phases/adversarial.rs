@@ -68,14 +68,13 @@ impl Room {
                 }
             }
         }
-        let too_few = self.too_few(at, 1.min(state.in_phase.len()), state);
         if mended < found {
             // What nobody mended counts against whoever it broke.
             self.cross_test(ctx, at, "attacked", state).await?;
         }
         self.keep_versions(ctx, at, state).await?;
         let note = format!("{found} attacks held, {mended} were mended; {why}");
-        Ok(Phase { too_few, messages, insights: found, ..Phase::said(note) })
+        Ok(Phase { messages, insights: found, ..self.helps(at, 1, note, state) })
     }
 
     async fn attack(

@@ -1,6 +1,6 @@
 //! Answers are attacked with facts. Whose they are is hidden, and everybody reads them in another order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Name,
@@ -25,6 +25,7 @@ impl Room {
         let (mut messages, mut points) = (0, 0);
         // What was said of answers that have changed since is no more.
         state.points.clear();
+        let mut asked: BTreeSet<Name> = groups.iter().flatten().cloned().collect();
         let (mut groups, mut number) = (VecDeque::from(groups), 0);
         while let Some(group) = groups.pop_front() {
             number += 1;
@@ -71,11 +72,11 @@ impl Room {
                 }
             }
             if groups.is_empty() {
-                groups.extend(self.instead(at, min_responses, state));
+                groups.extend(self.instead(at, min_responses, &mut asked, state));
             }
         }
-        let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
-        Ok(Phase { too_few, messages, insights: points, ..Phase::said(format!("{points} points against the answers")) })
+        let said = self.helps(at, min_responses, format!("{points} points against the answers"), state);
+        Ok(Phase { messages, insights: points, ..said })
     }
 }
 

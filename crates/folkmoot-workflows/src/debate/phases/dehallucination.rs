@@ -102,13 +102,8 @@ impl Room {
             let pairs = questions.iter().zip(answers);
             state.notes.extend(pairs.map(|(question, answer)| (Note::Clarification, format!("{question}\n{answer}"))));
         }
-        let too_few = self.too_few(at, 1, state);
-        Ok(Phase {
-            too_few,
-            messages,
-            insights: asked,
-            ..Phase::said(format!("{answered} of {asked} questions were answered"))
-        })
+        let note = format!("{answered} of {asked} questions were answered");
+        Ok(Phase { messages, insights: asked, ..self.helps(at, 1, note, state) })
     }
 
     /// Through the queue of questions; the debate waits there as long as it takes.

@@ -1,6 +1,6 @@
 //! The best answer is made better, and tried: what breaks more than it mends is not taken.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Agent, Name,
@@ -28,18 +28,19 @@ impl Room {
         self.begin(ctx, at, &groups, state).await?;
         let (mut taken, mut messages) = (0, 0);
         let mut speakers: VecDeque<Name> = groups.into_iter().flatten().collect();
+        let mut asked: BTreeSet<Name> = speakers.iter().cloned().collect();
         while let Some(id) = speakers.pop_front() {
             // One after another: each takes up what the one before has made.
             let Some(best) = state.leading().cloned() else { break };
             messages += state.hops(&id, [&best]);
             taken += u32::from(self.improve(ctx, at, self.agent(&id)?, &best, state).await?);
             if speakers.is_empty() {
-                speakers.extend(self.instead(at, min_responses, state).into_iter().flatten());
+                speakers.extend(self.instead(at, min_responses, &mut asked, state).into_iter().flatten());
             }
         }
-        let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
         self.keep_versions(ctx, at, state).await?;
-        Ok(Phase { too_few, messages, insights: taken, ..Phase::said(format!("{taken} improvements were taken")) })
+        let said = self.helps(at, min_responses, format!("{taken} improvements were taken"), state);
+        Ok(Phase { messages, insights: taken, ..said })
     }
 
     /// Tries, reflects, tries again; whether something better came of it.

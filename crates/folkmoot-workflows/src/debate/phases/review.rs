@@ -1,8 +1,11 @@
 //! Answers are judged against what was asked.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use folkmoot_core::debate::{Note, Part};
+use folkmoot_core::{
+    Name,
+    debate::{Note, Part},
+};
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
@@ -21,6 +24,7 @@ impl Room {
         self.begin(ctx, at, &groups, state).await?;
         let mut messages = 0;
         state.scores.clear();
+        let mut asked: BTreeSet<Name> = groups.iter().flatten().cloned().collect();
         let (mut groups, mut number) = (VecDeque::from(groups), 0);
         while let Some(group) = groups.pop_front() {
             number += 1;
@@ -69,12 +73,12 @@ impl Room {
                 }));
             }
             if groups.is_empty() {
-                groups.extend(self.instead(at, min_responses, state));
+                groups.extend(self.instead(at, min_responses, &mut asked, state));
             }
         }
-        let too_few = self.too_few(at, min_responses.min(state.in_phase.len()), state);
         let scores = u32::try_from(state.scores.len()).unwrap_or(u32::MAX);
-        Ok(Phase { too_few, messages, insights: scores, ..Phase::said(format!("{scores} scores")) })
+        let said = self.helps(at, min_responses, format!("{scores} scores"), state);
+        Ok(Phase { messages, insights: scores, ..said })
     }
 }
 

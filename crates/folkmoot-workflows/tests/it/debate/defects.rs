@@ -50,16 +50,18 @@ fn the_topic_is_in_every_prompt_and_nothing_in_one_is_left_to_fill_in() {
 
 #[test]
 fn where_nobody_votes_nothing_is_decided_and_nobody_is_called_unanimous() {
-    for says in [Says::Fails(FailureKind::Unavailable), Says::Words("I abstain.".to_owned())] {
-        let played =
-            Stage::new(&of(&[Proposal, Convergence], 5)).says(move |cue| (cue.part == "ballot").then(|| says.clone()));
-        let played = played.play();
-        assert_eq!(played.undecided(), NoDecision::TooFewResponses);
-        let verdict = played.verdict();
-        assert_eq!((verdict.label.as_str(), verdict.consensus, verdict.confidence), ("", None, None));
-        assert_eq!(verdict.ballots.len(), 5, "who was asked is in the verdict");
-        assert!(verdict.ballots.iter().all(|cast| cast.refused.is_some()));
-    }
+    let played = Stage::new(&of(&[Proposal, Convergence], 5))
+        .says(|cue| (cue.part == "ballot").then(|| Says::Words("I abstain.".to_owned())))
+        .play();
+    assert_eq!(played.undecided(), NoDecision::TooFewResponses);
+    let verdict = played.verdict();
+    assert_eq!((verdict.label.as_str(), verdict.consensus, verdict.confidence), ("", None, None));
+    assert_eq!(verdict.ballots.len(), 5, "who was asked is in the verdict");
+    assert!(verdict.ballots.iter().all(|cast| cast.refused.is_some()));
+    // What was paid for is there all the same.
+    let debated = played.debated();
+    assert_eq!((debated.answer.as_str(), debated.undecided.len()), ("", played.turns(&["proposal"]).len()));
+    assert!(debated.undecided.iter().all(|answer| !answer.answer.is_empty()));
     let none = Stage::new(&Debating { phases: Phases::only(&[Proposal]), ..of(&[Proposal], 3) }).play();
     assert_eq!(none.undecided(), NoDecision::NoConvergence);
 }
@@ -96,7 +98,7 @@ fn failed_calls_are_in_no_measure_of_agreement() {
     let calm = Stage::new(&of(&[Proposal, Convergence], 5)).says(agreed).play().verdict();
     let lost = Stage::new(&of(&[Proposal, Convergence], 5))
         .says(move |cue| match (cue.part.as_str(), cue.agent.as_str()) {
-            ("endorse", "critic-1") => Some(Says::Fails(FailureKind::Unavailable)),
+            ("endorse", "critic-1") => Some(Says::Fails(FailureKind::Refused)),
             ("endorse", "optimizer-1") => Some(Says::Words("Error: rate limited".to_owned())),
             _ => agreed(cue),
         })
@@ -181,7 +183,7 @@ fn whoever_gives_no_answer_is_left_out_and_the_debate_goes_on() {
             }
             let dead = Debating { topology: *topology, ..of(&ALL_BUT_FIRST, 5) };
             let played = Stage::new(&dead)
-                .says(move |cue| (cue.agent == who).then_some(Says::Fails(FailureKind::Unreachable)))
+                .says(move |cue| (cue.agent == who).then_some(Says::Fails(FailureKind::Refused)))
                 .play();
             assert_eq!(played.left_out(), [who], "{topology}");
             let verdict = played.verdict();
@@ -202,7 +204,7 @@ fn whoever_asks_plans_or_attacks_is_replaced_where_they_fail() {
                 // Whoever is asked first.
                 let mut first = first.lock().unwrap();
                 let is_first = cue.part == part && *first.get_or_insert_with(|| cue.agent.clone()) == cue.agent;
-                is_first.then_some(Says::Fails(FailureKind::Unreachable))
+                is_first.then_some(Says::Fails(FailureKind::Refused))
             })
             .play();
         let turns = played.turns(&[part]);
@@ -452,4 +454,67 @@ fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     };
     let (mesh, star) = (messages(Topology::GraphMesh), messages(Topology::Star));
     assert!(star > mesh, "what goes over a moderator takes a hop more: {mesh} {star}");
+}
+
+#[test]
+fn a_phase_ends_where_the_only_author_left_cannot_speak_in_place_of_a_critic_who_failed() {
+    for part in ["critique", "review"] {
+        let one = Debating { answers: 1, gates: super::gates(&[]), ..debating(Preset::Economy, WORDS, 3) };
+        let played =
+            Stage::new(&one).says(move |cue| (cue.part == part).then_some(Says::Fails(FailureKind::Refused))).play();
+        assert!(played.report.outcome.is_ok(), "{part}: {:?}", played.report.outcome);
+        // Everybody is asked once at most in each round.
+        let mut asked: Vec<_> = played.turns(&[part]).iter().map(|turn| (turn.round, turn.agent.clone())).collect();
+        let turns = asked.len();
+        asked.sort();
+        asked.dedup();
+        assert_eq!(asked.len(), turns, "{part}");
+    }
+}
+
+#[test]
+fn a_reviewer_who_cannot_be_read_is_replaced_or_done_without() {
+    for part in ["review", "critique", "optimization", "clarify", "attack"] {
+        let all = Debating { adversarial_rounds: 1, ..of(DebatePhase::ALL, 4) };
+        let played = Stage::new(&all).says(move |cue| (cue.part == part).then(|| Says::Words("Hm.".to_owned()))).play();
+        let verdict = played.verdict();
+        assert!(verdict.winner.is_some(), "{part}: {}", verdict.reason);
+        assert!(verdict.turns.unparsed > 0, "{part}");
+    }
+}
+
+#[test]
+fn a_provider_that_is_away_costs_a_debate_time_and_nothing_else() {
+    let away = std::sync::Mutex::new(std::collections::BTreeMap::new());
+    let played = Stage::new(&of(&ALL_BUT_FIRST, 4))
+        .says(move |cue| {
+            let mut away = away.lock().unwrap();
+            let times = away.entry((cue.part.clone(), cue.agent.clone())).or_insert(0);
+            *times += 1;
+            (*times <= 2).then_some(Says::Fails(FailureKind::Unavailable))
+        })
+        .play();
+    let verdict = played.verdict();
+    assert!(verdict.winner.is_some(), "{}", verdict.reason);
+    assert_eq!((verdict.turns.failed, played.left_out()), (0, Vec::new()));
+    let outages = |payload: &Value| payload["outages"][0]["provider"] == "usual";
+    assert!(played.events("run.parked").iter().any(outages));
+}
+
+#[test]
+fn a_vote_whose_models_fail_stops_the_debate_and_is_held_again_when_it_is_resumed() {
+    let ballots = |times: usize| {
+        let asked = std::sync::Mutex::new(0);
+        move |cue: &Cue| {
+            let mut asked = asked.lock().unwrap();
+            *asked += usize::from(cue.part == "ballot");
+            (cue.part == "ballot" && *asked <= times).then_some(Says::Fails(FailureKind::Refused))
+        }
+    };
+    let vote = of(&[Proposal, Convergence], 4);
+    let stopped = Stage::new(&vote).says(ballots(4)).play().failure();
+    assert!(stopped.code == "too_few_responses" && stopped.message.contains("resume this run"), "{stopped}");
+    let played = Stage::new(&vote).says(ballots(4)).resume(1).play();
+    assert!(played.verdict().winner.is_some());
+    assert_eq!(played.verdict().ballots.iter().filter(|cast| cast.refused.is_none()).count(), 4);
 }

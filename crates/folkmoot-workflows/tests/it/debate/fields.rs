@@ -6,7 +6,8 @@ use folkmoot_core::{
     Timeout,
     agent::{DebatePhase, DebatePhase::*, Share, ToolKind},
     debate::{DecidedBy, NoDecision, Phases, Told, planning::Style, topology::Topology},
-    gate::{Choice, Gate, OnTimeout},
+    gate::{Choice, Gate, Kind, OnTimeout},
+    journal::EntryKind,
     voting::{Fallback, Method, Reason, TieBreak},
 };
 use folkmoot_engine::sim::Say;
@@ -19,7 +20,9 @@ use folkmoot_tools::{
     testing::{Solution, Suite, TestRun},
     tool::Offer,
 };
-use folkmoot_workflows::debate::{Branch, Debating, Gates, Hands, Instructor, OnRejected, Preset, RETRIES_MAX, Ran};
+use folkmoot_workflows::debate::{
+    Branch, Debating, Gates, Hands, Instructor, OnRejected, Place, Preset, RETRIES_MAX, Ran,
+};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -327,7 +330,7 @@ fn attempts_say_how_often_something_is_tried_again() {
 
 /// Hands that write down what they are asked to do.
 #[derive(Clone, Debug, Default)]
-struct Doing(Arc<Mutex<Vec<String>>>);
+struct Doing(Arc<Mutex<Vec<String>>>, /** Whether its tool may change something. */ bool);
 
 impl Doing {
     fn did(&self) -> Vec<String> {
@@ -344,20 +347,22 @@ impl Hands for Doing {
         Recorded.test(solution, suite)
     }
 
-    fn offers(&self, _: String, _: Option<Branch>, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
         self.note("offers".to_owned());
-        let offer = Offer { name: "look".to_owned(), description: "Looks.".to_owned(), arguments: json!({}) };
+        let (name, description) = ("look".to_owned(), "Looks.".to_owned());
+        let offer = Offer { name, description, arguments: json!({}), effects: self.1 };
         Box::pin(async { vec![offer] })
     }
 
     fn call(
         &self,
-        _: String,
-        _: Option<Branch>,
+        _: Place,
         _: Vec<ToolKind>,
         tool: String,
         arguments: Value,
+        approved: bool,
     ) -> BoxFuture<'_, ToolCall> {
+        assert_eq!(approved, self.1, "somebody was asked where it may change something");
         self.note(format!("call {tool}"));
         Box::pin(async { ToolCall { tool, arguments, result: Ok(json!("nothing")), elapsed_ms: 1 } })
     }
@@ -397,6 +402,32 @@ fn tool_calls_max_says_how_many_tools_an_agent_calls_in_a_turn() {
         let turn = turns.iter().find(|turn| turn.agent.as_str() == "proposer-1").unwrap();
         assert_eq!((turn.tool_calls, turn.state.word()), (tool_calls_max, "unparsed"), "it calls tools for ever");
         assert!(played.verdict().winner.is_some());
+    }
+}
+
+#[test]
+fn a_tool_that_may_change_something_is_called_once_and_only_where_a_person_approved_the_call() {
+    for choice in [Choice::Approve, Choice::Reject] {
+        let hands = Doing(Arc::default(), true);
+        let gates = Arc::new(Mutex::new(Vec::new()));
+        let seen = gates.clone();
+        let played = Stage::new(&Debating { tool_calls_max: 1, answers: 3, ..voted() })
+            .hands(Arc::new(hands.clone()))
+            .says(|cue| {
+                let curious = cue.part == "proposal" && cue.agent == "proposer-1";
+                curious.then(|| Says::Words(json!({ "tool": "look", "arguments": {} }).to_string()))
+            })
+            .decide(move |gate| {
+                seen.lock().unwrap().push((gate.content.kind, gate.content.title.clone()));
+                Some(choice.into())
+            })
+            .play();
+        let called = hands.did().iter().filter(|did| *did == "call look").count();
+        assert_eq!(called, usize::from(choice == Choice::Approve));
+        let gates = gates.lock().unwrap();
+        assert_eq!(*gates, [(Kind::Tool, "proposer-1 wants to call look".to_owned())]);
+        let once = played.report.kinds.values().filter(|kind| **kind == EntryKind::Once).count();
+        assert_eq!(once, called, "a crash does not repeat it");
     }
 }
 

@@ -19,7 +19,7 @@ use folkmoot_tools::{
 };
 use folkmoot_workflows::{
     Equipment,
-    debate::{Branch, Hands, Ran},
+    debate::{Branch, Hands, Place, Ran},
     equipment,
 };
 use futures_util::future::BoxFuture;
@@ -65,18 +65,11 @@ impl Hands for Recorded {
         })
     }
 
-    fn offers(&self, _: String, _: Option<Branch>, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
         Box::pin(async { Vec::new() })
     }
 
-    fn call(
-        &self,
-        _: String,
-        _: Option<Branch>,
-        _: Vec<ToolKind>,
-        tool: String,
-        _: serde_json::Value,
-    ) -> BoxFuture<'_, ToolCall> {
+    fn call(&self, _: Place, _: Vec<ToolKind>, tool: String, _: serde_json::Value, _: bool) -> BoxFuture<'_, ToolCall> {
         unreachable!("{tool} is not offered")
     }
 

@@ -185,7 +185,8 @@ fn whoever_scores_one_answer_often_scores_nothing() {
     assert!(
         played.turns(&["review"]).iter().all(|turn| turn.state == TurnState::Refused && turn.why.contains("twice"))
     );
-    assert_eq!(played.undecided(), NoDecision::TooFewResponses);
+    assert!(played.notes().iter().any(|note| note.contains("0 scores")), "{:?}", played.notes());
+    assert!(played.verdict().winner.is_some(), "the debate goes on without them");
 }
 
 /// Answers of no form at all, and what they are called here.
@@ -224,9 +225,9 @@ fn what_cannot_be_read_is_no_answer_in_any_phase() {
                 assert_ne!(turn.why, "", "{part}, {sort}");
             }
             match part {
-                // Whoever has no plan plans alone.
-                "plan" => assert!(played.verdict().winner.is_some(), "{sort}"),
-                _ => assert_eq!(played.undecided(), NoDecision::TooFewResponses, "{part}, {sort}"),
+                "proposal" | "ballot" => assert_eq!(played.undecided(), NoDecision::TooFewResponses, "{part}, {sort}"),
+                // Whoever has no plan plans alone, and what only helps can be done without.
+                _ => assert!(played.verdict().winner.is_some(), "{part}, {sort}"),
             }
             assert!(played.verdict().turns.unparsed > 0);
             let adversarial = played.notes().into_iter().find(|note| note.contains("adversarial"));
@@ -303,8 +304,7 @@ fn a_model_that_never_answers_times_out_is_left_out_and_the_debate_goes_on() {
     assert!(turn.why.contains("longer than it may"), "{}", turn.why);
     assert!(played.verdict().winner.is_some());
     let played = Stage::new(&quick()).says(|_| Some(Says::Silence)).play();
-    assert_eq!(played.undecided(), NoDecision::TooFewResponses);
-    assert_eq!(played.verdict().turns.answered, 0);
+    assert_eq!(played.failure().code, "too_few_responses", "it is stopped, and can be resumed");
 }
 
 /// An answer in code, with tests.

@@ -127,7 +127,7 @@ impl Voices for Cast {
 
     fn voice(&self, provider: &str) -> Result<Voice, Failure> {
         let line = match self.dead.iter().any(|dead| dead == provider) {
-            true => Arc::new(|_: &Cue| Some(Says::Fails(FailureKind::Unreachable))) as Arc<Line>,
+            true => Arc::new(|_: &Cue| Some(Says::Fails(FailureKind::Refused))) as Arc<Line>,
             false => Arc::clone(&self.line.0),
         };
         let play = Play { provider: provider.to_owned(), line, asked: Arc::clone(&self.line.1) };
@@ -153,6 +153,7 @@ pub struct Stage {
     decide: Arc<Decide>,
     answer: Arc<Reply>,
     asked: Arc<Mutex<Vec<Request>>>,
+    resumes: u32,
 }
 
 impl Stage {
@@ -167,7 +168,14 @@ impl Stage {
             decide: Arc::new(|_| Some(Choice::Approve.into())),
             answer: Arc::new(|_| Some("yes".into())),
             asked: Arc::default(),
+            resumes: 0,
         }
+    }
+
+    /// How often people resume it where it stops.
+    pub fn resume(mut self, times: u32) -> Self {
+        self.resumes = times;
+        self
     }
 
     /// What is said instead, where this says something.
@@ -221,6 +229,7 @@ impl Stage {
         Scenario::new(debater.join(Workflows::new()), WORKFLOW, &self.debating)
             .decide(move |gate| decide(gate))
             .answer(move |question| answer(question))
+            .resume(self.resumes)
     }
 
     /// Plays it.

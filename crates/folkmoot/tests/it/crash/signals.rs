@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_api::wire::OpenGate;
+use folkmoot_api::wire::{OpenGate, StartPlan};
 
 use super::{load::Load, number, process::Home, random::Random};
 use crate::server::{ALICE, ROBOT, signal};
@@ -117,4 +117,24 @@ fn ask(url: &str, path: &str, token: &str) -> Option<String> {
         assert_eq!(length, Some(body.len()), "an answer was cut off ({read:?}): {head}");
     }
     Some(text)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sigterm_ends_a_server_whose_models_do_not_answer() {
+    let home = Home::new();
+    // One that is away, and one that never says a word.
+    let config = "provider = \"silent\"\n\n[providers.silent]\nkind = \"command\"\ncommand = [\"sleep\", \"600\"]\n\n\
+                  [providers.away]\nkind = \"command\"\ncommand = [\"false\"]\nattempts = 1\n";
+    std::fs::write(home.data().join("folkmoot.toml"), config).expect("a file");
+    let mut server = home.start().await;
+    let client = server.client(ALICE);
+    for provider in ["silent", "away", "silent", "away"] {
+        let wanted = StartPlan { goal: "g".to_owned(), provider: Some(provider.to_owned()), ..StartPlan::default() };
+        client.start_plan(&wanted, None).await.expect("it starts");
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    signal(server.pid(), "TERM");
+    let status = server.ended(Duration::from_secs(30)).await;
+    assert_eq!(status.code(), Some(0), "{}", server.said());
+    assert_closed(&home);
 }
