@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::audit::Problem;
+use folkmoot_core::{Action, Actor, BadId, Command, Head, audit::Problem, token::Token};
 use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
 use rustix::{
     fs::{CWD, OFlags, RenameFlags, renameat_with},
@@ -38,6 +38,27 @@ pub struct Backup {
     pub rows: BTreeMap<String, u64>,
     /// How large the file is.
     pub bytes: u64,
+}
+
+/// What was made of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// What it holds now.
+    #[serde(flatten)]
+    pub backup: Backup,
+    /// The tokens that work in it. Those that were revoked after the backup was made are among them.
+    pub valid_tokens: Vec<Token>,
+    /// The tokens of the backup that were revoked here.
+    pub revoked_tokens: Vec<Token>,
+}
+
+/// What becomes of the tokens that a backup holds. It cannot know which of them were revoked since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// They work as they did.
+    Keep,
+    /// None of them works.
+    Revoke,
 }
 
 /// Why there is no backup, or nothing was restored.
@@ -106,39 +127,73 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
         Some(url) => backup::from_postgres(url, &half.path).await?,
         None => copy(from, &half.path).await?,
     }
-    half.finish_verified(file).await
+    Ok(half.finish_verified(file).await?.0)
 }
 
 /// Makes the database of a folder from a backup. The folder may not have one, unless its log is empty.
-pub async fn restore(file: &Path, data: &DataFolder) -> Result<Backup, BackupError> {
+pub async fn restore(file: &Path, data: &DataFolder, tokens: Tokens) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
     let _lock = data.lock()?;
     must_have_no_log(data)?;
     let target = data.database();
     let half = Half::begin(&target)?;
     copy(file.to_owned(), &half.path).await?;
-    half.finish_verified(&target).await
+    let mut revoked_tokens = Vec::new();
+    if tokens == Tokens::Revoke {
+        let path = half.path.clone();
+        let store = AnyStore::Sqlite(blocking(move || Sqlite::open(&path, Arc::new(SystemClock))).await?);
+        let revoked = revoke_all(&store).await;
+        store.close().await;
+        revoked_tokens = revoked?;
+    }
+    let (backup, valid_tokens) = half.finish_verified(&target).await?;
+    Ok(Restored { backup, valid_tokens, revoked_tokens })
+}
+
+/// The tokens that were not revoked.
+async fn valid_tokens(store: &AnyStore) -> Result<Vec<Token>, Error> {
+    let all = store.tokens().await?.into_iter().map(|(token, _)| token);
+    Ok(all.filter(|token| token.revoked_at.is_none()).collect())
+}
+
+/// Revokes every token, and returns them.
+async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
+    let valid = valid_tokens(store).await?;
+    for token in &valid {
+        let id = format!("restore-{}", token.id);
+        let id = id.parse().map_err(|error: BadId| Error::Unreadable(error.to_string()))?;
+        let action = Action::Revoke { token: token.id.clone() };
+        let subscriptions = Arc::default();
+        store.execute(Command { id, by: Actor::System, token: None, idempotency: None, action, subscriptions }).await?;
+    }
+    Ok(valid)
 }
 
 /// Fills an empty PostgreSQL from a backup.
-pub async fn restore_to_postgres(file: &Path, url: &str) -> Result<Backup, BackupError> {
+pub async fn restore_to_postgres(file: &Path, url: &str, tokens: Tokens) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
-    let mut restored = verified(file).await?;
+    let (mut restored, mut valid_tokens) = verified(file).await?;
     backup::into_postgres(file, url).await?;
     // Opened as a server opens it: an older schema is migrated here and now.
     let store = AnyStore::Postgres(Postgres::open(url, None).await?);
     let report = folkmoot_engine::verify(&store).await;
     let head = store.head().await;
+    let revoked = if tokens == Tokens::Revoke { revoke_all(&store).await } else { Ok(Vec::new()) };
+    let after = store.head().await;
     store.close().await;
     let (mut problems, head) = (report?.problems, head?);
+    let revoked_tokens = revoked?;
+    valid_tokens.retain(|token| !revoked_tokens.contains(token));
     if (head.position, head.hash.hex()) != (restored.position, restored.head_hash.clone()) {
         problems.push(Problem::new("head", "the database does not end where the backup does"));
     }
     if !problems.is_empty() {
         return Err(BackupError::Unsound { file: "the PostgreSQL that was filled".into(), problems });
     }
+    let Head { position, hash } = after?;
+    (restored.position, restored.head_hash) = (position, hash.hex());
     restored.schema = folkmoot_store::health::look_at_postgres(url).await?.schema;
-    Ok(restored)
+    Ok(Restored { backup: restored, valid_tokens, revoked_tokens })
 }
 
 fn must_be_readable(file: &Path) -> Result<(), BackupError> {
@@ -192,7 +247,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
 }
 
 /// That SQLite finds the file whole, that its log is one chain, and that each row is what the log says.
-async fn verified(file: &Path) -> Result<Backup, BackupError> {
+/// Also returns the tokens that work in it.
+async fn verified(file: &Path) -> Result<(Backup, Vec<Token>), BackupError> {
     let looked_at = file.to_owned();
     let contents = blocking(move || backup::inspect(&looked_at)).await?;
     // What an older version wrote is judged by what it becomes; the file itself stays as it is.
@@ -200,19 +256,21 @@ async fn verified(file: &Path) -> Result<Backup, BackupError> {
     let judged = migrated.as_ref().map_or_else(|| file.to_owned(), |folder| folder.path().join(MIGRATED));
     let store = AnyStore::Sqlite(Sqlite::open_to_read(&judged, Arc::new(SystemClock))?);
     let report = folkmoot_engine::verify(&store).await;
+    let tokens = valid_tokens(&store).await;
     store.close().await;
-    let problems = report?.problems;
+    let (problems, tokens) = (report?.problems, tokens?);
     if !problems.is_empty() {
         return Err(BackupError::Unsound { file: file.to_owned(), problems });
     }
     let metadata = fs::metadata(file).map_err(|error| BackupError::File { path: file.to_owned(), error })?;
-    Ok(Backup {
+    let backup = Backup {
         position: contents.head.position,
         head_hash: contents.head.hash.hex(),
         schema: contents.schema,
         rows: contents.rows,
         bytes: metadata.len(),
-    })
+    };
+    Ok((backup, tokens))
 }
 
 const MIGRATED: &str = "migrated.db";
@@ -265,7 +323,7 @@ impl Half {
     }
 
     /// Gives it its name, or keeps it as what it is.
-    async fn finish_verified(self, target: &Path) -> Result<Backup, BackupError> {
+    async fn finish_verified(self, target: &Path) -> Result<(Backup, Vec<Token>), BackupError> {
         let verified = match verified(&self.path).await {
             Err(BackupError::Unsound { problems, .. }) => {
                 let kept = PathBuf::from(format!("{}.unverified", target.display()));

@@ -32,6 +32,40 @@ fn a_backup_is_one_file_for_its_owner_and_restores_to_the_same_head() {
 }
 
 #[test]
+fn a_restore_says_which_tokens_work_again_and_revokes_them_if_asked() {
+    let desk = Desk::new();
+    desk.say(&["gate", "open", "Deploy 1.4.2"]);
+    let carol = desk.json(&["token", "create", "carol", "--role", "reviewer"]);
+    let (id, secret) = (carol["id"].as_str().unwrap(), carol["token"].as_str().unwrap());
+    let file = desk.path().join("backup.db");
+    let file = file.to_str().unwrap();
+    desk.say(&["backup", file]);
+    desk.say(&["token", "revoke", id]);
+    let works = |desk: &Desk| desk.run(&["--token", secret, "gate", "list"]).code == 0;
+    assert!(!works(&desk), "it was revoked");
+
+    // A backup cannot know what was revoked since. So it is said.
+    let kept = Desk::new();
+    let told = kept.run(&["restore", file]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(
+        told.stderr.contains("also those that were revoked after it was made") && told.stderr.contains(id),
+        "{told:?}"
+    );
+    assert!(told.stderr.contains("--revoke-tokens"), "{told:?}");
+
+    let safe = Desk::new();
+    let told = safe.json(&["restore", file, "--revoke-tokens"]);
+    assert_eq!(told["restored"]["valid_tokens"], json!([]));
+    let revoked = told["restored"]["revoked_tokens"].as_array().unwrap();
+    assert!(revoked.iter().any(|token| token["id"] == json!(id)) && revoked.len() == 3, "{told}");
+    assert!(!works(&safe), "it was revoked, and stays so");
+    assert!(safe.json(&["audit", "verify"])["ok"].as_bool().unwrap());
+    // The owner of the folder has new ones.
+    assert_eq!(safe.json(&["gate", "list"])["gates"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_backup_holds_no_secret() {
     let desk = Desk::new();
     desk.say(&["gate", "open", "Deploy 1.4.2"]);
