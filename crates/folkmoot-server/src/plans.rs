@@ -17,7 +17,7 @@ use folkmoot_engine::{Caller, Engine, Error, GateQuery};
 use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
 use tokio::time::Instant;
 
-use crate::app::App;
+use crate::{app::App, notify};
 
 /// How far a plan goes where nobody says.
 const ITERATIONS: u32 = 6;
@@ -74,6 +74,7 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         gates_off: !app.asks_about_plans,
     };
     planning.check()?;
+    notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;
     if let Some(provider) = &planning.provider {
         app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
     }

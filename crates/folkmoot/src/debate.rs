@@ -5,6 +5,7 @@ mod audit;
 mod cancel;
 mod decide;
 pub(crate) mod follow;
+mod lessons;
 mod list;
 pub(crate) mod replay;
 mod show;
@@ -140,6 +141,7 @@ pub(crate) enum Verb {
     Replay(replay::Args),
     Cancel(cancel::Args),
     List(list::Args),
+    Lessons(lessons::Args),
 }
 
 /// Which debate.
@@ -209,6 +211,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         Some(Verb::Replay(args)) => replay::run(args, ctx, connection).await,
         Some(Verb::Cancel(args)) => cancel::run(args, ctx, connection).await,
         Some(Verb::List(args)) => list::run(args, ctx, connection).await,
+        Some(Verb::Lessons(args)) => lessons::run(args, ctx, connection).await,
     }
 }
 

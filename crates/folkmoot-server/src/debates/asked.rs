@@ -21,7 +21,7 @@ use folkmoot_workflows::{
     tools::Repository,
 };
 
-use crate::app::App;
+use crate::{app::App, notify};
 
 #[cfg(test)]
 mod tests;
@@ -91,6 +91,7 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Deba
         notification_channels: gates.notification_channels.clone(),
     };
     app.policy.must_allow(&wanted, by)?;
+    notify::must_be_channels(app, "gates.notification_channels", &gates.notification_channels).await?;
     if gates.on_rejected == OnRejected::Continue && !by.role.decides() {
         // A no that changes nothing is no gate.
         let policy = "a rejection ends a debate, or has its phase done again".to_owned();
@@ -142,6 +143,7 @@ fn debating(wanted: wire::StartDebate) -> Result<Debating, Refusal> {
     set(&mut debating.instructor, word("instructor", wanted.instructor.as_deref())?);
     set(&mut debating.self_evolvement_iterations, wanted.self_evolvement_iterations);
     set(&mut debating.reflexion_attempts, wanted.reflexion_attempts);
+    set(&mut debating.reflections_max, wanted.reflections_max);
     set(&mut debating.adversarial_rounds, wanted.adversarial_rounds);
     set(&mut debating.tool_calls_max, wanted.tool_calls_max);
     set(&mut debating.lessons, wanted.lessons);

@@ -5,6 +5,7 @@ mod doors;
 mod fields;
 mod replay;
 mod seed_gates;
+mod tables;
 mod tidy;
 mod trail;
 

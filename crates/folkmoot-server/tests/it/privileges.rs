@@ -108,6 +108,7 @@ POST   /api/plan                                401    401     403    ok    ok  
 GET    /api/plan/{session_id}                   401    401     ok     ok    404   404     ok       ok    planned
 GET    /api/execute-plan?session_id={id}        401    401     ok     ok    404   404     ok       ok    planned
 POST   /api/approve                             401    401     403    403   404   404     ok       ok    plan     {"approval_id": "proposal_{id}", "approval_status": "rejected"}
+GET    /v1/lessons                              401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/models                               401    401     ok     403   403   403     ok       ok    -
 GET    /v1/models/asked                         401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/clearance                            401    401     ok     ok    ok    ok      ok       ok    -

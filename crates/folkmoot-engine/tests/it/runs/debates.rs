@@ -277,9 +277,9 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
 #[tokio::test]
 async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<Remembered>, Vec<Remembered>), Failure> {
-        let before = ctx.lessons("before", None, 5).await?;
+        let before = ctx.lessons("before", None, false, 5).await?;
         ctx.gate("go", GateRequest::new("Go on?")).await?;
-        Ok((before, ctx.lessons("after", Some(Domain::Architecture), 5).await?))
+        Ok((before, ctx.lessons("after", Some(Domain::Architecture), false, 5).await?))
     }
     let both = || workflows().with("pupil@1", pupil);
     let mut house = House::with(both()).await;

@@ -134,6 +134,8 @@ async fn gates_ask_whom_and_for_what_they_are_told_to() {
         asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({ "gates": asked })
     };
+    let pager = json!({ "name": "pager", "url": "https://hooks.example.org/x" });
+    assert_eq!(node.post("root-of-all", "/v1/webhooks", pager).await.status, 201);
     let again = start(&node, with(json!({ "on_rejected": "retry" }))).await;
     let on = start_as(&node, "bob", with(json!({ "on_rejected": "continue" }))).await;
     let named = start(
