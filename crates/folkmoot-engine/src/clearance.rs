@@ -9,7 +9,10 @@ mod tests;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::{Arc, RwLock},
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -109,6 +112,8 @@ pub(crate) struct Clearance {
     known: RwLock<Known>,
     /// The position of the log up to which the index knows everything.
     applied: watch::Sender<u64>,
+    /// The epoch of the store's log that the index was read from.
+    epoch: AtomicU64,
     started_at: Timestamp,
     /// So that ten thousand who are released at once do not ask the store all at once.
     looks: Semaphore,
@@ -140,6 +145,8 @@ struct Waiting {
 enum Ended {
     Clear,
     Denied(Vec<QuestionId>),
+    /// The database has lost the end of its log, and with it perhaps what this one was told.
+    LookAgain,
 }
 
 /// What a waiter finds when it registers.
@@ -170,7 +177,8 @@ impl Engine {
 
     /// Whether this node knows what halts there are: not what its store has heard of, but what the index has taken.
     pub fn in_touch(&self) -> bool {
-        self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
+        self.0.clearance.epoch() == *self.0.epoch.borrow()
+            && self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
     }
 
     /// Waits until nothing covers the agent. Any number may wait, each with a time of its own; nobody's own time applies
@@ -204,6 +212,10 @@ impl Engine {
                     gone.extend(new);
                     match ended {
                         Some(Ended::Clear) => {}
+                        Some(Ended::LookAgain) => {
+                            gone.clear();
+                            looks_back = true;
+                        }
                         Some(Ended::Denied(denials)) => return Err(self.denied(principal, denials).await),
                         None => return Err(self.timed_out(principal, agent, session, gone)),
                     }
@@ -350,7 +362,31 @@ impl Clearance {
             known.holds.replace(&hold.id.clone(), Some(hold));
         }
         let (applied, looks) = (watch::Sender::new(position), Semaphore::new(LOOKS));
-        Self { known: RwLock::new(known), applied, started_at, looks }
+        Self { known: RwLock::new(known), applied, epoch: AtomicU64::new(0), started_at, looks }
+    }
+
+    /// Forgets everything that came from a log that is no more, and knows this of the one in its place. Whoever waits looks again.
+    pub(crate) fn start_over(&self, position: u64, holds: Vec<Hold>, epoch: u64) {
+        let mut known = write(&self.known);
+        known.holds = Holds::default();
+        for hold in holds {
+            known.holds.replace(&hold.id.clone(), Some(hold));
+        }
+        known.gone.clear();
+        known.gone_order.clear();
+        for waiting in known.waiting.values_mut() {
+            if let Some(released) = waiting.released.take() {
+                // Whoever has stopped waiting is about to deregister.
+                let _ = released.send(Ended::LookAgain);
+            }
+        }
+        self.applied.send_replace(position);
+        self.epoch.store(epoch, Ordering::SeqCst);
+    }
+
+    /// The epoch of the store's log that the index was read from.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::SeqCst)
     }
 
     /// Takes the next event of the log.

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{Event, Fact, Principal};
 use folkmoot_store::{Error, Store};
+use tokio::sync::watch;
 
 use crate::Engine;
 
@@ -52,6 +53,38 @@ impl Engine {
         Ok(Lag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
     }
 
+    /// Changes when the database turns out to have lost the end of its log: positions from before then mean nothing any more.
+    pub fn log_epoch(&self) -> watch::Receiver<u64> {
+        self.0.store.epoch()
+    }
+
+    /// Reads everything again that is kept in memory and follows the log, because the log is another one; returns the position
+    /// from which to follow it.
+    async fn start_over(&self) -> u64 {
+        loop {
+            match self.try_to_start_over().await {
+                Ok(position) => return position,
+                Err(error) => tracing::warn!("the log cannot be read again just now: {error}"),
+            }
+            self.0.host.sleep(RETRY).await;
+        }
+    }
+
+    async fn try_to_start_over(&self) -> Result<u64, Error> {
+        // First: if the log changes again meanwhile, what is read here is not taken for the newest.
+        let epoch = *self.0.epoch.borrow();
+        let (position, holds) = self.0.store.holds().await?;
+        self.reread_credentials().await?;
+        self.reload_webhooks().await?;
+        self.0.newest.start_over();
+        self.0.clearance.start_over(position, holds, epoch);
+        self.0.waiters.start_over();
+        self.take_up_again();
+        self.0.deliveries.nudge();
+        tracing::warn!("what this node keeps in memory was read again; the log ends at {position}");
+        Ok(position)
+    }
+
     /// The position of the last event.
     pub async fn position(&self) -> Result<u64, Error> {
         Ok(self.0.store.head().await?.position)
@@ -69,8 +102,25 @@ pub struct Lag {
 
 /// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed or ended.
 pub(crate) async fn tail(engine: Engine, mut last: u64) {
+    let mut epoch = engine.log_epoch();
+    // It may have changed while the engine started.
+    epoch.mark_changed();
     loop {
-        let events = match engine.0.store.follow(last).await {
+        let followed = tokio::select! {
+            biased;
+            Ok(()) = epoch.changed() => {
+                if *epoch.borrow_and_update() > engine.0.clearance.epoch() {
+                    last = engine.start_over().await;
+                }
+                continue;
+            }
+            followed = engine.0.store.follow(last) => followed,
+        };
+        // What was followed may be of a log that came after the one that is known here.
+        if epoch.has_changed().unwrap_or(false) {
+            continue;
+        }
+        let events = match followed {
             Ok(events) => events,
             Err(error) => {
                 tracing::warn!("the log cannot be read just now: {error}");

@@ -44,6 +44,7 @@ use folkmoot_core::{
     question,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub use audit::{Report, verify};
@@ -109,6 +110,8 @@ struct Inner {
     retention: Retention,
     /// Why the last write failed, if it did.
     trouble: Mutex<Option<String>>,
+    /// See [`Engine::log_epoch`].
+    epoch: watch::Receiver<u64>,
     closing: CancellationToken,
 }
 
@@ -154,6 +157,7 @@ impl Engine {
         let node =
             format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
         let engine = Self(Arc::new(Inner {
+            epoch: store.epoch(),
             store,
             host: host.clone(),
             policy,
@@ -180,11 +184,19 @@ impl Engine {
             engine.spawn(deliveries::watch(engine.clone()));
         }
         if engine.worker().has_workflows() {
+            let mut begun = false;
             if work.begins_after.is_zero() {
-                engine.begin_work().await?;
+                let beat = engine.begin_work().await;
+                engine.note(&beat);
+                match beat {
+                    Ok(()) => begun = true,
+                    // What is there can be read, and the work begins when there is room.
+                    Err(Error::Full) => tracing::error!("nothing can be written: {}", Error::Full),
+                    Err(error) => return Err(error),
+                }
             }
             engine.spawn(worker::live(engine.clone(), work.begins_after));
-            engine.spawn(worker::work(engine.clone(), work.begins_after));
+            engine.spawn(worker::work(engine.clone(), work.begins_after, begun));
             engine.spawn(worker::watch(engine.clone()));
         }
         Ok(engine)

@@ -200,6 +200,14 @@ impl DataFolder {
         self.write("server.json", &serde_json::to_vec_pretty(server)?)
     }
 
+    /// The server that was is dead. Its file is kept under another name, so that there is room for the next one's on a full disk.
+    pub(crate) fn retire_server(&self) {
+        let (file, half) = (self.0.join("server.json"), self.0.join("server.json.half"));
+        if fs::rename(&file, half).is_err() {
+            self.remove_server();
+        }
+    }
+
     pub(crate) fn remove_server(&self) {
         // If it stays, whoever reads it finds that nobody answers.
         let _ = fs::remove_file(self.0.join("server.json"));

@@ -71,6 +71,11 @@ impl ApiError {
         (status, &problem.code, problem.detail.as_str())
     }
 
+    /// What an answer would say, for a stream that has begun.
+    pub(crate) fn into_problem(self) -> Problem {
+        self.0.problem
+    }
+
     /// With one more header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
@@ -119,6 +124,7 @@ impl From<Error> for ApiError {
             Error::Busy => unavailable("busy"),
             Error::Full => unavailable("disk_full"),
             Error::Unavailable(_) => unavailable("database_unavailable"),
+            Error::Cancelled(_) => unavailable("database_cancelled"),
             Error::OutcomeUnknown => unavailable("outcome_unknown"),
             Error::Stopped(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopped", error.to_string()),
             Error::Database(_) | Error::Unreadable(_) | Error::Schema(_) => {

@@ -57,6 +57,7 @@ fn describe() {
     histogram!("folkmoot_store_commit_seconds", "One transaction, from its begin until it is durable.");
     counter!("folkmoot_events_total", "Events that this server has read from the log.");
     gauge!("folkmoot_log_position", "The last position that this server has read from the log.");
+    counter!("folkmoot_log_lost_total", "How often the database turned out to have lost the end of its log.");
     gauge!("folkmoot_feed_lag_events", "Events in the log that this server has not offered to its subscribers yet.");
     gauge!("folkmoot_feed_lag_seconds", "How old the oldest of them is.");
     counter!("folkmoot_deliveries_total", "Attempts to tell a channel something, by what came of them.");

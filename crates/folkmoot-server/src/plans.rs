@@ -17,7 +17,7 @@ use folkmoot_engine::{Caller, Engine, Error, GateQuery};
 use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
 use tokio::time::Instant;
 
-use crate::app::App;
+use crate::{app::App, routes::events::LOG_LOST};
 
 /// How far a plan goes where nobody says.
 const ITERATIONS: u32 = 6;
@@ -308,8 +308,13 @@ pub(crate) async fn happened(
     session: &SessionId,
     mut position: u64,
 ) -> Result<u64, Error> {
+    let mut epoch = engine.log_epoch();
     loop {
-        let (reached, events) = engine.follow(principal, position).await?;
+        let (reached, events) = tokio::select! {
+            // The position is of a log that is no more.
+            Ok(()) = epoch.changed() => return Err(Error::Unavailable(LOG_LOST.to_owned())),
+            followed = engine.follow(principal, position) => followed?,
+        };
         if events.iter().any(|event| event.fact.session.as_ref() == Some(session)) {
             return Ok(reached);
         }

@@ -39,7 +39,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    routes::events::{Ended, Subscriber},
+    routes::events::{Ended, LOG_LOST, Subscriber},
 };
 
 /// The subprotocol that we speak.
@@ -157,6 +157,7 @@ impl From<Ended> for Over {
             Ended::Closing => Over::With(CloseCode::Away, "the server is ending; come back with your position"),
             Ended::Revoked => Over::With(CloseCode::Policy, "the token was revoked"),
             Ended::Unreadable => Over::With(CloseCode::Error, "the log cannot be read; come back with your position"),
+            Ended::LogLost => Over::With(CloseCode::Error, LOG_LOST),
         }
     }
 }

@@ -92,6 +92,9 @@ fn describe(server: Option<&ServerFile>) -> String {
     format!(": process {} at {}{what}", server.pid, server.url)
 }
 
+/// How often it is tried to write to a disk that was full.
+const ROOM_AGAIN: Duration = Duration::from_secs(1);
+
 /// A server that is ready: everything is recovered and the port is open.
 #[derive(Debug)]
 pub struct Server {
@@ -110,7 +113,7 @@ impl Server {
         let lock = config.data.lock()?;
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
-        config.data.remove_server();
+        config.data.retire_server();
         // The store keeps handles of its figures.
         figures::recorder();
         let store = match &config.database {
@@ -173,9 +176,11 @@ impl Server {
         };
         if !config.temporary {
             let served = Served { config: config.file.clone(), key: config.key.clone() };
-            config.data.write_served(&served).map_err(unusable)?;
+            or_full(config.data.write_served(&served)).map_err(unusable)?;
         }
-        config.data.write_server(&server).map_err(unusable)?;
+        if !or_full(config.data.write_server(&server)).map_err(unusable)? {
+            tokio::spawn(write_server_later(config.data.clone(), server, app.closing.clone()));
+        }
         let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
         let checkpoints = config.checkpoints;
         Ok(Self { app, acceptor, data: config.data, tokens, url, lock, checkpoints })
@@ -244,7 +249,8 @@ async fn keep_up(metrics: PrometheusHandle) {
 /// The first start makes two principals: you, who decides, and your agent, which opens and asks.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
     let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
-    let mut tokens = data.tokens().map_err(unusable)?.unwrap_or_else(|| {
+    let stored = data.tokens().map_err(unusable)?;
+    let mut tokens = stored.clone().unwrap_or_else(|| {
         let new = |name, role| LocalToken { name, role, token: engine.new_secret() };
         LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent) }
     });
@@ -257,7 +263,12 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
             engine.ensure_token(principal, token).await?;
         }
     }
-    data.write_tokens(&tokens).map_err(unusable)?;
+    let written = data.write_tokens(&tokens);
+    if stored.as_ref() == Some(&tokens) {
+        or_full(written).map_err(unusable)?;
+    } else {
+        written.map_err(unusable)?;
+    }
     Ok(tokens)
 }
 
@@ -279,4 +290,24 @@ fn equipment(config: &Config) -> Result<Equipment, String> {
 
 fn word(word: &str) -> Name {
     word.parse().expect("a plain word is a name")
+}
+
+/// Whether it was written; a full disk is no reason not to start, because everything can still be read.
+fn or_full(written: std::io::Result<()>) -> std::io::Result<bool> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            tracing::error!(
+                "the disk is full: what is there can be read, and nothing can be written until there is room"
+            );
+            Ok(false)
+        }
+        written => written.map(|()| true),
+    }
+}
+
+/// Says where the server is, for other programs on this machine, as soon as there is room for it.
+async fn write_server_later(data: DataFolder, server: ServerFile, closing: CancellationToken) {
+    while !closing.is_cancelled() && data.write_server(&server).is_err() {
+        tokio::time::sleep(ROOM_AGAIN).await;
+    }
 }

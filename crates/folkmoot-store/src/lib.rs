@@ -23,6 +23,7 @@ use folkmoot_core::{
     Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
     token::Token,
 };
+use tokio::sync::watch;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
@@ -65,6 +66,10 @@ pub trait Store: Send + Sync {
 
     /// The position up to which [`Store::follow`] has events to give.
     fn offered(&self) -> u64;
+
+    /// Changes when the database turns out to have lost the end of the log that was followed until then, as after a fail-over to
+    /// a standby that lagged behind. Positions and events from before then mean nothing afterwards.
+    fn epoch(&self) -> watch::Receiver<u64>;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
@@ -261,6 +266,12 @@ macro_rules! any_store {
                 match self {
                     AnyStore::Sqlite(store) => store.queued(),
                     AnyStore::Postgres(store) => store.queued(),
+                }
+            }
+            fn epoch(&self) -> watch::Receiver<u64> {
+                match self {
+                    AnyStore::Sqlite(store) => store.epoch(),
+                    AnyStore::Postgres(store) => store.epoch(),
                 }
             }
             fn offered(&self) -> u64 {

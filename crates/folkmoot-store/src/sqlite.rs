@@ -86,7 +86,7 @@ impl Sqlite {
         let connection = connect(Path::new(":memory:"), flags)?;
         migrate(&connection)?;
         let head = head(&connection)?;
-        let recent = Arc::new(Recent::starting_at(head.position));
+        let recent = Arc::new(Recent::starting_at(head));
         let (stop, stopped) = watch::channel(None);
         let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
         Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
@@ -143,7 +143,7 @@ impl Sqlite {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         migrate(&connection)?;
         let head = head(&connection)?;
-        let recent = Arc::new(Recent::starting_at(head.position));
+        let recent = Arc::new(Recent::starting_at(head));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
         let (checkpointer, checkpoints) = checkpoint::Checkpointer::start(path, stop.clone())?;
@@ -171,7 +171,7 @@ impl Sqlite {
         if schema != migrate::newest() {
             return Err(Error::Schema(format!("{} has schema {schema} and must be migrated first", path.display())));
         }
-        let recent = Arc::new(Recent::starting_at(head(&connection)?.position));
+        let recent = Arc::new(Recent::starting_at(head(&connection)?));
         drop(connection);
         let (_, stopped) = watch::channel(None);
         Ok(Self {
@@ -241,6 +241,10 @@ impl Store for Sqlite {
             Some(Jobs::Queue(queue)) => queue.max_capacity() - queue.capacity(),
             Some(Jobs::Memory(_)) | None => 0,
         }
+    }
+
+    fn epoch(&self) -> watch::Receiver<u64> {
+        self.recent.epoch()
     }
 
     fn offered(&self) -> u64 {

@@ -85,7 +85,16 @@ async fn events(
             feed.next().await
         };
         *position = feed.position();
-        let Some(event) = event.transpose()? else { return Ok(()) };
+        let event = match event.transpose() {
+            Ok(Some(event)) => event,
+            Ok(None) => return Ok(()),
+            Err(error) if error.code() == Some("log_lost") => {
+                ctx.screen.note(error.to_string());
+                *position = None;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         if ctx.screen.json {
             ctx.screen.say(serde_json::to_string(&event)?)?;
         } else {

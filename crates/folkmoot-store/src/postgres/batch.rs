@@ -28,11 +28,18 @@ use folkmoot_core::{
 use futures_util::future::{join_all, try_join_all};
 use tokio_postgres::{Client, Statement, types::ToSql};
 
-use super::{Time, failed, statements::Statements};
+use super::{Time, failed, statements::Statements, warnings::Warnings};
 use crate::{
     Error, Written,
     rows::{self, Columns, RunAside, Table, Type, Value},
 };
+
+/// Begins a transaction and says in it everything that it relies on: behind a pooler that gives each transaction another
+/// session, what was said to a session holds for somebody else. The plans are made while the tables may still be empty,
+/// when to read all of one looks cheapest, and are kept while it grows; but a batch only ever looks up single rows.
+const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '5s'; \
+    SET LOCAL idle_in_transaction_session_timeout = '5s'; \
+    SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off";
 
 /// More open questions than any run has at once.
 const OPEN_OF_A_RUN: usize = 10_000;
@@ -47,7 +54,7 @@ pub(super) struct Done {
 pub(super) enum Failure {
     /// Nothing was written.
     RolledBack(Error),
-    /// The connection was lost during the commit.
+    /// The connection was lost during the commit, or the database takes its success back.
     Unknown,
 }
 
@@ -58,7 +65,13 @@ impl From<Error> for Failure {
 }
 
 /// Writes all that the rules say to `commands`, in order, in one transaction.
-pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands: &[Command]) -> Result<Done, Failure> {
+pub(super) async fn run(
+    client: &Client,
+    sql: &Statements,
+    warnings: &Warnings,
+    time: &Time,
+    commands: &[Command],
+) -> Result<Done, Failure> {
     let loaded = load(client, sql, commands).await;
     let (mut work, micros) = match loaded {
         Ok(loaded) => loaded,
@@ -77,7 +90,11 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
             let _ = client.batch_execute("ROLLBACK").await;
             return Err(failed(error).into());
         }
+        warnings.forget();
         work.write(client, sql).await?;
+        if warnings.are_doubtful() {
+            return Err(Failure::Unknown);
+        }
     }
     Ok(Done { answers, events: work.events })
 }
@@ -133,6 +150,9 @@ struct Work {
     /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
     woken_others: WokenOthers,
     new_keys: Vec<Vec<Value<'static>>>,
+    /// Somebody is told again what an earlier transaction wrote. Whether that one reached the standby is not known here, so
+    /// this one is committed too, which waits for both.
+    replayed: bool,
 }
 
 impl Work {
@@ -145,6 +165,7 @@ impl Work {
         let key = command.idempotency.as_ref().map(|known| (command.by.name(), known.route.clone(), known.key.clone()));
         if let Some((fingerprint, outcome)) = key.as_ref().and_then(|key| self.known_keys.get(key)) {
             command.must_be_authentic(command.token.as_ref().and_then(|id| self.tokens.get(id)))?;
+            self.replayed = true;
             return rows::replay(command, fingerprint, outcome);
         }
         match judge(command, self.loaded(command), now) {
@@ -422,7 +443,7 @@ impl Work {
         // Whatever is written has an event, except timers that only wake or are no longer needed, signs of life, and
         // deliveries on their way.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
-        let quiet = quiet && self.new_deliveries.is_empty();
+        let quiet = quiet && self.new_deliveries.is_empty() && !self.replayed;
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
     }
@@ -734,7 +755,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
     });
-    let (begun, found) = tokio::join!(biased; client.batch_execute("BEGIN"), try_join_all(asked));
+    let (begun, found) = tokio::join!(biased; client.batch_execute(BEGIN), try_join_all(asked));
     begun.map_err(failed)?;
     let found = found.map_err(failed)?;
     let [
