@@ -12,7 +12,7 @@ use folkmoot_engine::{Caller, Credential, Error};
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 
-use crate::{app::App, error::ApiError, extract, observe};
+use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
 
 /// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
 #[derive(Clone, Debug)]
@@ -51,11 +51,15 @@ impl FromRequestParts<App> for Authenticated {
             // Of two, whoever stands before us may have checked the other.
             Some(Err(_)) | None => None,
         };
+        let seat = parts.extensions.get::<Seat>();
         let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
-        let Credential { principal, token } = app.engine.authenticate(secret).ok_or_else(ApiError::unauthenticated)?;
+        let Credential { principal, token } = app.engine.authenticate(secret).ok_or_else(|| app.bad_token(seat))?;
         observe::principal(&principal.name);
         if !app.admits(&principal.name) {
             return Err(ApiError::too_many_requests());
+        }
+        if let Some(seat) = seat {
+            seat.authenticated(&principal).map_err(ApiError::no_place)?;
         }
         if let Some(Shown(shown)) = parts.extensions.get() {
             shown.send_replace(Some(token.clone()));

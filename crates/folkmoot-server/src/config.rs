@@ -64,6 +64,8 @@ pub struct Config {
     pub limits: Limits,
     /// Whose pages may open WebSockets, beside this server's own.
     pub origins: Vec<Origin>,
+    /// The names under which it may be asked, beside addresses and `localhost`. `*` is every name.
+    pub hosts: Vec<String>,
     /// Takes over the trace of whoever calls. Nothing else depends on it.
     pub adopt: Option<Adopt>,
     /// The file that was read, where it is not `folkmoot.toml` in the data folder.
@@ -99,6 +101,8 @@ pub struct Limits {
     pub heartbeat_ms: u64,
     /// Connections at the same time.
     pub connections: usize,
+    /// How many of them may answer requests of one principal, streams and waits among them; 0 is as many as there are.
+    pub connections_per_principal: Option<usize>,
     /// Requests a second, of one principal.
     pub requests_per_second: u32,
 }
@@ -112,6 +116,7 @@ impl Default for Limits {
             write_timeout_ms: 30_000,
             heartbeat_ms: 15_000,
             connections: 16_384,
+            connections_per_principal: None,
             requests_per_second: 2_000,
         }
     }
@@ -254,6 +259,7 @@ impl From<Kept> for Retention {
 #[serde(default, deny_unknown_fields)]
 struct Doors {
     origins: Vec<String>,
+    hosts: Vec<String>,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -282,6 +288,7 @@ impl Config {
             channels: BTreeMap::new(),
             limits: Limits::default(),
             origins: Vec::new(),
+            hosts: Vec::new(),
             adopt: None,
             file: None,
             key: None,
@@ -336,6 +343,11 @@ impl Config {
             text.parse::<Origin>().map_err(wrong)
         };
         self.origins = file.server.origins.iter().map(origin).collect::<Result<_, _>>()?;
+        if let Some(host) = file.server.hosts.iter().find(|host| host.is_empty() || host.contains([':', '/'])) {
+            let wrong = "a host is a name without scheme and port, for example \"folkmoot.example.org\"";
+            return Err(ConfigError(format!("[server] hosts in {}: {host:?}: {wrong}", path.display())));
+        }
+        self.hosts = file.server.hosts;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }

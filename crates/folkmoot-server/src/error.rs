@@ -8,7 +8,7 @@ use folkmoot_api::wire::{Closed, Decision, Problem};
 use folkmoot_core::{BadId, Refusal};
 use folkmoot_engine::Error;
 
-use crate::observe;
+use crate::{accept::NoPlace, observe};
 
 /// An answer that is no success.
 #[derive(Debug)]
@@ -57,6 +57,38 @@ impl ApiError {
         );
         error.0.retry_after_s = Some(1);
         error
+    }
+
+    /// Too many bad tokens came from one address.
+    pub(crate) fn too_many_bad_tokens() -> Self {
+        let detail = "too many requests with tokens that are not valid came from this address; wait a minute, and check the \
+                      token that you send. Requests with a valid token are answered as ever";
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_bad_tokens", detail);
+        error.0.retry_after_s = Some(60);
+        error
+    }
+
+    pub(crate) fn no_place(reason: NoPlace) -> Self {
+        let mut error = match reason {
+            NoPlace::Full => {
+                let detail = "as many connections as there may be are in use, and the rest is kept for people who decide; try again";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).closing()
+            }
+            NoPlace::TooMany(held) => {
+                let detail = format!(
+                    "this principal has {held} requests, streams and waits open, which is the most; close one, or raise \
+                     limits.connections_per_principal"
+                );
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_connections", detail)
+            }
+        };
+        error.0.retry_after_s = Some(1);
+        error
+    }
+
+    pub(crate) fn body_too_large(limit: usize) -> Self {
+        let detail = format!("the body is longer than {limit} bytes; send less, or raise limits.body_bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail).closing()
     }
 
     pub(crate) fn internal() -> Self {

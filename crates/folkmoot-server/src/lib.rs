@@ -18,6 +18,7 @@ mod figures;
 pub mod models;
 mod notify;
 mod observe;
+pub mod open_files;
 mod openapi;
 mod plans;
 mod routes;

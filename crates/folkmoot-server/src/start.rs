@@ -13,18 +13,17 @@ use folkmoot_workflows::{
     plan::Planner,
     tools::jail::Helper,
 };
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
-    accept::{self, Acceptor},
+    accept::{self, Acceptor, Door, Hosts},
     app::{Agency, App},
     data_folder::LocalToken,
     debates, figures,
     notify::{self, Notifier},
-    routes,
+    open_files, routes,
 };
 
 /// How long requests in flight may take once the server is told to end.
@@ -176,7 +175,9 @@ impl Server {
             config.data.write_served(&served).map_err(unusable)?;
         }
         config.data.write_server(&server).map_err(unusable)?;
-        let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
+        let hosts = Hosts::new(&config.hosts, config.notify.public_url.as_deref());
+        let door = Door { router: routes::router(app.clone()), limits: open_files::within(config.limits), hosts };
+        let acceptor = Acceptor { listener, door: Arc::new(door) };
         let checkpoints = config.checkpoints;
         Ok(Self { app, acceptor, data: config.data, tokens, url, lock, checkpoints })
     }
@@ -200,7 +201,7 @@ impl Server {
     /// reason if the store has stopped: nothing was acknowledged after it.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
-        let upkeep = tokio::spawn(keep_up(self.app.metrics.clone()));
+        let upkeep = tokio::spawn(keep_up(self.app.clone()));
         let tidying = tokio::spawn(debates::tidy::keep_tidy(self.app.clone()));
         let served = tokio::select! {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
@@ -234,10 +235,11 @@ impl Pulse {
     }
 }
 
-async fn keep_up(metrics: PrometheusHandle) {
+async fn keep_up(app: App) {
     loop {
         tokio::time::sleep(figures::UPKEEP).await;
-        metrics.run_upkeep();
+        app.metrics.run_upkeep();
+        app.forget_addresses();
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use folkmoot_server::{Config, Server, StartError};
+use folkmoot_server::{Config, Server, StartError, open_files};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -53,6 +53,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     logging::for_serve(args.log_json, telemetry.as_ref())?;
     let shutdown = signal::shutdown()?;
     end_in_time(shutdown.clone());
+    open_files::raise();
     let mut config = Config::new(ctx.data.clone());
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;

@@ -121,7 +121,7 @@ async fn eventually(holds: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), looking).await.expect("it comes soon");
+    tokio::time::timeout(Duration::from_secs(120), looking).await.expect("it comes soon");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -137,7 +137,8 @@ async fn no_release_is_lost_however_waiting_and_answering_interleave() {
         }
         let word = format!("answer {round}");
         answer(&moot.engine, &question, &word).await;
-        let cleared = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("it wakes").unwrap().unwrap();
+        let cleared =
+            tokio::time::timeout(Duration::from_secs(120), waiting).await.expect("it wakes").unwrap().unwrap();
         // However late it began to wait, it is told what was answered.
         assert_eq!(cleared.answers.last().unwrap().answer, Some(word.into()), "round {round}");
     }

@@ -4,6 +4,7 @@
 
 mod audit_script;
 mod bad_input;
+mod capacity;
 mod debates;
 mod documents;
 mod erasing;

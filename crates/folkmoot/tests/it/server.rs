@@ -16,7 +16,7 @@ pub(crate) const ALICE: &str = "alice-token-0123456789";
 pub(crate) const ROBOT: &str = "robot-token-0123456789";
 
 /// How long anything here may take before the test fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server. Killed when dropped, by its process id alone.
 pub(crate) struct Server {

@@ -20,7 +20,7 @@ async fn each_waiter_has_its_own_time() {
         covered(&nodes, "a1", "", &[&question]).await;
         let began = Instant::now();
         let mut waiting = Vec::new();
-        for patience_ms in [900, 300, 600, 20_000] {
+        for patience_ms in [900, 300, 600, 60_000] {
             waiting.push((patience_ms, Instant::now(), last.waiting("a1", "", patience_ms).await));
         }
         let patient = waiting.pop().unwrap().2;
@@ -30,7 +30,7 @@ async fn each_waiter_has_its_own_time() {
             assert_eq!(ids(&waited["blocked_by"]), [question.as_str()]);
             assert!(since.elapsed() >= Duration::from_millis(patience_ms), "{patience_ms} ms were over early");
         }
-        assert!(began.elapsed() < Duration::from_secs(4));
+        assert!(began.elapsed() < Duration::from_secs(50), "they waited for each other");
         assert!(!patient.is_finished());
         first.answers(&question, "yes").await;
         ended(&patient.await.unwrap(), true, "answered", &[(&question, json!("yes"))]);

@@ -212,7 +212,7 @@ async fn a_head_that_stays_locked_is_told_to_all_who_wait_at_once() {
         assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
     }
     // One or two batches of five seconds each, not ten commands one by one.
-    assert!(started.elapsed() < Duration::from_secs(15), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(40), "took {:?}", started.elapsed());
     lock.rollback().await.unwrap();
     gate_of(store.execute(approve(&gate.id, "alice")).await);
     assert_eq!(assert_sound(&*store).await.len(), 2);

@@ -81,7 +81,7 @@ impl Cluster {
         self.postgres = Some(child);
         let begun = Instant::now();
         while !says_ready(&self.data()) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "postgres is not ready");
+            assert!(begun.elapsed() < Duration::from_secs(120), "postgres is not ready");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

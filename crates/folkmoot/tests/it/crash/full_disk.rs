@@ -39,7 +39,7 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
                 }
             }
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{} gates, and the disk is not full", acknowledged.len());
+        assert!(begun.elapsed() < Duration::from_secs(180), "{} gates, and the disk is not full", acknowledged.len());
         // A full disk stays full, and says so again.
         if refused > 60 {
             break;

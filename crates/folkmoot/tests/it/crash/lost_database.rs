@@ -91,7 +91,7 @@ async fn a_server_that_has_not_heard_from_the_database_for_two_seconds_clears_no
     assert!(!waiting.is_finished(), "whoever began to wait meanwhile still waits");
     let answer = Answer { answer: "go on".into(), reason: None };
     near.client(ALICE).answer(&emergency.id, &answer, None).await.expect("it is answered");
-    let waited = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("no hang").expect("no panic");
+    let waited = tokio::time::timeout(Duration::from_secs(120), waiting).await.expect("no hang").expect("no panic");
     assert!(waited.cleared, "{waited:?}");
 }
 
@@ -134,7 +134,7 @@ async fn lost(what: &str, times: &[(Way, u64)], patience: Duration) {
         // It comes back by itself.
         let (back, lost) = (Instant::now(), load.ledger().acknowledgements());
         while load.ledger().acknowledgements() < lost + 20 {
-            assert!(back.elapsed() < Duration::from_secs(15), "{what}: it does not come back: {}", server.said());
+            assert!(back.elapsed() < Duration::from_secs(90), "{what}: it does not come back: {}", server.said());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         println!("{what} for {millis} ms: {} ms until 20 calls were acknowledged again", back.elapsed().as_millis());

@@ -99,7 +99,7 @@ fn read(url: &str) -> u64 {
 fn ask(url: &str, path: &str, token: &str) -> Option<String> {
     let address = url.strip_prefix("http://").expect("an address");
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
     let ask =
         format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n");
     let mut answer = Vec::new();
