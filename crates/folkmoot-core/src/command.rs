@@ -12,6 +12,7 @@ use crate::{
     halt::Raising,
     journal::{Entry, Fence, Key, Recording, Write},
     question::{self, Asking, Closing},
+    quota::{Quota, Usage},
     run::{Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
     webhook::{NewWebhook, WebhookChange},
@@ -30,6 +31,8 @@ pub struct Command {
     pub idempotency: Option<Idempotency>,
     /// What they want.
     pub action: Action,
+    /// How much they may have open.
+    pub quota: Quota,
     /// Who wants to be told of what comes of it, beside those whom a gate names.
     pub subscriptions: Arc<[Subscription]>,
 }
@@ -279,6 +282,8 @@ pub struct Needs<'a> {
     pub summary: bool,
     /// This requester's pending gate with this dedupe key.
     pub twin: Option<(&'a Name, &'a str)>,
+    /// What this agent has open. More than one beyond its limits need not be counted.
+    pub usage: Option<&'a Name>,
     /// This question, and whether anything else holds what it holds.
     pub question: Option<&'a QuestionId>,
     /// This halt, and whether anything else holds what it holds.
@@ -318,6 +323,8 @@ pub struct Loaded {
     pub summary: Option<String>,
     /// The pending gate with the same dedupe key.
     pub twin: Option<Gate>,
+    /// What the agent has open.
+    pub usage: Usage,
     /// The question.
     pub question: Option<Question>,
     /// The halt.
@@ -378,12 +385,14 @@ impl Command {
                     (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
                     (Actor::Principal(_) | Actor::System, _) => None,
                 };
-                Needs { twin, run: opening.run_id.as_ref(), kept: shown_by(opening), ..none }
+                let usage = self.quota.of_gates(&self.by);
+                Needs { twin, usage, run: opening.run_id.as_ref(), kept: shown_by(opening), ..none }
             }
             Action::Amend { amendment, .. } => {
                 let artifacts = amendment.artifacts.iter().flatten().map(|artifact| artifact.digest);
                 let kept = amendment.summary.iter().map(|text| Digest::of(text.as_bytes())).chain(artifacts).collect();
-                Needs { gate: Some(&amendment.gate), summary: true, kept, ..none }
+                let usage = self.quota.of_gates(&self.by);
+                Needs { gate: Some(&amendment.gate), summary: true, usage, kept, ..none }
             }
             Action::Decide(verdict) => {
                 let kept = verdict.edited.iter().map(|text| Digest::of(text.as_bytes())).collect();
@@ -391,7 +400,10 @@ impl Command {
             }
             Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
             Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
-            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), kept: shown_to_ask(asking), ..none },
+            Action::Ask { asking, .. } => {
+                let usage = self.quota.of_questions(&self.by);
+                Needs { usage, run: asking.run_id.as_ref(), kept: shown_to_ask(asking), ..none }
+            }
             Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
             Action::StartRun(starting) => Needs { run: Some(&starting.id), ..none },
             Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), ..none },

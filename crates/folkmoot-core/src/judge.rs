@@ -16,6 +16,7 @@ use crate::{
     erase::{self, Erased, Kept, Retired},
     event,
     gate::{self, GateEvent, Opening, State, Verdict},
+    quota,
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
 };
@@ -65,6 +66,9 @@ impl Case<'_> {
                 let by = self.principal("amend a gate")?;
                 let gate = self.visible(loaded.gate, &amendment.gate)?;
                 let event = gate::amend(&gate, amendment, loaded.summary.as_deref(), by, self.now)?;
+                let before = quota::bytes_of(&gate);
+                let added = amendment.artifacts.iter().flatten().map(|artifact| artifact.bytes).sum::<u64>();
+                self.command.quota.allows_bytes(&self.command.by, loaded.usage.bytes, added.saturating_sub(before))?;
                 let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
                 let shown = self.shown(texts.chain(contents.iter().cloned()))?;
                 let mut commit = match event {
@@ -105,6 +109,7 @@ impl Case<'_> {
                 if let (Some(id), None) = (&asking.run_id, &loaded.run) {
                     return Err(Refusal::UnknownRun { run: id.clone() }.into());
                 }
+                self.command.quota.allows_question(&self.command.by, loaded.usage)?;
                 self.ask_as(by, asking, usual, loaded.run.as_ref())
             }
             Action::Close(closing) => self.close(closing, loaded),
@@ -178,6 +183,7 @@ impl Case<'_> {
                 return self.ask_once(gate, *twin, commit);
             }
         }
+        self.command.quota.allows_gate(&self.command.by, loaded.usage, quota::bytes_of(gate))?;
         let texts = std::iter::once(opening.summary.as_bytes().to_vec());
         let shown = self.shown(texts.chain(contents.iter().cloned()))?;
         let mut gate = gate.as_ref().clone();
@@ -268,12 +274,16 @@ impl Case<'_> {
     }
 
     fn refused_on_gate(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> No {
+        if !self.command.quota.records_refusals {
+            return refusal.into();
+        }
         let event = GateEvent::Refused {
             requested_by: gate.requested_by.clone(),
             attempted: verdict.choice,
             force: verdict.force,
             code: refusal.code().to_owned(),
             refusal: refusal.to_string(),
+            unrecorded: self.command.quota.unrecorded,
         };
         gate.apply(&event).expect("a refusal changes nothing but the count");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());

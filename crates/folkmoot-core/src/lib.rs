@@ -28,6 +28,7 @@ pub mod judge;
 pub mod plan;
 pub mod principal;
 pub mod question;
+pub mod quota;
 pub mod receipt;
 pub mod refusal;
 pub mod run;
@@ -54,6 +55,7 @@ pub use id::{
 pub use judge::judge;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
+pub use quota::{Quota, Usage};
 pub use refusal::Refusal;
 pub use run::{Run, WorkflowName};
 pub use time::{Deadline, Timeout, Timestamp};

@@ -53,6 +53,10 @@ pub enum Refusal {
     DeadlineNotLater { deadline: Deadline },
     #[error("your pending gate {gate} has this dedupe_key and asks something else; amend it, or use another key")]
     DedupeConflict { gate: GateId },
+    #[error(
+        "you have too many {what}: {limit} is the most; wait until some are closed, or cancel those that are not needed"
+    )]
+    TooManyOpen { what: &'static str, limit: u64 },
     #[error("there is no {entity:?}; name what a complete plan gave, as `plan/entity`")]
     UnknownEntity { entity: String },
     #[error("{field} is {given}; say {least} to {most}")]
@@ -165,6 +169,7 @@ impl Refusal {
             Refusal::NotRequester { .. } => "not_requester",
             Refusal::DeadlineNotLater { .. } => "deadline_not_later",
             Refusal::DedupeConflict { .. } => "dedupe_conflict",
+            Refusal::TooManyOpen { .. } => "too_many_open",
             Refusal::IdempotencyMismatch => "idempotency_mismatch",
             Refusal::NotYourRun { .. } => "not_your_run",
             Refusal::RoleTaken { .. } => "role_taken",

@@ -10,7 +10,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Capability, Name, Principal, Role, Timeout,
+    Capability, Name, Principal, Quota, Role, Timeout,
     gate::Policy,
     question::{self, QuestionType},
 };
@@ -105,6 +105,12 @@ pub struct Limits {
     pub connections_per_principal: Option<usize>,
     /// Requests a second, of one principal.
     pub requests_per_second: u32,
+    /// Pending gates of one agent; 0 is any number.
+    pub pending_gates_per_agent: u64,
+    /// Bytes of the artifacts of those gates; 0 is any number.
+    pub pending_bytes_per_agent: u64,
+    /// Open questions of one agent; 0 is any number.
+    pub open_questions_per_agent: u64,
 }
 
 impl Default for Limits {
@@ -118,11 +124,25 @@ impl Default for Limits {
             connections: 16_384,
             connections_per_principal: None,
             requests_per_second: 2_000,
+            pending_gates_per_agent: 1_000,
+            pending_bytes_per_agent: 256 << 20,
+            open_questions_per_agent: 1_000,
         }
     }
 }
 
 impl Limits {
+    /// What one agent may have open.
+    pub(crate) fn quota(&self) -> Quota {
+        let some = |limit: u64| (limit > 0).then_some(limit);
+        Quota {
+            pending_gates: some(self.pending_gates_per_agent),
+            pending_bytes: some(self.pending_bytes_per_agent),
+            open_questions: some(self.open_questions_per_agent),
+            ..Quota::default()
+        }
+    }
+
     /// A limit of nothing would serve nobody.
     fn check(&self) -> Result<(), String> {
         let zero = [

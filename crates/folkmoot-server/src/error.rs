@@ -195,6 +195,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Halted { .. }
         | Refusal::Changed { .. }
         | Refusal::LimitExceeded { .. }
+        | Refusal::TooManyOpen { .. }
         | Refusal::ChannelTaken { .. }
         | Refusal::DeliveryUnderWay { .. }
         | Refusal::ContentInUse { .. }

@@ -44,6 +44,7 @@ fn describe() {
     counter!("folkmoot_http_requests_total", "Requests that were answered.");
     histogram!("folkmoot_http_request_seconds", "From a request's headers to those of its answer.");
     gauge!("folkmoot_connections", "Open connections, WebSockets among them.");
+    counter!("folkmoot_refusals_unrecorded_total", "Refused attempts that were too many to be recorded in the log.");
     counter!("folkmoot_bad_tokens_total", "Requests with a token that is not valid.");
     gauge!("folkmoot_subscribers", "Those who follow the feed.");
     gauge!("folkmoot_gate_waiters", "Requests that wait for gates.");

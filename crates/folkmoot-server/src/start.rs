@@ -139,6 +139,7 @@ impl Server {
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
+            quota: config.limits.quota(),
             workflows: debater.join(planner.join(config.workflows.clone())),
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),

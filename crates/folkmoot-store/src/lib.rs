@@ -19,10 +19,13 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId, Run,
+    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
     token::Token,
 };
+
+/// How many commands may wait before the next is told to come back.
+pub const QUEUE: usize = 8192;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
@@ -194,6 +197,9 @@ pub trait Store: Send + Sync {
     /// How many deliveries are in this state.
     fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
 
+    /// At most `limit` principals that have pending gates, by name.
+    fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
+
     /// How many gates are pending.
     fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
 
@@ -316,6 +322,7 @@ any_store! {
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
     waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
     count_deliveries(status: delivery::Status) -> Result<u64, Error>;
+    requesters(limit: u32) -> Result<Vec<Name>, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
     forget_deliveries(before: Timestamp, limit: u32) -> Result<u64, Error>;

@@ -24,8 +24,9 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    token::Token,
 };
 use heard::Heard;
 use tokio::{
@@ -42,14 +43,12 @@ use tokio_postgres::{
 use self::{tls::Tls, writer::Job};
 use crate::{
     Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery, TurnView,
-    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
+    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery,
+    TurnView, VersionQuery, VersionView, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
 
-/// How many commands may wait before the next is told to come back.
-const QUEUE: usize = 8192;
 /// How many connections a node reads with.
 const READERS: usize = 8;
 /// How long a node waits for the database before it says that it cannot be reached.
@@ -504,6 +503,10 @@ impl Store for Postgres {
         let status = [Value::Text(status.word().into())];
         let found = self.all(query::COUNT_DELIVERIES, &status, |row| row.int(0)).await?;
         rows::position(found.into_iter().next().unwrap_or(0))
+    }
+
+    async fn requesters(&self, limit: u32) -> Result<Vec<Name>, Error> {
+        self.all(query::REQUESTERS, &[Value::Int(limit.into())], |row| rows::parse(&row.text(0)?)).await
     }
 
     async fn pending(&self) -> Result<u64, Error> {

@@ -14,7 +14,7 @@ use folkmoot_core::{
     halt::Lifting,
     journal::Entry,
     question::{self, Priority},
-    run,
+    quota, run,
     token::Token,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -104,6 +104,7 @@ pub(crate) const GATES: Table = Table {
         ("votes", Text),
         ("decision", Text),
         ("reminders", Text),
+        ("content_bytes", Int),
     ],
 };
 
@@ -492,6 +493,7 @@ pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
         votes,
         Value::MaybeText(decision),
         Value::MaybeText((!gate.reminders.is_empty()).then(|| json_text(&gate.reminders).into())),
+        Value::Int(int(quota::bytes_of(gate))),
     ]
 }
 

@@ -18,8 +18,9 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,14 +28,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::{readers::Readers, writer::Job};
 use crate::{
     Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView, VersionQuery,
-    VersionView, WaitingFor, Written, migrate, query,
+    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
+    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
 
-/// How many commands may wait before the next is told to come back.
-const QUEUE: usize = 8192;
 /// How many events one `follow` reads when it has fallen behind.
 const CATCH_UP: u32 = 1000;
 /// Why a store does nothing that was closed.
@@ -578,6 +577,12 @@ impl Store for Sqlite {
         let count = [Value::Text(status.word().into())];
         let read = move |connection: &Connection| all(connection, query::COUNT_DELIVERIES, &count, |row| row.int(0));
         rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))
+    }
+
+    async fn requesters(&self, limit: u32) -> Result<Vec<Name>, Error> {
+        let arguments = [Value::Int(limit.into())];
+        let name = |row: &dyn Columns| rows::parse(&row.text(0)?);
+        self.readers.read(move |connection| all(connection, query::REQUESTERS, &arguments, name)).await
     }
 
     async fn pending(&self) -> Result<u64, Error> {

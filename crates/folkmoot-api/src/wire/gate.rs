@@ -213,6 +213,14 @@ pub struct GateQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
+    /// Only those that this principal opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::name)]
+    pub requested_by: Option<Name>,
+    /// Pending gates of all requesters in turn: the most urgent one of each, then the second of each. Without other filters, and without
+    /// a next page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interleaved: bool,
     /// `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,

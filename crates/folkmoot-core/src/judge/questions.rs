@@ -100,11 +100,15 @@ impl Case<'_> {
     }
 
     fn refused_on_question(&self, mut question: Question, closing: &Closing, refusal: Refusal) -> No {
+        if !self.command.quota.records_refusals {
+            return refusal.into();
+        }
         let event = QuestionEvent::Refused(RefusedAttempt {
             asked_by: question.asked_by.clone(),
             attempted: closing.close.verb().into(),
             code: refusal.code().to_owned(),
             refusal: refusal.to_string(),
+            unrecorded: self.command.quota.unrecorded,
         });
         question.apply(&event).expect("a refusal changes nothing but the count");
         let events = vec![self.about(&question, &event)];

@@ -9,8 +9,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Fact, Gate, GateId, Halt, HaltId, Head, Hold,
-    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Refusal, Role, Row, RunId,
-    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId,
+    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Quota, Refusal, Role, Row, RunId,
+    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId,
     audit::{self, Record},
     chain,
     clearance::{Holds, Others, Target},
@@ -22,6 +22,7 @@ use crate::{
     journal::{Entry, Key},
     judge,
     question::{self, QuestionEvent},
+    quota,
     run::{self, Run, RunEvent},
     token::Token,
 };
@@ -50,13 +51,14 @@ pub(crate) struct World {
     pub log: Vec<Event>,
     pub outbox: Vec<Delivery>,
     pub subscriptions: Vec<Subscription>,
+    pub quota: Quota,
 }
 
 impl World {
     pub(crate) fn execute(&mut self, by: Actor, action: Action, now: Timestamp) -> Result<Outcome, Refusal> {
         let id = format!("command-{}", self.log.len()).parse().unwrap();
         let subscriptions = self.subscriptions.clone().into();
-        let command = Command { id, by, token: None, idempotency: None, action, subscriptions };
+        let command = Command { id, by, token: None, idempotency: None, action, quota: self.quota, subscriptions };
         let loaded = self.load(&command);
         let subject = subject(&command, &loaded);
         self.check_new(&command.action);
@@ -97,6 +99,17 @@ impl World {
         covering
     }
 
+    /// What an agent has open, by looking at every row.
+    fn usage(&self, name: &Name) -> Usage {
+        let gates = self.gates.values().filter(|gate| gate.requested_by == *name && gate.decision().is_none());
+        let open = |question: &&Question| question.asked_by == *name && question.closure().is_none();
+        Usage {
+            gates: gates.clone().count() as u64,
+            bytes: gates.map(quota::bytes_of).sum(),
+            questions: self.questions.values().filter(open).count() as u64,
+        }
+    }
+
     pub(crate) fn head(&self) -> Head {
         self.log.last().map_or(Head::START, |event| Head { position: event.position, hash: event.hash })
     }
@@ -131,6 +144,7 @@ impl World {
             twin,
             principal,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            usage: needs.usage.map(|name| self.usage(name)).unwrap_or_default(),
             credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(&needs),
             delivery: self.outbox.iter().find(|known| needs.delivery == Some(&known.id)).cloned(),

@@ -143,6 +143,7 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
             token: None,
             idempotency: None,
             action,
+            quota: Default::default(),
             subscriptions: [].into(),
         };
         let loaded = Loaded { gate: story.last().map(|(gate, _)| gate.clone()), ..Loaded::default() };

@@ -155,7 +155,13 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.hosts = setting.hosts;
     config.policy = setting.policy;
     config.database = setting.database;
-    config.limits = setting.limits.unwrap_or(Limits { requests_per_second: 1_000_000, ..Limits::default() });
+    let usual = Limits {
+        requests_per_second: 1_000_000,
+        pending_gates_per_agent: 0,
+        open_questions_per_agent: 0,
+        ..Limits::default()
+    };
+    config.limits = setting.limits.unwrap_or(usual);
     config.bootstrap_tokens = PEOPLE
         .iter()
         .map(|(role, name)| BootstrapToken {

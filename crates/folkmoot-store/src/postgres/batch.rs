@@ -15,13 +15,14 @@ use std::{
 use folkmoot_core::{
     Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
     Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
-    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
+    TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
     debate::record::{self, Stored},
     erase::Kept,
     journal::{Entry, Key, Write},
     judge,
     question::Asking,
+    quota,
     run::{Starting, State},
     token::Token,
 };
@@ -30,7 +31,7 @@ use tokio_postgres::{Client, Statement, types::ToSql};
 
 use super::{Time, failed, statements::Statements};
 use crate::{
-    Error, Written,
+    Error, Written, query,
     rows::{self, Columns, RunAside, Table, Type, Value},
 };
 
@@ -88,6 +89,8 @@ struct Work {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
     twins: HashMap<(Name, String), GateId>,
+    /// What each agent that opens or asks something here has open, as it is by now.
+    usage: HashMap<Name, Usage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
     /// What holds each agent, session and everyone that a command asks about. Of very many, more than this batch can
@@ -208,6 +211,7 @@ impl Work {
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
             kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
+            usage: needs.usage.and_then(|name| self.usage.get(name)).copied().unwrap_or_default(),
             run,
             principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
@@ -287,6 +291,11 @@ impl Work {
                 Row::Question(question) => {
                     let before = self.questions.get(&question.id).and_then(Question::hold);
                     self.hold(before, question.hold());
+                    let open = |question: &Question| u64::from(question.closure().is_none());
+                    let before = self.questions.get(&question.id).map_or(0, open);
+                    if let Some(usage) = self.usage.get_mut(&question.asked_by) {
+                        usage.questions = (usage.questions + open(&question)).saturating_sub(before);
+                    }
                     self.new_questions.insert(question.id.clone());
                     self.questions.insert(question.id.clone(), *question);
                 }
@@ -411,6 +420,13 @@ impl Work {
                 Some(_) if self.twins.get(&twin) == Some(&gate.id) => drop(self.twins.remove(&twin)),
                 Some(_) => {}
             }
+        }
+        let kept = |gate: &Gate| gate.decision().is_none().then(|| (1, quota::bytes_of(gate))).unwrap_or_default();
+        let (before, before_bytes) = self.gates.get(&gate.id).map_or((0, 0), kept);
+        let (after, after_bytes) = kept(&gate);
+        if let Some(usage) = self.usage.get_mut(&gate.requested_by) {
+            usage.gates = (usage.gates + after).saturating_sub(before);
+            usage.bytes = (usage.bytes + after_bytes).saturating_sub(before_bytes);
         }
         if !self.new_gates.contains(&gate.id) {
             self.new_gates.push(gate.id.clone());
@@ -638,6 +654,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
     let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
+    let (mut using, mut gates_most, mut questions_most) = (BTreeSet::new(), 0, 0);
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
@@ -673,6 +690,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             *waiting.entry(channel).or_default() += i64::from(limit);
         }
         kept.extend(needs.kept.iter().map(Digest::to_string));
+        if let Some(name) = needs.usage {
+            using.insert(name.as_str());
+            gates_most = gates_most.max(query::counted(command.quota.pending_gates));
+            questions_most = questions_most.max(query::counted(command.quota.open_questions));
+        }
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
             twin_keys.push(key);
@@ -685,6 +707,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     }
     let gates: Vec<&str> = gates.into_iter().collect();
     let amended: Vec<&str> = amended.into_iter().collect();
+    let using: Vec<&str> = using.into_iter().collect();
     let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
     let ending: Vec<&str> = ending.into_iter().collect();
     // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
@@ -705,7 +728,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
     let kept: Vec<String> = kept.into_iter().collect();
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 20] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 21] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -730,6 +753,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
         (!kept.is_empty(), &sql.load_kept, vec![&kept]),
+        (!using.is_empty(), &sql.load_usage, vec![&using, &gates_most, &questions_most]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
@@ -758,7 +782,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         waiting,
         keys,
         kept,
-    ] = <[_; 20]>::try_from(found).expect("twenty were asked");
+        usage,
+    ] = <[_; 21]>::try_from(found).expect("twenty-one were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -769,6 +794,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
         }
         work.gates.insert(gate.id.clone(), gate);
+    }
+    for row in &usage {
+        let count = |n| Ok::<_, Error>(row.int(n)? as u64);
+        let usage = Usage { gates: count(1)?, bytes: count(2)?, questions: count(3)? };
+        work.usage.insert(rows::parse(&row.text(0)?)?, usage);
     }
     for row in &summaries {
         if let Some(text) = row.maybe_bytes(1)? {

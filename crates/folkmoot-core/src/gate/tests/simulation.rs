@@ -12,8 +12,8 @@ use std::{
 };
 
 use crate::{
-    Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Row, Run, RunId, Subject,
-    Timeout, TimerChange, Timestamp,
+    Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Quota, Row, Run, RunId,
+    Subject, Timeout, TimerChange, Timestamp,
     gate::{
         Amendment, Choice, Extension, GateEvent, Kind, OnTimeout, Opening, Policy, Risk, SelfReview, State, Verdict,
     },
@@ -170,6 +170,7 @@ impl Desk {
             token: None,
             idempotency: None,
             action: self.action(step),
+            quota: Quota::default(),
             subscriptions: [].into(),
         };
         let loaded = self.load(&command);

@@ -74,6 +74,7 @@ async fn a_run_whose_edited_text_is_gone_fails_instead_of_going_on_without_it() 
         token: None,
         idempotency: None,
         action: folkmoot_core::Action::Erase(erasing),
+        quota: Default::default(),
         subscriptions: std::sync::Arc::default(),
     };
     folkmoot_store::Store::execute(&house.store, erase).await.unwrap();

@@ -54,7 +54,15 @@ pub(crate) fn unique() -> u64 {
 
 pub(crate) fn command(by: Actor, action: Action) -> Command {
     let id = format!("cmd-{}", unique()).parse().unwrap();
-    Command { id, by, token: None, idempotency: None, action, subscriptions: Default::default() }
+    Command {
+        id,
+        by,
+        token: None,
+        idempotency: None,
+        action,
+        quota: Default::default(),
+        subscriptions: Default::default(),
+    }
 }
 
 /// The same command, to be recognised when it comes again.
