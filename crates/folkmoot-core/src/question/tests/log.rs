@@ -100,6 +100,7 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
             attempted: "answer".into(),
             code: "own_question".to_owned(),
             refusal: "no".to_owned(),
+            unrecorded: 0,
         }),
     ];
     let notices = play("09:00 bot asks q1 EMERGENCY session=s1\n09:01 alice answers \"x\"").log;
