@@ -164,6 +164,7 @@ pub(crate) async fn deliveries_from_before_any_were_sent_wait(world: World<impl 
         "DROP INDEX gates_inbox_of",
         "DROP INDEX questions_open_of",
         "ALTER TABLE gates DROP COLUMN content_bytes",
+        "ALTER TABLE runs DROP COLUMN resumed_at",
         "ALTER TABLE gates DROP COLUMN reminders",
         "ALTER TABLE artifacts DROP COLUMN used_at",
         "ALTER TABLE artifacts DROP COLUMN erasures",
