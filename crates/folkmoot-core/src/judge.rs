@@ -16,14 +16,16 @@ use crate::{
     erase::{self, Erased, Kept, Retired},
     event,
     gate::{self, GateEvent, Opening, State, Verdict},
+    principal,
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
 };
 
 /// Judges `command` on the rows that it [needs](Command::needs). Reads no clock and no disk.
-pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
+pub fn judge(command: &Command, mut loaded: Loaded, now: Timestamp) -> Judgement {
     let barred = loaded.kept.iter().filter(|kept| kept.barred).map(|kept| kept.digest).collect();
-    let case = Case { command, now, barred };
+    let known = std::mem::take(&mut loaded.principals);
+    let case = Case { command, now, barred, known };
     match case.judge(loaded) {
         Ok(mut commit) => {
             commit.outbox = delivery::tellings(&commit, &command.subscriptions);
@@ -50,6 +52,8 @@ struct Case<'a> {
     now: Timestamp,
     /// What was erased for good, of what the command needs to know.
     barred: Vec<Digest>,
+    /// The principals that the command names.
+    known: Vec<Principal>,
 }
 
 impl Case<'_> {
@@ -59,6 +63,7 @@ impl Case<'_> {
             Action::Open { opening, policy, contents } => {
                 let by = self.principal("open a gate")?;
                 let event = gate::open(opening, by, policy, loaded.run.as_ref(), self.now)?;
+                self.must_name_the_right(opening, by)?;
                 self.open(opening, event, contents, loaded)
             }
             Action::Amend { amendment, contents } => {
@@ -105,10 +110,13 @@ impl Case<'_> {
                 if let (Some(id), None) = (&asking.run_id, &loaded.run) {
                     return Err(Refusal::UnknownRun { run: id.clone() }.into());
                 }
+                if let Some(name) = &asking.agent_id {
+                    principal::must_be_no_person("agent_id", name, &by.name, &self.known)?;
+                }
                 self.ask_as(by, asking, usual, loaded.run.as_ref())
             }
             Action::Close(closing) => self.close(closing, loaded),
-            Action::Fetch { question } => self.fetch(question, loaded),
+            Action::Fetch { question, reason } => self.fetch(question, reason, loaded),
             Action::Lapse { question } => Ok(self.lapse(question, loaded)),
             Action::Raise(raising) => self.raise(raising),
             Action::Lift { halt } => self.lift(halt, loaded),
@@ -142,7 +150,7 @@ impl Case<'_> {
                 Ok(self.retired(digests, *decided_before, &loaded.kept))
             }
             Action::Mint(minting) => {
-                let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
+                let token = token::mint(minting, self.known.first(), &self.command.by, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
             }
             Action::Revoke { token: id } => {
@@ -160,6 +168,15 @@ impl Case<'_> {
             Action::SettleDelivery(settling) => self.settle_delivery(settling, loaded),
             Action::AbandonDeliveries(abandonments) => self.abandon_deliveries(abandonments, &loaded),
             Action::Redeliver { delivery } => self.redeliver(delivery, loaded),
+        }
+    }
+
+    /// Refuses an opening that names as reviewers those who cannot decide, or speaks for a person.
+    fn must_name_the_right(&self, opening: &Opening, by: &Principal) -> Result<(), Refusal> {
+        principal::must_decide(opening.reviewers.as_deref().unwrap_or_default(), &self.known)?;
+        match &opening.on_behalf_of {
+            Some(name) => principal::must_be_no_person("on_behalf_of", name, &by.name, &self.known),
+            None => Ok(()),
         }
     }
 

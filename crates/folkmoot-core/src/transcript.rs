@@ -79,6 +79,9 @@ pub(crate) fn play(transcript: &str) -> World {
     stage.world
 }
 
+/// Everybody who has a token from the start.
+pub(crate) const CAST: [&str; 10] = ["alice", "bob", "carol", "dave", "ada", "max", "bot", "elf", "mon", "vera"];
+
 /// A principal of the cast.
 pub(crate) fn principal(name: &str) -> Principal {
     let role = match name {
@@ -248,7 +251,7 @@ impl Stage {
             "denies" => self.closes(Close::Deny, words),
             "skips" => self.closes(Close::Skip, words),
             "cancels-question" => self.closes(Close::Cancel, words),
-            "fetches" => Action::Fetch { question: self.asked(words) },
+            "fetches" => Action::Fetch { question: self.asked(words), reason: words.quoted.take().unwrap_or_default() },
             "lapses" => Action::Lapse { question: self.asked(words) },
             "halts" => Action::Raise(Raising {
                 id: parse(&words.next()),

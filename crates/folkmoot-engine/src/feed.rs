@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Event, Fact, Principal};
-use folkmoot_store::{Error, Store};
+use folkmoot_core::{Event, Fact, Principal, SessionId};
+use folkmoot_store::{Error, GateQuery, QuestionQuery, RunQuery, Store};
 
 use crate::Engine;
 
@@ -14,7 +14,7 @@ impl Engine {
     /// Waits until there is something after `after` in the log, and returns the position that was reached with those
     /// of the new events that `principal` may know of.
     pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
-        let mut events = self.0.store.follow(after).await?;
+        let events = self.0.store.follow(after).await?;
         // Whoever is told of a token finds it, or finds that it is gone; and whose own is gone is told no more.
         let mut unknown = false;
         events.iter().for_each(|event| unknown |= self.0.credentials.hear(event));
@@ -22,8 +22,7 @@ impl Engine {
             self.reload_credentials().await?;
         }
         let reached = events.last().map_or(after, |event| event.position);
-        events.retain(|event| may_see(principal, event));
-        Ok((reached, events))
+        Ok((reached, self.visible_to(principal, events).await?))
     }
 
     /// The next events after `after` that `principal` may know of, and the position that was reached.
@@ -33,11 +32,51 @@ impl Engine {
             let mut events = self.0.store.events(reached, limit).await?;
             let whole = events.len() < limit as usize;
             reached = events.last().map_or(reached, |event| event.position);
-            events.retain(|event| may_see(principal, event));
+            events = self.visible_to(principal, events).await?;
             if whole || !events.is_empty() {
                 return Ok((reached, events));
             }
         }
+    }
+
+    /// Those of the events that `principal` may know of.
+    async fn visible_to<E: std::borrow::Borrow<Event>>(
+        &self,
+        principal: &Principal,
+        events: Vec<E>,
+    ) -> Result<Vec<E>, Error> {
+        if principal.role.sees_everything() {
+            return Ok(events);
+        }
+        let mut seen = Vec::new();
+        for event in events {
+            let fact = &event.borrow().fact;
+            let of_session = fact.session.as_ref().filter(|_| tells_of_session(fact));
+            let sees = may_see(principal, event.borrow())
+                || match of_session {
+                    Some(session) => self.is_in_session(principal, session).await?,
+                    None => false,
+                };
+            if sees {
+                seen.push(event);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Whether an agent works in a session: it has a run, a gate or a question in it.
+    pub(crate) async fn is_in_session(&self, principal: &Principal, session: &SessionId) -> Result<bool, Error> {
+        let (name, session, limit) = (Some(principal.name.clone()), Some(session.clone()), 1);
+        let runs = RunQuery { session: session.clone(), initiator: name.clone(), limit, ..RunQuery::default() };
+        if !self.0.store.runs(runs).await?.items.is_empty() {
+            return Ok(true);
+        }
+        let gates = GateQuery { session: session.clone(), requester: name.clone(), limit, ..GateQuery::default() };
+        if !self.0.store.gates(gates).await?.items.is_empty() {
+            return Ok(true);
+        }
+        let questions = QuestionQuery { session, concerns: name, limit, ..QuestionQuery::default() };
+        Ok(!self.0.store.questions(questions).await?.items.is_empty())
     }
 
     /// How far what this node offers to its subscribers is behind the log.
@@ -125,6 +164,11 @@ fn tell_operator(event: &Event) {
     }
 }
 
+/// Whoever works in a session is told that it was halted, and that it goes on. Older servers wrote there what was answered.
+fn tells_of_session(fact: &Fact) -> bool {
+    matches!(fact.kind.as_ref(), "session.halted" | "session.resumed") && !fact.payload.contains(r#""answer":"#)
+}
+
 /// Agents see what happened to their own gates, questions and runs, what they did themselves, and what stops everyone.
 fn may_see(principal: &Principal, event: &Event) -> bool {
     #[derive(serde::Deserialize)]
@@ -146,5 +190,6 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
     // What a workflow tells has a payload of its own, which may name anybody.
     let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
     let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };
-    principal.role.sees_everything() || kind.starts_with("system.") || *actor == principal.name || own()
+    let of_everyone = kind.starts_with("system.") && !event.fact.payload.contains(r#""answer":"#);
+    principal.role.sees_everything() || of_everyone || *actor == principal.name || own()
 }

@@ -91,7 +91,7 @@ impl From<Refusal> for ApiError {
         match refusal {
             Refusal::Decided { decision } => problem.decision = Some(Decision::from(*decision)),
             Refusal::QuestionClosed { closure, .. } => problem.closed = Some(Closed::from(*closure)),
-            Refusal::StaleDigest { current, .. } | Refusal::DigestRequired { current } => {
+            Refusal::StaleDigest { current, .. } | Refusal::DigestRequired { current, .. } => {
                 problem.digest = Some(current.to_string());
             }
             Refusal::DedupeConflict { gate } => problem.gate = Some(gate.to_string()),
@@ -153,6 +153,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::RunExists { .. }
         | Refusal::RunEnded { .. }
         | Refusal::RunWaits { .. }
+        | Refusal::GatePending { .. }
         | Refusal::NotOurs { .. }
         | Refusal::NotYours { .. }
         | Refusal::NotReady { .. }
@@ -177,6 +178,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotAReviewer { .. }
         | Refusal::WeakensPolicy { .. }
         | Refusal::NotRequester { .. }
+        | Refusal::NamesPerson { .. }
         | Refusal::NotYourRun { .. } => StatusCode::FORBIDDEN,
         Refusal::OutOfRange { .. } => StatusCode::BAD_REQUEST,
         Refusal::DigestRequired { .. }

@@ -61,6 +61,7 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(questions::ask::ask, questions::list::list))
         .routes(routes!(questions::show::show))
         .routes(routes!(questions::wait::wait))
+        .routes(routes!(questions::acknowledge::acknowledge))
         .routes(routes!(questions::close::answer))
         .routes(routes!(questions::close::deny))
         .routes(routes!(questions::close::skip))

@@ -41,9 +41,12 @@ pub(crate) enum Way {
 pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, which: Which, way: Way) -> Result<Exit> {
     let find = async |client: &Client| find::any::<Question>(client, which.id.as_deref()).await;
     let id = connection.ask(ctx, who, find).await?;
+    let read = async |client: &Client| Ok(client.question(&id).await?);
+    let question = connection.ask(ctx, who, read).await?;
+    // A denial that nobody has heard is released as it stands; it was closed before.
+    let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
+    let releases = matches!(way, Way::Cancel) && question.status == Status::Denied && unheard;
     if !which.yes && ctx.screen.answers {
-        let read = async |client: &Client| Ok(client.question(&id).await?);
-        let question = connection.ask(ctx, who, read).await?;
         if question.status == Status::Pending {
             ctx.screen.say(format!("{}\n", question_view::request(&question, clock::now())))?;
             if !prompt::yes(&format!("{} this?", way.capital())).await? {
@@ -57,11 +60,15 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
         Ok(match way {
             Way::Deny => client.deny(&id, &why, Some(&key)).await?,
             Way::Skip => client.skip(&id, &why, Some(&key)).await?,
+            Way::Cancel if releases => client.acknowledge(&id, &why).await?,
             Way::Cancel => client.cancel_question(&id, &why, Some(&key)).await?,
         })
     };
     let question = connection.ask(ctx, who, close).await?;
     report(ctx, &question)?;
+    if releases && !ctx.screen.json {
+        ctx.screen.note(format!("The denial stands, and does not halt {} any more.", question.agent_id));
+    }
     Ok(Exit::Done)
 }
 

@@ -144,7 +144,9 @@ fn ways(ctx: &Context, url: &str, id: &RunId, your_token: &str) -> String {
         "or with nothing but curl:".to_owned(),
         String::new(),
         command(format!("curl -X POST {url}/v1/debates/{id}/approve \\")),
-        command(format!("  -H 'Authorization: Bearer {your_token}'")),
+        command(format!("  -H 'Authorization: Bearer {your_token}' -d '{{\"request_id\": \"GATE\"}}'")),
+        String::new(),
+        "where GATE is the gate that you saw: `waiting_at` in the debate's status.".to_owned(),
         String::new(),
     ]
     .join("\n")

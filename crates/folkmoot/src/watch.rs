@@ -147,6 +147,9 @@ pub(crate) fn details(kind: &str, payload: &Value) -> String {
             Some(_) => format!("its default answers: {}", answer(payload)),
         },
         "question.reminded" => format!("{} still waits for an answer", text("/agent_id")),
+        "question.fetched" if payload.get("released_by").is_some() => {
+            format!("{} releases {} from the denial", text("/released_by"), text("/agent_id"))
+        }
         "question.fetched" => format!("{} has heard the denial", text("/agent_id")),
         "question.denied" | "question.skipped" | "question.cancelled" => text("/reason").to_owned(),
         "halt.raised" => because(&whom(payload), text("/reason")),

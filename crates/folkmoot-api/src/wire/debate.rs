@@ -432,6 +432,9 @@ pub struct Debate {
     /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// The questions and halts that keep it from working, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted_by: Vec<String>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.
@@ -484,6 +487,9 @@ pub struct DebateProgress {
     /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// The questions and halts that keep it from working, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted_by: Vec<String>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.

@@ -1,7 +1,7 @@
 //! Gates on the wire.
 
 use folkmoot_core::{
-    Deadline, Digest, GateId, Name, Phase, RunId, SessionId, Status, Timeout, Timestamp,
+    Deadline, Digest, GateId, Name, Phase, Refusal, RunId, SessionId, Status, Timeout, Timestamp,
     gate::{self, Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview, State},
 };
 use serde::{Deserialize, Serialize};
@@ -129,13 +129,17 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_digest)]
     pub digest: Option<Digest>,
-    /// An admin's approval without the quorum; it needs a reason.
+    /// An admin's approval or rejection without the quorum; it needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Must be your own name, if it is given: who decides comes from the credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
+    /// The gate that you mean, where the path names only its debate. Where the path names a gate, it must be that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub request_id: Option<GateId>,
 }
 
 /// A decision whose word is in the body.
@@ -172,7 +176,19 @@ impl Decide {
     /// The word, and what goes with it.
     pub fn split(self) -> (Choice, Verdict) {
         let Decide { decision, reason, feedback, edited, digest, force, reviewer } = self;
-        (decision, Verdict { reason, feedback, edited, digest, force, reviewer })
+        (decision, Verdict { reason, feedback, edited, digest, force, reviewer, request_id: None })
+    }
+}
+
+impl Verdict {
+    /// What is said, on this gate. A body that names another one is refused.
+    pub fn on(self, gate: GateId, choice: Choice) -> Result<gate::Verdict, Refusal> {
+        let Verdict { reason, feedback, edited, digest, force, reviewer, request_id } = self;
+        if request_id.is_some_and(|meant| meant != gate) {
+            return Err(Refusal::invalid("request_id", "is another gate than the path's; leave it out"));
+        }
+        let reason = reason.unwrap_or_default();
+        Ok(gate::Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer })
     }
 }
 

@@ -171,16 +171,20 @@ pub struct Closed {
     pub at: Timestamp,
     /// Why.
     pub reason: String,
-    /// When the asker fetched a denial.
+    /// When the asker fetched a denial, or somebody released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub fetched_at: Option<Timestamp>,
+    /// Who released a denial that the asker had not fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub released_by: Option<Name>,
 }
 
 impl From<Closure> for Closed {
     fn from(closure: Closure) -> Self {
-        let Closure { status, answer, by, at, reason, fetched_at } = closure;
-        Self { status, answer, by, at, reason, fetched_at }
+        let Closure { status, answer, by, at, reason, fetched_at, released_by } = closure;
+        Self { status, answer, by, at, reason, fetched_at, released_by }
     }
 }
 

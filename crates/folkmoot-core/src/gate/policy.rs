@@ -142,7 +142,7 @@ impl Policy {
         check_timeout(resolved.timeout)?;
         // Of those who are named, whoever asks or is asked for will be refused: they make no quorum reachable.
         let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.start.initiator);
-        let involved = [Some(&by.name), opening.on_behalf_of.as_ref(), denied];
+        let involved = [Some(&by.name), denied];
         let free = resolved.reviewers.iter().filter(|name| !involved.contains(&Some(name))).count();
         let people = (!resolved.reviewers.is_empty()).then_some(free);
         check_reachable(people, resolved.quorum, resolved.reject_quorum)?;
@@ -151,6 +151,10 @@ impl Policy {
 
     fn refuse_weaker(&self, wanted: &Resolved, usual: SelfReview) -> Result<(), Refusal> {
         let weaker = |field, policy: String| Err(Refusal::WeakensPolicy { field, policy });
+        // Where silence consents, whoever chooses the reviewers or the quorums chooses who can object.
+        if wanted.on_timeout == OnTimeout::Approve {
+            self.refuse_choosing(wanted)?;
+        }
         let consents = wanted.on_timeout == OnTimeout::Approve;
         if consents && self.on_timeout != OnTimeout::Approve {
             return weaker("on_timeout", format!("{:?}", self.on_timeout.word()));
@@ -174,6 +178,23 @@ impl Policy {
             return weaker("self_review", "\"deny\"".to_owned());
         }
         Ok(())
+    }
+}
+
+impl Policy {
+    fn refuse_choosing(&self, wanted: &Resolved) -> Result<(), Refusal> {
+        let named: BTreeSet<_> = self.reviewers.iter().collect();
+        let field = if wanted.reviewers.iter().collect::<BTreeSet<_>>() != named {
+            "reviewers"
+        } else if wanted.quorum != self.quorum {
+            "quorum"
+        } else if wanted.reject_quorum != self.reject_quorum {
+            "reject_quorum"
+        } else {
+            return Ok(());
+        };
+        let policy = "what is configured, because silence consents here".to_owned();
+        Err(Refusal::WeakensPolicy { field, policy })
     }
 }
 

@@ -40,10 +40,10 @@ impl Case<'_> {
         }
     }
 
-    pub(super) fn fetch(&self, id: &QuestionId, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn fetch(&self, id: &QuestionId, reason: &str, loaded: Loaded) -> Result<Commit, No> {
         let by = self.principal("fetch an answer")?;
         let question = self.known(loaded.question, id)?;
-        match question::fetch(&question, by, self.now) {
+        match question::fetch(&question, reason, by, self.now)? {
             Some(event) => Ok(self.moves(question, &event, loaded.others)),
             None => Ok(Commit { outcome: Outcome::Question(Box::new(question)), ..Commit::default() }),
         }

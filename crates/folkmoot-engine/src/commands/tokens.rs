@@ -60,6 +60,11 @@ impl Engine {
         }
     }
 
+    /// Everybody who has, or had, a token: whom a gate can name.
+    pub async fn principals(&self) -> Result<Vec<Principal>, Error> {
+        Ok(self.0.store.tokens().await?.into_iter().map(|(token, _)| token.principal).collect())
+    }
+
     /// Makes sure that `secret` is a token of `principal`: for the first start, and for automation.
     pub async fn ensure_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
         let is_there = || self.authenticate(secret).is_some_and(|known| known.principal == principal);

@@ -23,6 +23,7 @@ mod privileges;
 mod promises;
 mod questions;
 mod quorum;
+mod reach;
 mod runs;
 mod tokens;
 mod webhooks;

@@ -187,10 +187,8 @@ impl Work {
         let aside = needs.run.and_then(|id| self.asides.get(id)).copied().unwrap_or_default();
         let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
         let node = run.as_ref().and_then(|run| node_of(&run.state));
-        let (open_gates, open_questions) = match &run {
-            Some(run) if needs.open => self.open_of(&run.start.id),
-            Some(_) | None => (Vec::new(), Vec::new()),
-        };
+        let open_gates = run.as_ref().filter(|_| needs.open_gates).map(|run| self.open_gates_of(&run.start.id));
+        let open_questions = run.as_ref().filter(|_| needs.open).map(|run| self.open_questions_of(&run.start.id));
         let entry = needs.run.zip(needs.entry).map(|(run, key)| (run.clone(), key.clone()));
         let is_free =
             |session: &SessionId, agent: &Name| self.others(|_| true, Some(agent), Some(session)) == Others::default();
@@ -198,8 +196,8 @@ impl Work {
             wakes: aside.wakes,
             alive_until: node.and_then(|node| self.alive_until.get(node)).copied(),
             parent_over: aside.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
-            open_gates,
-            open_questions,
+            open_gates: open_gates.unwrap_or_default(),
+            open_questions: open_questions.unwrap_or_default(),
             entry: entry.and_then(|place| self.entries.get(&place)).cloned(),
             free: needs.held.is_some_and(|(agents, session)| agents.iter().any(|agent| is_free(session, agent))),
             question,
@@ -209,7 +207,7 @@ impl Work {
             kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
             run,
-            principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
+            principals: needs.principals.iter().filter_map(|name| self.principals.get(name)).cloned().collect(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
             credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
@@ -243,11 +241,16 @@ impl Work {
         waiting.into_iter().cloned().collect()
     }
 
-    /// All that is still open of a run: its gates, and its questions with what else holds what they hold.
-    fn open_of(&self, run: &RunId) -> (Vec<Gate>, Vec<(Question, Others)>) {
+    /// The gates of a run that wait.
+    fn open_gates_of(&self, run: &RunId) -> Vec<Gate> {
         let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none());
         let mut gates: Vec<Gate> = gates.cloned().collect();
         gates.sort_by(|a, b| (a.requested_at, &a.id).cmp(&(b.requested_at, &b.id)));
+        gates
+    }
+
+    /// The questions of a run that wait or hold, with what else holds what they hold.
+    fn open_questions_of(&self, run: &RunId) -> Vec<(Question, Others)> {
         let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
         let own = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
         let mut questions: Vec<&Question> = self.questions.values().filter(own).collect();
@@ -257,7 +260,7 @@ impl Work {
             let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
             ((*question).clone(), self.others(|id| !ids.contains(id), agent, session))
         };
-        (gates, questions.iter().map(with_others).collect())
+        questions.iter().map(with_others).collect()
     }
 
     /// Whether anything that counts holds the agent, the session, or everyone.
@@ -644,7 +647,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut touched = Touched::default();
     let mut kept = BTreeSet::new();
-    let mut claiming = BTreeSet::new();
+    let (mut claiming, mut at_gates) = (BTreeSet::new(), BTreeSet::new());
     let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
@@ -656,6 +659,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         halts.extend(needs.halt.map(HaltId::as_str));
         runs.extend(needs.run.map(RunId::as_str));
         ending.extend(needs.run.filter(|_| needs.open).map(RunId::as_str));
+        at_gates.extend(needs.run.filter(|_| needs.open_gates).map(RunId::as_str));
         if let Some((run, key)) = needs.run.zip(needs.entry) {
             entry_runs.push(run.as_str());
             entry_keys.push(key.as_str());
@@ -664,7 +668,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         if let Action::Claim(claim) = &command.action {
             claiming.insert(claim.node.as_str());
         }
-        principals.extend(needs.principal.map(Name::as_str));
+        principals.extend(needs.principals);
         tokens.extend(needs.token.iter().chain(&needs.credential).map(|token| token.as_str()));
         webhooks.extend(needs.webhook.map(WebhookId::as_str));
         webhook_names.extend(needs.webhook_named.map(Name::as_str));
@@ -687,13 +691,14 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let amended: Vec<&str> = amended.into_iter().collect();
     let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
     let ending: Vec<&str> = ending.into_iter().collect();
+    let at_gates: Vec<&str> = at_gates.into_iter().collect();
     // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
     let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
     let Touched { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
-    let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
-        (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
+    let (runs, tokens): (Vec<&str>, Vec<&str>) = (runs.into_iter().collect(), tokens.into_iter().collect());
+    let principals: Vec<&str> = principals.iter().map(Name::as_str).collect();
 
     let claiming: Vec<&str> = claiming.into_iter().collect();
     let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
@@ -720,7 +725,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         ),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
         (!claiming.is_empty(), &sql.load_nodes, vec![&claiming]),
-        (!ending.is_empty(), &sql.load_open_gates, vec![&ending]),
+        (!at_gates.is_empty(), &sql.load_open_gates, vec![&at_gates]),
         (!ending.is_empty(), &sql.load_open_questions, vec![&ending]),
         (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),

@@ -442,8 +442,10 @@ impl Writer {
                     (aside.wakes, aside.alive_until, aside.parent_over);
                 loaded.run = Some(run);
             }
-            if needs.open && loaded.run.is_some() {
+            if needs.open_gates && loaded.run.is_some() {
                 loaded.open_gates = all(&self.connection, &self.sql.load_open_gates, &key, rows::read_gate)?;
+            }
+            if needs.open && loaded.run.is_some() {
                 let questions = all(&self.connection, &self.sql.load_open_questions, &key, rows::read_question)?;
                 for question in questions {
                     let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
@@ -465,9 +467,9 @@ impl Writer {
         if !needs.kept.is_empty() {
             loaded.kept = super::kept(&self.connection, &needs.kept)?;
         }
-        if let Some(name) = needs.principal {
+        for name in &needs.principals {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";
-            loaded.principal = self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?;
+            loaded.principals.extend(self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?);
         }
         if let Some(token) = needs.token {
             loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;

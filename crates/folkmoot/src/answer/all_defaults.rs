@@ -120,7 +120,7 @@ fn preview(ctx: &Context, ready: &[(&Question, &Value)], left_out: &[(&Question,
     let row = |question: &Question, what: String| {
         let id = if ctx.screen.terminal { find::short(&question.id) } else { question.id.as_str() };
         let text = one_line(question.text.as_deref().unwrap_or("(erased)"));
-        let (kind, agent) = (question.question_type.to_string(), question.agent_id.to_string());
+        let (kind, agent) = (question.question_type.to_string(), question_view::asker(question));
         Row { cells: vec![id.to_owned(), kind, agent, what, text], painted: None }
     };
     if ready.is_empty() {

@@ -167,3 +167,19 @@ fn a_denial_is_told_again_until_its_question_was_read() {
     desk.say(&["question", "show", &question, "--as", "agent"]);
     assert_eq!(desk.run(&["clear", "a1"]).code, 0);
 }
+
+/// Whoever looks for the way out is told it by each verb that they may try.
+#[test]
+fn a_denied_agent_is_released_by_question_cancel_and_lift_says_so() {
+    let desk = Desk::new();
+    let question = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1"]);
+    desk.say(&["deny"]);
+    assert_eq!(desk.run(&["clear", "a1"]).code, 6);
+    let lift = desk.run(&["lift"]);
+    assert_eq!(lift.code, 1, "{lift:?}");
+    assert!(lift.stderr.contains("question cancel"), "{lift:?}");
+    let cancel = desk.run(&["question", "cancel", &question, "--reason", "it is gone", "-y"]);
+    assert_eq!(cancel.code, 0, "{cancel:?}");
+    assert!(cancel.stderr.contains("does not halt a1 any more"), "{cancel:?}");
+    assert_eq!(desk.run(&["clear", "a1"]).code, 0);
+}

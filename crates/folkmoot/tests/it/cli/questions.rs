@@ -33,8 +33,8 @@ fn a_pipe_gets_plain_columns_with_whole_ids() {
     let id = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1", "--session", "s1"]);
     let width = id.len();
     let wanted = format!(
-        "{:width$}  STATUS   TYPE      AGENT  HALTS       TIME      TEXT\n\
-         {id}  pending  APPROVAL  a1     session s1  no limit  May I?",
+        "{:width$}  STATUS   TYPE      AGENT        HALTS       TIME      TEXT\n\
+         {id}  pending  APPROVAL  agent as a1  session s1  no limit  May I?",
         "QUESTION"
     );
     assert_eq!(desk.say(&["questions"]), wanted);
