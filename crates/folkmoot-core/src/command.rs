@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use crate::{
-    CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId,
-    Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
+    CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Presence, Principal, Question,
+    QuestionId, Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
     delivery::{self, Abandonment, Settling, Subscription},
     erase::{Erasing, Kept},
@@ -26,6 +26,8 @@ pub struct Command {
     pub by: Actor,
     /// The token that was shown for it. `None` where none was: for what Folkmoot and its workflows do.
     pub token: Option<TokenId>,
+    /// How the request says that a person made it. Only a terminal can be claimed.
+    pub claims: Option<Presence>,
     /// How a repetition is recognised.
     pub idempotency: Option<Idempotency>,
     /// What they want.

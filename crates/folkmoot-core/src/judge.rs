@@ -12,10 +12,11 @@ mod webhooks;
 
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
+    Presence, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
     erase::{self, Erased, Kept, Retired},
     event,
     gate::{self, GateEvent, Opening, State, Verdict},
+    presence::Shown,
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
 };
@@ -23,7 +24,8 @@ use crate::{
 /// Judges `command` on the rows that it [needs](Command::needs). Reads no clock and no disk.
 pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
     let barred = loaded.kept.iter().filter(|kept| kept.barred).map(|kept| kept.digest).collect();
-    let case = Case { command, now, barred };
+    let shown = loaded.credential.as_ref().map(|token| Shown::new(token.kind, command.claims));
+    let case = Case { command, now, barred, shown };
     match case.judge(loaded) {
         Ok(mut commit) => {
             commit.outbox = delivery::tellings(&commit, &command.subscriptions);
@@ -50,15 +52,22 @@ struct Case<'a> {
     now: Timestamp,
     /// What was erased for good, of what the command needs to know.
     barred: Vec<Digest>,
+    /// What the token that was shown, and how, says of a person; nothing where no token is behind the command.
+    shown: Option<Shown>,
 }
 
 impl Case<'_> {
     fn judge(&self, loaded: Loaded) -> Result<Commit, No> {
         self.command.must_be_authentic(loaded.credential.as_ref())?;
+        if let Some(shown) = self.shown {
+            shown.must_allow(&self.command.action)?;
+        }
         match &self.command.action {
             Action::Open { opening, policy, contents } => {
                 let by = self.principal("open a gate")?;
-                let event = gate::open(opening, by, policy, loaded.run.as_ref(), self.now)?;
+                let open = |by: &Principal| gate::open(opening, by, policy, loaded.run.as_ref(), self.now);
+                let event = open(by)?;
+                self.must_not_loosen(|| open(&Principal::new(by.name.clone(), Role::Agent)))?;
                 self.open(opening, event, contents, loaded)
             }
             Action::Amend { amendment, contents } => {
@@ -78,7 +87,7 @@ impl Case<'_> {
                 let by = self.principal("decide")?;
                 let gate = self.visible(loaded.gate, &verdict.gate)?;
                 let edited = || self.shown(verdict.edited.iter().map(|text| text.as_bytes().to_vec()));
-                match gate::decide(&gate, verdict, by, self.now).and_then(|event| Ok((event, edited()?))) {
+                match gate::decide(&gate, verdict, by, self.shown, self.now).and_then(|event| Ok((event, edited()?))) {
                     Ok((event, edited)) => {
                         let mut commit = self.happens(gate, &event);
                         commit.rows.extend(edited);
@@ -142,7 +151,7 @@ impl Case<'_> {
                 Ok(self.retired(digests, *decided_before, &loaded.kept))
             }
             Action::Mint(minting) => {
-                let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
+                let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.shown, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
             }
             Action::Revoke { token: id } => {
@@ -211,6 +220,18 @@ impl Case<'_> {
         commit.rows.push(Row::Gate(Box::new(gate.clone())));
         commit.outcome = Outcome::Gate(Box::new(gate));
         Ok(commit)
+    }
+
+    /// Refuses a personal token that was used without its person for what an agent would be refused for: a looser policy than the
+    /// configured one is a person's to choose.
+    fn must_not_loosen(&self, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
+        match self.shown {
+            Some(shown) if shown.kind() == token::Kind::Personal => match as_agent() {
+                Err(Refusal::WeakensPolicy { .. }) => shown.must_be(Presence::Terminal),
+                Ok(_) | Err(_) => Ok(()),
+            },
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// What a gate or a question is to show, unless it was erased for good: nobody could see it.

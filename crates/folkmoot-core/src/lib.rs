@@ -26,6 +26,7 @@ pub mod id;
 pub mod journal;
 pub mod judge;
 pub mod plan;
+pub mod presence;
 pub mod principal;
 pub mod question;
 pub mod receipt;
@@ -52,6 +53,7 @@ pub use id::{
     BadId, CommandId, DeliveryId, GateId, HaltId, KeyId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
 };
 pub use judge::judge;
+pub use presence::Presence;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
 pub use refusal::Refusal;

@@ -36,7 +36,8 @@ pub(crate) use lapse::lapse;
 pub use policy::{Policy, Usual};
 
 use crate::{
-    Deadline, Digest, Hold, HoldId, Name, Principal, QuestionId, Refusal, RunId, Scope, SessionId, Timeout, Timestamp,
+    Deadline, Digest, Hold, HoldId, Name, Presence, Principal, QuestionId, Refusal, RunId, Scope, SessionId, Timeout,
+    Timestamp,
 };
 
 /// A question as its row holds it: nothing but the fold of its events.
@@ -106,6 +107,9 @@ pub struct Closure {
     /// When the asker fetched a denial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_at: Option<Timestamp>,
+    /// How it was shown that a person said it; nothing where none did, and in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
 }
 
 impl Question {

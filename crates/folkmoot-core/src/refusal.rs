@@ -1,10 +1,12 @@
 //! The rules say no. Expected, shown to the caller, never logged as a fault.
 
 use crate::{
-    Deadline, DeliveryId, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId, WebhookId,
+    Deadline, DeliveryId, Digest, GateId, HaltId, Name, Presence, QuestionId, Role, RunId, Timestamp, TokenId,
+    WebhookId,
     gate::{Choice, Decision},
     halt::Lifting,
     journal::Key,
+    presence,
     question::{Closure, QuestionType},
     run::Status,
 };
@@ -33,6 +35,8 @@ pub enum Refusal {
     SelfReview { gate: GateId },
     #[error("the role {role} may not {verb}; use a token of somebody who may")]
     RoleMayNot { role: Role, verb: &'static str },
+    #[error("this takes a person, shown by {demanded}, and this request shows only a {shown}; {}", presence::advice(*.demanded))]
+    PresenceRequired { demanded: Presence, shown: Presence },
     #[error("you are {name}, not {claimed}: who decides comes from the token; leave `reviewer` out")]
     NotYou { claimed: Name, name: Name },
     #[error("only {} may decide on this gate", names(.reviewers))]
@@ -155,6 +159,7 @@ impl Refusal {
             Refusal::OwnGate { .. } => "own_gate",
             Refusal::SelfReview { .. } => "self_review",
             Refusal::RoleMayNot { .. } => "role_may_not",
+            Refusal::PresenceRequired { .. } => "presence_required",
             Refusal::NotYou { .. } => "not_you",
             Refusal::NotAReviewer { .. } => "not_a_reviewer",
             Refusal::NotAllowed { .. } => "decision_not_allowed",

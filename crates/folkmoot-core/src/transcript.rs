@@ -265,6 +265,7 @@ impl Stage {
                     ..Principal::new(words.get("name").unwrap(), words.get("role").unwrap())
                 },
                 hash: [7; 32],
+                kind: words.get("kind").unwrap_or_default(),
             }),
             "revokes" => Action::Revoke { token: words.get("id").unwrap() },
             "starts" => Action::StartRun(Box::new(starts(words))),
@@ -508,6 +509,7 @@ impl Stage {
             remind_before_ms: minutes(words.list("remind")),
             escalate_before_ms: minutes(words.list("escalate")).pop(),
             escalate_to: words.list("escalate_to").unwrap_or_default(),
+            presence: Default::default(),
         };
         self.policy.check().err().map_or_else(String::new, |refusal| format!("refused: {}", why(&refusal)))
     }

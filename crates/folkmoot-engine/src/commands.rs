@@ -108,14 +108,14 @@ impl Engine {
     }
 
     fn command(&self, caller: Caller, action: Action) -> Command {
-        let Caller { principal, token, idempotency } = caller;
-        Command { token, idempotency, ..self.command_by(Actor::Principal(principal), action) }
+        let Caller { principal, token, claims, idempotency } = caller;
+        Command { token, claims, idempotency, ..self.command_by(Actor::Principal(principal), action) }
     }
 
     /// The one place where commands are made; for what needs no token.
     pub(crate) fn command_by(&self, by: Actor, action: Action) -> Command {
         let subscriptions = self.0.channels.subscriptions();
-        Command { id: self.new_command_id(), by, token: None, idempotency: None, action, subscriptions }
+        Command { id: self.new_command_id(), by, token: None, claims: None, idempotency: None, action, subscriptions }
     }
 
     /// A command of Folkmoot itself.

@@ -37,7 +37,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Refusal, RunId, Timestamp, TokenId,
+    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Presence, Refusal, RunId, Timestamp, TokenId,
     audit::{Problem, Record, check_row},
     delivery::Subscription,
     gate::Policy,
@@ -119,19 +119,21 @@ pub struct Caller {
     pub principal: Principal,
     /// The token that it showed. `None` for a program that embeds an engine, and vouches for whom it names.
     pub token: Option<TokenId>,
+    /// How the request says that a person made it.
+    pub claims: Option<Presence>,
     /// From the caller's key, if it sent one.
     pub idempotency: Option<Idempotency>,
 }
 
 impl From<Principal> for Caller {
     fn from(principal: Principal) -> Self {
-        Self { principal, token: None, idempotency: None }
+        Self { principal, token: None, claims: None, idempotency: None }
     }
 }
 
 impl From<Credential> for Caller {
     fn from(Credential { principal, token }: Credential) -> Self {
-        Self { principal, token: Some(token), idempotency: None }
+        Self { principal, token: Some(token), claims: None, idempotency: None }
     }
 }
 

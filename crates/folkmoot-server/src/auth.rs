@@ -3,11 +3,12 @@
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, State},
-    http::{header, request::Parts},
+    http::{HeaderMap, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use folkmoot_core::{Principal, TokenId};
+use folkmoot_api::PRESENCE;
+use folkmoot_core::{Presence, Principal, TokenId};
 use folkmoot_engine::{Caller, Credential, Error};
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
@@ -34,11 +35,13 @@ impl FromRequestParts<App> for Reader {
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
     pub(crate) token: TokenId,
+    /// How the request says that a person made it.
+    pub(crate) claims: Option<Presence>,
 }
 
 impl From<Authenticated> for Caller {
-    fn from(Authenticated { principal, token }: Authenticated) -> Self {
-        Credential { principal, token }.into()
+    fn from(Authenticated { principal, token, claims }: Authenticated) -> Self {
+        Caller { claims, ..Credential { principal, token }.into() }
     }
 }
 
@@ -57,10 +60,25 @@ impl FromRequestParts<App> for Authenticated {
         if !app.admits(&principal.name) {
             return Err(ApiError::too_many_requests());
         }
+        let claims = claimed(&parts.headers)?;
         if let Some(Shown(shown)) = parts.extensions.get() {
             shown.send_replace(Some(token.clone()));
         }
-        Ok(Self { principal, token })
+        Ok(Self { principal, token, claims })
+    }
+}
+
+/// How the request says that a person made it. What a token shows by itself, or what this version does not know, is claimed by
+/// nobody.
+fn claimed(headers: &HeaderMap) -> Result<Option<Presence>, ApiError> {
+    match extract::only(headers, PRESENCE) {
+        None => Ok(None),
+        Some(Ok(value)) if value.as_bytes() == Presence::Terminal.word().as_bytes() => Ok(Some(Presence::Terminal)),
+        Some(Ok(_) | Err(_)) => {
+            let detail = "Folkmoot-Presence can only be `terminal`, sent once; the command line sends it when somebody has typed \
+                          an answer. Leave it out otherwise";
+            Err(ApiError::bad_request("bad_presence", detail))
+        }
     }
 }
 

@@ -164,7 +164,17 @@ async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
         let id = id.parse().map_err(|error: BadId| Error::Unreadable(error.to_string()))?;
         let action = Action::Revoke { token: token.id.clone() };
         let subscriptions = Arc::default();
-        store.execute(Command { id, by: Actor::System, token: None, idempotency: None, action, subscriptions }).await?;
+        store
+            .execute(Command {
+                id,
+                by: Actor::System,
+                token: None,
+                claims: None,
+                idempotency: None,
+                action,
+                subscriptions,
+            })
+            .await?;
     }
     Ok(valid)
 }

@@ -173,6 +173,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::HaltsAsker { .. }
         | Refusal::SelfReview { .. }
         | Refusal::RoleMayNot { .. }
+        | Refusal::PresenceRequired { .. }
         | Refusal::NotYou { .. }
         | Refusal::NotAReviewer { .. }
         | Refusal::WeakensPolicy { .. }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use folkmoot_api::wire::ServerFile;
-use folkmoot_core::{Name, Principal, Role, principal};
+use folkmoot_core::{Name, Principal, Role, principal, token::Kind};
 use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use folkmoot_workflows::{
@@ -150,7 +150,7 @@ impl Server {
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
-            engine.ensure_token(token.principal.clone(), &token.secret).await?;
+            engine.ensure_configured_token(&tokens.you.name, token.principal.clone(), &token.secret).await?;
         }
         notify::warn(&notifier, &config, &engine).await?;
         let refused = |error| StartError::Listen { address: config.listen, error };
@@ -241,20 +241,24 @@ async fn keep_up(metrics: PrometheusHandle) {
     }
 }
 
-/// The first start makes two principals: you, who decides, and your agent, which opens and asks.
+/// The first start makes two principals: you, who decides, and your agent, which opens and asks. Where you have protected your
+/// token, what lies here in the clear only reads, whatever became of the file.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
     let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
     let mut tokens = data.tokens().map_err(unusable)?.unwrap_or_else(|| {
         let new = |name, role| LocalToken { name, role, token: engine.new_secret() };
-        LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent) }
+        LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent), protected: None }
     });
-    for LocalToken { name, role, token } in [&mut tokens.you, &mut tokens.agent] {
+    let kind = if engine.is_protected(&tokens.you.name).await? { Kind::Reading } else { Kind::Personal };
+    for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (Kind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
-        if let Err(error) = engine.ensure_token(principal.clone(), token).await {
-            // Revoked: whoever owns the folder gets another one, as they could make themselves.
+        if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {
+            // Revoked, or of another kind, as an older version made it: whoever owns the folder gets another one, as they could
+            // make themselves. The old one ends.
             error.refusal().ok_or_else(|| error.clone())?;
+            engine.end_token(token).await?;
             *token = engine.new_secret();
-            engine.ensure_token(principal, token).await?;
+            engine.ensure_token(principal, kind, token).await?;
         }
     }
     data.write_tokens(&tokens).map_err(unusable)?;
@@ -262,7 +266,7 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
 }
 
 /// As the operating system calls you.
-fn your_name() -> Name {
+pub fn your_name() -> Name {
     let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let usable = |name: &Name| principal::check_name("name", name).is_ok() && name.as_str() != "agent";
     login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))

@@ -11,6 +11,9 @@ mod tests;
 mod writer;
 
 use std::{
+    fs::{self, OpenOptions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
     thread::JoinHandle,
@@ -140,6 +143,7 @@ impl Sqlite {
             // A file of a newer version stays as it is, to the last byte.
             migrate::missing(&taken(&connect_to_read(path)?)?)?;
         }
+        keep_private(path)?;
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         migrate(&connection)?;
         let head = head(&connection)?;
@@ -607,6 +611,33 @@ impl Store for Sqlite {
             tracing::error!("the database may not be closed: {error}");
         }
     }
+}
+
+/// Makes the database, or finds it, with a mode that lets only its owner read it. SQLite gives the files beside it the same mode.
+fn keep_private(path: &Path) -> Result<(), Error> {
+    const OWNER_ONLY: u32 = 0o600;
+    let failed = |path: &Path, error: io::Error| Error::Database(format!("cannot open {}: {error}", path.display()));
+    let created = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path);
+    match created {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(path, error)),
+        Err(_) => {}
+    }
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(end);
+        let file = Path::new(&file);
+        match fs::metadata(file) {
+            Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+                fs::set_permissions(file, fs::Permissions::from_mode(OWNER_ONLY))
+                    .map_err(|error| failed(file, error))?;
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(file, error)),
+        }
+    }
+    Ok(())
 }
 
 fn join(threads: Vec<JoinHandle<()>>) {

@@ -13,7 +13,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, idempotency, prompt, question_view,
+    find, idempotency, question_view,
     screen::one_line,
     style::{self, paint},
 };
@@ -41,12 +41,12 @@ pub(crate) enum Way {
 pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, which: Which, way: Way) -> Result<Exit> {
     let find = async |client: &Client| find::any::<Question>(client, which.id.as_deref()).await;
     let id = connection.ask(ctx, who, find).await?;
-    if !which.yes && ctx.screen.answers {
+    if connection.is_personal() || !which.yes && ctx.screen.answers {
         let read = async |client: &Client| Ok(client.question(&id).await?);
         let question = connection.ask(ctx, who, read).await?;
         if question.status == Status::Pending {
-            ctx.screen.say(format!("{}\n", question_view::request(&question, clock::now())))?;
-            if !prompt::yes(&format!("{} this?", way.capital())).await? {
+            let shown = format!("{}\n", question_view::request(&question, clock::now()));
+            if !connection.confirm(ctx, who, &shown, &format!("{} this?", way.capital()), !which.yes).await? {
                 ctx.screen.say("It goes on waiting.")?;
                 return Ok(Exit::Waiting);
             }

@@ -230,6 +230,9 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     // An agent may not have the server write into repositories, nor have debates go on after a rejection; you may.
     let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
     let who = if yours { As::You } else { As::Agent };
+    if !connection.agrees(ctx, who, "Let this debate do what an agent may not ask for?").await? {
+        return Ok(Exit::Waiting);
+    }
     let key = idempotency::new_key();
     let start = async |client: &Client| Ok(client.start_debate(&request, Some(&key)).await?);
     let started = connection.ask(ctx, who, start).await?;

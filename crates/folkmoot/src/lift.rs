@@ -22,10 +22,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let lift = async |client: &Client| {
-        let id = find::pending::<StandingHalt>(client, args.id.as_deref()).await?;
-        Ok(client.lift_halt(&id).await?)
-    };
+    let find = async |client: &Client| find::pending::<StandingHalt>(client, args.id.as_deref()).await;
+    let id = connection.ask(ctx, As::You, find).await?;
+    let ask = format!("Lift the halt {}?", find::short(&id));
+    if !connection.agrees(ctx, As::You, &ask).await? {
+        return Ok(Exit::Waiting);
+    }
+    let lift = async |client: &Client| Ok(client.lift_halt(&id).await?);
     let halt = connection.ask(ctx, As::You, lift).await?;
     if ctx.screen.json {
         ctx.screen.json(&halt)?;

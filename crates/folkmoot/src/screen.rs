@@ -17,6 +17,8 @@ pub(crate) struct Screen {
     pub(crate) terminal: bool,
     /// Whether that person can also answer.
     pub(crate) answers: bool,
+    /// Whether a person reads stderr. An agent that captures it is not told how to decide.
+    pub(crate) notes_are_read: bool,
     width: u16,
 }
 
@@ -31,8 +33,9 @@ impl Screen {
     pub(crate) fn new(json: bool) -> Self {
         let terminal = io::stdout().is_terminal();
         let answers = !json && terminal && io::stdin().is_terminal();
+        let notes_are_read = io::stderr().is_terminal();
         let width = terminal_width();
-        Self { json, terminal, answers, width }
+        Self { json, terminal, answers, notes_are_read, width }
     }
 
     /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them are.
@@ -322,7 +325,7 @@ mod tests {
             painted: None,
         };
         for width in [20, 40, 60, 80, 120] {
-            let screen = Screen { json: false, terminal: true, answers: false, width };
+            let screen = Screen { json: false, terminal: true, answers: false, notes_are_read: false, width };
             let drawn = screen.draw(&names, (0..5).map(row).collect());
             assert_eq!(drawn.lines().count(), 6, "{width} columns:\n{drawn}");
         }

@@ -11,6 +11,7 @@ use folkmoot_server::{Config, Server, StartError};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    connection,
     context::Context,
     doctor,
     exit::{Exit, Stopped},
@@ -70,7 +71,11 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         Some(_) => format!("PostgreSQL, and {}", ctx.data.path().display()),
         None => ctx.data.path().display().to_string(),
     };
+    let is_first = matches!(ctx.data.tokens(), Ok(None));
     let server = start(config).await?;
+    if is_first && !args.log_json {
+        connection::offer_protection(ctx);
+    }
     if ctx.screen.json {
         ctx.screen.json(&ctx.data.server())?;
     } else {

@@ -1,7 +1,7 @@
 //! Gates on the wire.
 
 use folkmoot_core::{
-    Deadline, Digest, GateId, Name, Phase, RunId, SessionId, Status, Timeout, Timestamp,
+    Deadline, Digest, GateId, Name, Phase, Presence, RunId, SessionId, Status, Timeout, Timestamp,
     gate::{self, Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview, State},
 };
 use serde::{Deserialize, Serialize};
@@ -342,6 +342,10 @@ pub struct Gate {
     pub dedupe_key: Option<String>,
     /// Whom to tell, beside the feed.
     pub notification_channels: Vec<String>,
+    /// How a person must show that they decide, where the configuration demands something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
     /// Counts the contents it has had.
     pub revision: u32,
     /// Of the content; name it when you decide.
@@ -387,6 +391,10 @@ pub struct Vote {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
+    /// How it was shown that a person said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
 }
 
 /// What was decided, by whom, when, why, and about exactly which content.
@@ -417,6 +425,10 @@ pub struct Decision {
     pub digest: Digest,
     /// That content's revision.
     pub revision: u32,
+    /// How it was shown that a person decided; nothing where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
     /// Every vote that counted, where there was a quorum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,
@@ -459,6 +471,7 @@ impl Gate {
             self_review: gate.self_review,
             dedupe_key: gate.dedupe_key,
             notification_channels: gate.notification_channels,
+            presence: gate.presence,
             revision: gate.revision,
             digest: gate.digest,
             votes: votes.into_iter().map(Vote::from).collect(),
@@ -477,8 +490,8 @@ impl From<gate::ArtifactRef> for Artifact {
 
 impl From<gate::Vote> for Vote {
     fn from(vote: gate::Vote) -> Self {
-        let gate::Vote { reviewer, choice, reason, at } = vote;
-        Self { reviewer, choice, reason, at }
+        let gate::Vote { reviewer, choice, reason, at, presence } = vote;
+        Self { reviewer, choice, reason, at, presence }
     }
 }
 
@@ -495,6 +508,7 @@ impl From<gate::Decision> for Decision {
             decided_at: decision.decided_at,
             digest: decision.digest,
             revision: decision.revision,
+            presence: decision.presence,
             votes: decision.votes.into_iter().map(Vote::from).collect(),
         }
     }

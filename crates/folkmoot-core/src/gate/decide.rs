@@ -1,7 +1,7 @@
 //! Deciding on a gate: one person's voice, and the decision once enough have spoken.
 
 use super::{Choice, Decision, DecisionWord, Gate, GateEvent, Kind, Next, Risk, SelfReview, State, Vote};
-use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, text};
+use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, presence::Shown, text};
 
 /// What a reviewer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,19 +41,31 @@ impl Verdict {
 }
 
 /// Judges a verdict. Every rule that can refuse one is here.
-pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
+pub(crate) fn decide(
+    gate: &Gate,
+    verdict: &Verdict,
+    by: &Principal,
+    shown: Option<Shown>,
+    now: Timestamp,
+) -> Result<GateEvent, Refusal> {
     if !by.role.decides() {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
     }
     // Whoever comes too late is told who won, whether or not they could have decided.
     let votes = gate.must_be_open(now)?;
     may_decide(gate, verdict, by)?;
+    // Whoever calls the rules directly has no token: an embedding program answers for its own people.
+    if let Some(shown) = shown {
+        shown.must_decide(gate.presence)?;
+    }
+    let presence = shown.map(Shown::presence);
     check_content(gate, verdict)?;
     check_words(gate, verdict)?;
     if votes.iter().any(|vote| vote.reviewer == by.name) && !verdict.force {
         return Err(Refusal::AlreadyVoted { gate: gate.id.clone() });
     }
-    let vote = Vote { reviewer: by.name.clone(), choice: verdict.choice, reason: verdict.reason.clone(), at: now };
+    let vote =
+        Vote { reviewer: by.name.clone(), choice: verdict.choice, reason: verdict.reason.clone(), at: now, presence };
     let mut votes: Vec<Vote> = votes.iter().filter(|earlier| earlier.reviewer != by.name).cloned().collect();
     votes.push(vote.clone());
 
@@ -77,6 +89,7 @@ pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timest
         digest: gate.digest,
         revision: gate.revision,
         outcome: next(word),
+        presence,
         votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
     }))
 }

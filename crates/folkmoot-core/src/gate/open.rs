@@ -104,6 +104,7 @@ pub(crate) fn open(
         dedupe_key: opening.dedupe_key.clone(),
         notification_channels: channels.into_iter().cloned().collect(),
         reminders: Reminders::resolve(policy, deadline, now),
+        presence: policy.presence.get(&opening.risk).copied(),
         revision: 1,
         digest,
         seq: 1,

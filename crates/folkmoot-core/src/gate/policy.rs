@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde::Deserialize;
 
 use super::{OnTimeout, Opening, Risk, SelfReview};
-use crate::{Name, Principal, Refusal, Role, Timeout, delivery, run::Run};
+use crate::{Name, Presence, Principal, Refusal, Role, Timeout, delivery, presence::Demands, run::Run};
 
 /// What configuration says about gates that outside agents open. Resolved when a gate opens and recorded with it: a
 /// later change of configuration does not reach a gate that stands.
@@ -33,6 +33,8 @@ pub struct Policy {
     pub escalate_before_ms: Option<u64>,
     /// Whom to tell of an escalation too, whenever it comes.
     pub escalate_to: Vec<String>,
+    /// How it must be shown that a person decides, by risk. No gate says otherwise.
+    pub presence: Demands,
 }
 
 impl Default for Policy {
@@ -48,6 +50,7 @@ impl Default for Policy {
             remind_before_ms: Vec::new(),
             escalate_before_ms: None,
             escalate_to: Vec::new(),
+            presence: Demands::new(),
         }
     }
 }
@@ -83,6 +86,12 @@ impl Policy {
             return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
         }
         check_timeout(self.timeout)?;
+        if let Some(demanded) =
+            self.presence.values().find(|demanded| matches!(demanded, Presence::Page | Presence::Passkey))
+        {
+            let problem = format!("{demanded} cannot be shown in this version; demand token, terminal or passphrase");
+            return Err(Refusal::invalid("presence", problem));
+        }
         self.check_reminders()?;
         delivery::check_channels("notification_channels", &self.notification_channels)?;
         delivery::check_channels("escalate_to", &self.escalate_to)?;

@@ -6,6 +6,7 @@ use crate::{
     Timer, TimerChange, Wake,
     clearance::{Others, Target},
     halt::notices,
+    presence::Shown,
     question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, Usual},
 };
 
@@ -34,7 +35,7 @@ impl Case<'_> {
         let by = self.principal(closing.close.verb())?;
         // An agent that tries to answer another's question is refused for what it is, and that is recorded.
         let question = self.known(loaded.question, &closing.question)?;
-        match question::close(&question, closing, by, self.now) {
+        match question::close(&question, closing, by, self.shown.map(Shown::presence), self.now) {
             Ok(event) => Ok(self.moves(question, &event, loaded.others)),
             Err(refusal) => Err(self.refused_on_question(question, closing, refusal)),
         }

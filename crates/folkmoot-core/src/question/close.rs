@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Closure, Question, QuestionEvent, QuestionType, Status, ask::is_offered};
-use crate::{Name, Principal, QuestionId, Refusal, Role, Timestamp, text};
+use crate::{Name, Presence, Principal, QuestionId, Refusal, Role, Timestamp, text};
 
 /// What somebody says to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,7 @@ pub(crate) fn close(
     question: &Question,
     closing: &Closing,
     by: &Principal,
+    shown: Option<Presence>,
     now: Timestamp,
 ) -> Result<QuestionEvent, Refusal> {
     may_close(question, &closing.close, by)?;
@@ -58,7 +59,8 @@ pub(crate) fn close(
         Close::Cancel => (Status::Cancelled, None),
     };
     let reason = closing.reason.clone();
-    Ok(question.closes(Closure { status, answer, by: by.name.clone(), at: now, reason, fetched_at: None }))
+    let by = by.name.clone();
+    Ok(question.closes(Closure { status, answer, by, at: now, reason, fetched_at: None, presence: shown }))
 }
 
 const DENY: &str = "deny";
@@ -94,7 +96,7 @@ fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), R
 /// The withdrawal of a question that waits, because its run is over.
 pub(crate) fn withdraw(question: &Question, reason: &str, by: Name, now: Timestamp) -> QuestionEvent {
     let (status, reason) = (Status::Cancelled, reason.to_owned());
-    question.closes(Closure { status, answer: None, by, at: now, reason, fetched_at: None })
+    question.closes(Closure { status, answer: None, by, at: now, reason, fetched_at: None, presence: None })
 }
 
 impl Question {

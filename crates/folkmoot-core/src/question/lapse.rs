@@ -31,5 +31,6 @@ pub(crate) fn lapse(question: &Question, now: Timestamp) -> Option<QuestionEvent
         at: now,
         reason: reason.to_owned(),
         fetched_at: None,
+        presence: None,
     }))
 }

@@ -56,7 +56,7 @@ impl World {
     pub(crate) fn execute(&mut self, by: Actor, action: Action, now: Timestamp) -> Result<Outcome, Refusal> {
         let id = format!("command-{}", self.log.len()).parse().unwrap();
         let subscriptions = self.subscriptions.clone().into();
-        let command = Command { id, by, token: None, idempotency: None, action, subscriptions };
+        let command = Command { id, by, token: None, claims: None, idempotency: None, action, subscriptions };
         let loaded = self.load(&command);
         let subject = subject(&command, &loaded);
         self.check_new(&command.action);

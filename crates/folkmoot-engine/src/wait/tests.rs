@@ -141,6 +141,7 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
             id: "c".parse().expect("an id"),
             by,
             token: None,
+            claims: None,
             idempotency: None,
             action,
             subscriptions: [].into(),

@@ -19,6 +19,7 @@ mod node;
 mod observing;
 mod parsers;
 mod plans;
+mod presence;
 mod privileges;
 mod promises;
 mod questions;

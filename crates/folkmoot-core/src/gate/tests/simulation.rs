@@ -168,6 +168,7 @@ impl Desk {
             id: word("c"),
             by,
             token: None,
+            claims: None,
             idempotency: None,
             action: self.action(step),
             subscriptions: [].into(),

@@ -83,6 +83,7 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
             at: now,
             reason: "because".to_owned(),
             fetched_at: None,
+            presence: None,
         }),
     };
     let events = [

@@ -54,7 +54,7 @@ pub(crate) fn unique() -> u64 {
 
 pub(crate) fn command(by: Actor, action: Action) -> Command {
     let id = format!("cmd-{}", unique()).parse().unwrap();
-    Command { id, by, token: None, idempotency: None, action, subscriptions: Default::default() }
+    Command { id, by, token: None, claims: None, idempotency: None, action, subscriptions: Default::default() }
 }
 
 /// The same command, to be recognised when it comes again.
@@ -160,7 +160,10 @@ pub(crate) fn expire(gate: &GateId) -> Command {
 pub(crate) fn mint(token: &str, holder: &str, role: Role, secret: &str) -> Command {
     let principal = Principal::new(name(holder), role);
     let hash = *Digest::of(secret.as_bytes()).as_bytes();
-    command(admin("root"), Action::Mint(Minting { id: token.parse().unwrap(), principal, hash }))
+    command(
+        admin("root"),
+        Action::Mint(Minting { id: token.parse().unwrap(), principal, hash, kind: Default::default() }),
+    )
 }
 
 pub(crate) fn revoke(token: &str) -> Command {

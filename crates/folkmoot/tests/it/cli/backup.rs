@@ -14,7 +14,7 @@ fn a_backup_is_one_file_for_its_owner_and_restores_to_the_same_head() {
     let file = desk.path().join("backup.db");
     let told = desk.json(&["backup", file.to_str().unwrap()]);
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(told["backup"]["position"], json!(3));
+    assert_eq!(told["backup"]["position"], json!(4));
     assert_eq!(told["backup"]["rows"]["gates"], json!(1));
     assert_eq!(told["backup"]["bytes"], json!(std::fs::metadata(&file).unwrap().len()));
     let verified = desk.json(&["audit", "verify"]);
@@ -97,7 +97,7 @@ fn nothing_is_overwritten() {
     assert!(again.code == 1 && again.stderr.contains("nothing is overwritten"), "{again:?}");
     assert_eq!(std::fs::read(file).unwrap(), before);
     let into = desk.run(&["restore", file]);
-    assert!(into.code == 1 && into.stderr.contains("holds a database with 3 events"), "{into:?}");
+    assert!(into.code == 1 && into.stderr.contains("holds a database with 4 events"), "{into:?}");
     // What a database left behind that is gone would be added to the one that is restored.
     let other = Desk::new();
     std::fs::write(other.path().join("folkmoot.db-wal"), "what is left").unwrap();

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use super::{Desk, Terminal, run};
-use crate::server::{Server, clean, folkmoot, signal};
+use crate::server::{Server, clean, folkmoot, folkmoot_with, signal};
 
 /// What a shell script makes of `clear`.
 fn script(desk: &Desk, clear: &str) -> String {
@@ -100,7 +100,7 @@ fn a_denial_ends_the_wait_but_clears_nobody() {
 fn a_denial_that_went_down_with_the_server_is_still_a_no() {
     let server = Server::start();
     let path = server.data.path().to_owned();
-    let say = |arguments: &[&str]| run(folkmoot(&path).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(&path, arguments));
     assert_eq!(say(&["ask", "May I?", "--type", "approval", "--agent", "a1"]).code, 0);
     let mut waiter = Terminal::new(folkmoot(&path).args(["clear", "a1", "--wait"]));
     waiter.errors().next().expect("it waits").expect("text");
@@ -117,7 +117,7 @@ fn a_denial_that_went_down_with_the_server_is_still_a_no() {
 fn a_waiter_outlives_the_server() {
     let server = Server::start();
     let path = server.data.path().to_owned();
-    let say = |arguments: &[&str]| run(folkmoot(&path).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(&path, arguments));
     assert_eq!(say(&["halt", "agent", "a1", "--reason", "too fast"]).code, 0);
     let mut waiter = Terminal::new(folkmoot(&path).args(["clear", "a1", "--wait"]));
     waiter.errors().next().expect("it waits").expect("text");
