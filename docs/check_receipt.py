@@ -55,5 +55,6 @@ for shown in receipt["shown"]:
 if decided:
     check(decided["digest"] == receipt["shown"][decided["revision"] - 1]["digest"], "it was decided on something else")
 said = f"{decided['decision']} by {decided['reviewer']} at {decided['decided_at']}" if decided else "not decided yet"
+said += f", shown by {decided['presence']}" if decided and "presence" in decided else ""
 print("\n".join(problems) or f"ok: {receipt['gate']} {said}")
 sys.exit(1 if problems else 0)

@@ -81,6 +81,8 @@ def ask(kind, text, **more):
     print(f"{AGENT}: asking: {text} ({question['id']})", flush=True)
     while question["closed"] is None:
         question = call(f"/v1/questions/{question['id']}/wait", {"timeout_ms": 30_000})
+    if question["status"] == "denied":  # It halts this agent until that says that it has heard it.
+        call(f"/v1/questions/{question['id']}/acknowledge", body={})
     return question
 
 

@@ -1,11 +1,15 @@
-//! `cargo xtask test`: every test of the workspace, with a PostgreSQL that lives as long as they do.
+//! `cargo xtask test`: every test of the workspace, with a PostgreSQL that lives as long as they do. A test that fails keeps no
+//! other from running, and all that failed are listed at the end.
 
-use std::process::ExitCode;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Command, ExitCode, Stdio},
+};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
-    cargo::{cargo, exit_code},
+    cargo::{cargo, code_of},
     cluster::{Cluster, Sync},
     packages,
 };
@@ -28,10 +32,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
             eprintln!("xtask: {error:#}; going on without it");
         }
     }
+    if cfg!(target_os = "linux") && !packages::works("pgbouncer") && !packages::works("/usr/sbin/pgbouncer") {
+        // Without it two tests say that they prove nothing: what is lost behind a connection pooler.
+        if let Err(error) = packages::install("pgbouncer", "a connection pooler stands before PostgreSQL in two tests")
+        {
+            eprintln!("xtask: {error:#}; going on without it");
+        }
+    }
     let cluster = Cluster::start(Sync::Off)?;
 
     let mut test = cargo();
-    test.args(["test", "--locked"]);
+    test.args(["test", "--locked", "--no-fail-fast"]);
     if !names_packages(arguments) {
         test.arg("--workspace");
     }
@@ -42,7 +53,40 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         test.env("RUST_TEST_THREADS", (2 * cores).to_string());
     }
-    exit_code(&mut test)
+    let (code, failed) = run_and_watch(&mut test)?;
+    if !failed.is_empty() {
+        eprintln!("\nxtask: {} tests failed:", failed.len());
+        failed.iter().for_each(|name| eprintln!("  {name}"));
+        eprintln!("xtask: `cargo xtask test -p CRATE -- NAME` runs one of them again");
+    }
+    Ok(code)
+}
+
+/// Runs the tests, shows what they print, and returns the names of those that failed.
+fn run_and_watch(test: &mut Command) -> Result<(ExitCode, Vec<String>)> {
+    let mut running =
+        test.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {:?}", test.get_program()))?;
+    let printed = running.stdout.take().context("cargo's output cannot be read")?;
+    let failed = watch(printed, &mut std::io::stdout())?;
+    Ok((code_of(running.wait()?), failed))
+}
+
+/// Copies what tests print, and returns the names of those that failed.
+fn watch(printed: impl Read, shown: &mut impl Write) -> Result<Vec<String>> {
+    let (mut printed, mut line, mut failed) = (BufReader::new(printed), Vec::new(), Vec::new());
+    while printed.read_until(b'\n', &mut line)? > 0 {
+        shown.write_all(&line)?;
+        shown.flush()?;
+        failed.extend(failure(&String::from_utf8_lossy(&line)));
+        line.clear();
+    }
+    Ok(failed)
+}
+
+/// The test that a line says has failed.
+fn failure(line: &str) -> Option<String> {
+    let (name, end) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    end.trim_start().starts_with("FAILED").then(|| name.to_owned())
 }
 
 /// Where Debian puts it: in the folder of the machine's libraries.
@@ -56,4 +100,19 @@ fn names_packages(arguments: &[String]) -> bool {
         .iter()
         .take_while(|argument| *argument != "--")
         .any(|argument| argument.starts_with("-p") || argument.starts_with("--package"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::watch;
+
+    #[test]
+    fn every_test_that_failed_is_listed_whichever_crate_it_is_of() {
+        let printed = "running 2 tests\ntest a::works ... ok\ntest a::fails ... FAILED\n\nfailures:\n    a::fails\n\n\
+                       test result: FAILED. 1 passed; 1 failed\n\nrunning 1 test\ntest b::fails ... FAILED\n";
+        let mut shown = Vec::new();
+        let failed = watch(printed.as_bytes(), &mut shown).expect("it can be read");
+        assert_eq!(failed, ["a::fails", "b::fails"]);
+        assert_eq!(shown, printed.as_bytes());
+    }
 }

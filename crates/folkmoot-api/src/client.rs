@@ -17,6 +17,7 @@ use std::time::Duration;
 
 pub use debates::{DebateFrame, DebateFrames};
 pub use feed::Feed;
+use folkmoot_core::Presence;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -28,6 +29,7 @@ pub struct Client {
     http: reqwest::Client,
     url: String,
     token: String,
+    presence: Option<Presence>,
 }
 
 /// Why a call gave nothing.
@@ -64,6 +66,9 @@ impl Error {
     }
 }
 
+/// The header by which a request says how a person made it.
+pub const PRESENCE: &str = "folkmoot-presence";
+
 /// How long a connection may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer may take, beside what it was asked to wait.
@@ -82,12 +87,23 @@ pub fn http(url: &str) -> Result<reqwest::Client, Error> {
 impl Client {
     /// A client for the server at `url`.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
-        Ok(Self { http: http(url)?, url: url.trim_end_matches('/').to_owned(), token: token.to_owned() })
+        Ok(Self {
+            http: http(url)?,
+            url: url.trim_end_matches('/').to_owned(),
+            token: token.to_owned(),
+            presence: None,
+        })
     }
 
     /// The same server with another token.
     pub fn with_token(&self, token: &str) -> Self {
         Self { token: token.to_owned(), ..self.clone() }
+    }
+
+    /// The same server and token, by a program that has shown somebody at a terminal what they decide on, and read their answer.
+    #[must_use]
+    pub fn at_a_terminal(&self) -> Self {
+        Self { presence: Some(Presence::Terminal), ..self.clone() }
     }
 
     /// Where the server is.
@@ -101,7 +117,11 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)
+        let request = self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token);
+        match self.presence {
+            Some(presence) => request.header(PRESENCE, presence.word()),
+            None => request,
+        }
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, Error> {
@@ -160,12 +180,23 @@ impl Client {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        Error::Unreachable { url: self.url.clone(), reason: cause.to_string() }
+        Error::Unreachable { url: self.url.clone(), reason: said_plainly(&self.url, cause.to_string()) }
     }
 
     fn foreign(&self, reason: String) -> Error {
         Error::Foreign { url: self.url.clone(), reason }
     }
+}
+
+/// What a failed beginning means, where the libraries below only say which byte they did not expect.
+fn said_plainly(url: &str, reason: String) -> String {
+    if url.starts_with("https://") && reason.contains("InvalidContentType") {
+        return "it does not speak TLS; write http:// instead of https:// if it is meant to".to_owned();
+    }
+    if url.starts_with("http://") && reason.contains("invalid HTTP version") {
+        return "it does not speak plain HTTP; write https:// instead of http:// if it speaks TLS".to_owned();
+    }
+    reason
 }
 
 /// How long one wait lasts before the next begins.

@@ -3,5 +3,5 @@
 pub mod client;
 pub mod wire;
 
-pub use client::Client;
+pub use client::{Client, PRESENCE};
 pub use folkmoot_core as core;

@@ -23,10 +23,10 @@ mod webhook;
 pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
 pub use debate::{
     Agents, CancelDebate, CodeVersion, CodeVersionList, Debate, DebateBallot, DebateCost, DebateDissent,
-    DebateGateQuery, DebateGates, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults, DebateStarted,
-    DebateTests, DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery, DebateTurns, DebateVerdict, DebateVote,
-    DebateVotes, Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, ReplayDiffers, StartDebate, TrailEntry, TrailQuery,
-    TrailSummary, UndecidedAnswer, VersionQuery,
+    DebateGateQuery, DebateGates, DebateLesson, DebateLessonList, DebateList, DebateProgress, DebateQuery,
+    DebateReplay, DebateResults, DebateStarted, DebateTests, DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery,
+    DebateTurns, DebateVerdict, DebateVote, DebateVotes, Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, ReplayDiffers,
+    StartDebate, TrailEntry, TrailQuery, TrailSummary, UndecidedAnswer, VersionQuery,
 };
 pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
 pub use event::{Event, FeedMessage};

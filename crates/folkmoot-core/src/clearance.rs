@@ -79,6 +79,7 @@ impl From<&Closure> for Reason {
         match closure.status {
             Status::Pending => unreachable!("what is closed does not wait"),
             Status::Answered => Reason::Answered,
+            Status::Denied if closure.released_by.is_some() => Reason::Cancelled,
             Status::Denied => Reason::Denied,
             Status::Skipped => Reason::Skipped,
             Status::Cancelled => Reason::Cancelled,
@@ -145,8 +146,12 @@ impl Hold {
 
     /// Whether this principal may know of it: agents see their own, and what stops everyone.
     pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
-        let concerns = self.by == principal.name || self.agent_id.as_ref() == Some(&principal.name);
-        principal.role.sees_everything() || concerns || self.scope == Scope::All
+        principal.role.sees_everything() || self.is_of(principal) || self.scope == Scope::All
+    }
+
+    /// Whether this principal asked or raised it, or is the agent that it names.
+    pub fn is_of(&self, principal: &Principal) -> bool {
+        self.by == principal.name || self.agent_id.as_ref() == Some(&principal.name)
     }
 
     /// Whether it covers this agent, working in this session.
@@ -182,6 +187,11 @@ impl Holds {
     /// Whether something holds this agent for itself.
     pub fn holds_agent(&self, agent: &str) -> bool {
         self.agents.contains_key(agent)
+    }
+
+    /// Whether an operator's halt holds this agent for itself.
+    pub fn halts_agent(&self, agent: &str) -> bool {
+        self.agents.get(agent).is_some_and(|column| column.keys().any(|(_, id)| matches!(id, HoldId::Halt(_))))
     }
 
     /// All that covers this agent, oldest first.

@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use crate::{
-    CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Principal, Question, QuestionId,
-    Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
+    CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Presence, Principal, Question,
+    QuestionId, Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
     delivery::{self, Abandonment, Settling, Subscription},
     erase::{Erasing, Kept},
@@ -12,7 +12,8 @@ use crate::{
     halt::Raising,
     journal::{Entry, Fence, Key, Recording, Write},
     question::{self, Asking, Closing},
-    run::{Claiming, Conclusion, Parking, Run, Starting, Stopping},
+    quota::{Quota, Usage},
+    run::{self, Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
     webhook::{NewWebhook, WebhookChange},
 };
@@ -26,10 +27,14 @@ pub struct Command {
     pub by: Actor,
     /// The token that was shown for it. `None` where none was: for what Folkmoot and its workflows do.
     pub token: Option<TokenId>,
+    /// How the request says that a person made it. Only a terminal can be claimed.
+    pub claims: Option<Presence>,
     /// How a repetition is recognised.
     pub idempotency: Option<Idempotency>,
     /// What they want.
     pub action: Action,
+    /// How much they may have open.
+    pub quota: Quota,
     /// Who wants to be told of what comes of it, beside those whom a gate names.
     pub subscriptions: Arc<[Subscription]>,
 }
@@ -116,10 +121,12 @@ pub enum Action {
     },
     /// Answers, denies, skips or cancels a question.
     Close(Closing),
-    /// The asker of a denied question has heard it.
+    /// The asker of a denied question has heard it, or somebody who decides releases the asker from it.
     Fetch {
         /// Which one.
         question: QuestionId,
+        /// Why it is released.
+        reason: String,
     },
     /// A question's timer came round.
     Lapse {
@@ -279,6 +286,8 @@ pub struct Needs<'a> {
     pub summary: bool,
     /// This requester's pending gate with this dedupe key.
     pub twin: Option<(&'a Name, &'a str)>,
+    /// What this agent has open. More than one beyond its limits need not be counted.
+    pub usage: Option<&'a Name>,
     /// This question, and whether anything else holds what it holds.
     pub question: Option<&'a QuestionId>,
     /// This halt, and whether anything else holds what it holds.
@@ -287,14 +296,16 @@ pub struct Needs<'a> {
     pub run: Option<&'a RunId>,
     /// All that is still open of that run.
     pub open: bool,
+    /// The gates of that run that wait.
+    pub open_gates: bool,
     /// This line of that run's journal.
     pub entry: Option<&'a Key>,
     /// Whether something holds each of these agents in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
     /// What is known of these contents, without the bytes.
     pub kept: Cow<'a, [Digest]>,
-    /// The principal of this name.
-    pub principal: Option<&'a Name>,
+    /// The principals of these names, as far as there are any.
+    pub principals: Vec<Name>,
     /// This token, which the command is about.
     pub token: Option<&'a TokenId>,
     /// This token, which was shown for the command.
@@ -318,6 +329,8 @@ pub struct Loaded {
     pub summary: Option<String>,
     /// The pending gate with the same dedupe key.
     pub twin: Option<Gate>,
+    /// What the agent has open.
+    pub usage: Usage,
     /// The question.
     pub question: Option<Question>,
     /// The halt.
@@ -343,8 +356,8 @@ pub struct Loaded {
     pub free: bool,
     /// The contents that are or were kept, each once.
     pub kept: Vec<Kept>,
-    /// The principal.
-    pub principal: Option<Principal>,
+    /// The principals that have the names.
+    pub principals: Vec<Principal>,
     /// The token that the command is about.
     pub token: Option<Token>,
     /// The token that was shown for the command.
@@ -378,12 +391,15 @@ impl Command {
                     (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
                     (Actor::Principal(_) | Actor::System, _) => None,
                 };
-                Needs { twin, run: opening.run_id.as_ref(), kept: shown_by(opening), ..none }
+                let usage = self.quota.of_gates(&self.by);
+                let (kept, principals) = (shown_by(opening), named_by(opening));
+                Needs { twin, usage, run: opening.run_id.as_ref(), kept, principals, ..none }
             }
             Action::Amend { amendment, .. } => {
                 let artifacts = amendment.artifacts.iter().flatten().map(|artifact| artifact.digest);
                 let kept = amendment.summary.iter().map(|text| Digest::of(text.as_bytes())).chain(artifacts).collect();
-                Needs { gate: Some(&amendment.gate), summary: true, kept, ..none }
+                let usage = self.quota.of_gates(&self.by);
+                Needs { gate: Some(&amendment.gate), summary: true, usage, kept, ..none }
             }
             Action::Decide(verdict) => {
                 let kept = verdict.edited.iter().map(|text| Digest::of(text.as_bytes())).collect();
@@ -391,9 +407,15 @@ impl Command {
             }
             Action::Extend(extension) => Needs { gate: Some(&extension.gate), ..none },
             Action::Cancel { gate, .. } | Action::Expire { gate } => Needs { gate: Some(gate), ..none },
-            Action::Ask { asking, .. } => Needs { run: asking.run_id.as_ref(), kept: shown_to_ask(asking), ..none },
+            Action::Ask { asking, .. } => {
+                let usage = self.quota.of_questions(&self.by);
+                let principals = asking.agent_id.iter().cloned().collect();
+                Needs { usage, run: asking.run_id.as_ref(), kept: shown_to_ask(asking), principals, ..none }
+            }
             Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
-            Action::StartRun(starting) => Needs { run: Some(&starting.id), ..none },
+            Action::StartRun(starting) => {
+                Needs { run: Some(&starting.id), principals: vec![run::as_agent(&starting.id)], ..none }
+            }
             Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), ..none },
             Action::Record(recording) => {
                 let kept = match &recording.write {
@@ -408,7 +430,14 @@ impl Command {
                     | Write::Start(_)
                     | Write::Emit { .. } => Cow::default(),
                 };
-                Needs { run: Some(&recording.run), entry: Some(&recording.entry.key), kept, ..none }
+                // Whom a workflow names was looked at when it was started, or is its code's to say.
+                let principals = match recording.fence {
+                    Fence::Owner => recording.entry.agent_id.iter().cloned().collect(),
+                    Fence::Epoch(_) => Vec::new(),
+                };
+                let open_gates = recording.waits_for_gates();
+                let (run, entry) = (Some(&recording.run), Some(&recording.entry.key));
+                Needs { run, entry, open_gates, kept, principals, ..none }
             }
             Action::Park(parking) => {
                 let held = (!parking.held.is_empty()).then_some((parking.held.as_slice(), &parking.session_id));
@@ -417,15 +446,17 @@ impl Command {
             Action::Wake { run } | Action::Stop(Stopping { run, .. }) | Action::ResumeRun { run } => {
                 Needs { run: Some(run), ..none }
             }
-            Action::EndRun { run, .. } | Action::CancelRun { run, .. } => Needs { run: Some(run), open: true, ..none },
-            Action::Close(Closing { question, .. }) | Action::Fetch { question } | Action::Lapse { question } => {
+            Action::EndRun { run, .. } | Action::CancelRun { run, .. } => {
+                Needs { run: Some(run), open: true, open_gates: true, ..none }
+            }
+            Action::Close(Closing { question, .. }) | Action::Fetch { question, .. } | Action::Lapse { question } => {
                 Needs { question: Some(question), ..none }
             }
             Action::Lift { halt } => Needs { halt: Some(halt), ..none },
             Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => {
                 Needs { kept: digests.into(), ..none }
             }
-            Action::Mint(minting) => Needs { principal: Some(&minting.principal.name), ..none },
+            Action::Mint(minting) => Needs { principals: vec![minting.principal.name.clone()], ..none },
             Action::Revoke { token } => Needs { token: Some(token), ..none },
             Action::CreateWebhook(new) => Needs { webhook_named: Some(&new.name), ..none },
             Action::ChangeWebhook(change) => Needs { webhook: Some(&change.webhook), ..none },
@@ -445,6 +476,11 @@ impl Command {
 fn shown_by(opening: &Opening) -> Cow<'static, [Digest]> {
     let artifacts = opening.artifacts.iter().map(|artifact| artifact.digest);
     std::iter::once(Digest::of(opening.summary.as_bytes())).chain(artifacts).collect()
+}
+
+/// Whom a gate names: those who are to decide, and for whom it is asked.
+fn named_by(opening: &Opening) -> Vec<Name> {
+    opening.reviewers.iter().flatten().chain(&opening.on_behalf_of).cloned().collect()
 }
 
 fn shown_to_ask(asking: &Asking) -> Cow<'static, [Digest]> {

@@ -48,7 +48,7 @@ pub(crate) use open::{ask_once, open};
 pub use policy::{Policy, Wanted};
 pub use remind::{NextReminders, Reminders};
 
-use crate::{Deadline, Digest, GateId, Name, RunId, SessionId, Timeout, Timestamp};
+use crate::{Deadline, Digest, GateId, Name, Presence, RunId, SessionId, Timeout, Timestamp};
 
 /// A gate as its row holds it: nothing but the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,9 @@ pub struct Gate {
     /// What is said of it before its deadline.
     #[serde(default, skip_serializing_if = "Reminders::is_empty")]
     pub reminders: Reminders,
+    /// How a person must show that they decide, where the configuration demanded something when it was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
     /// Counts the contents it has had, from 1.
     pub revision: u32,
     /// The digest of the content as it is now.
@@ -127,6 +130,9 @@ pub struct Vote {
     pub reason: String,
     /// When.
     pub at: Timestamp,
+    /// How it was shown that a person said it; nothing in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
 }
 
 /// What was decided on a gate, by whom, when, why, and about exactly which content.
@@ -154,6 +160,9 @@ pub struct Decision {
     pub revision: u32,
     /// What follows for the run.
     pub outcome: Next,
+    /// How it was shown that a person decided; nothing where none did, and in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
     /// Every vote that counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,

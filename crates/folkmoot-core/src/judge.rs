@@ -12,18 +12,22 @@ mod webhooks;
 
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
-    Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
+    Presence, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
     erase::{self, Erased, Kept, Retired},
     event,
     gate::{self, GateEvent, Opening, State, Verdict},
+    presence::Shown,
+    principal, quota,
     run::{self, Limits, RunKind, Start},
     token::{self, Token},
 };
 
 /// Judges `command` on the rows that it [needs](Command::needs). Reads no clock and no disk.
-pub fn judge(command: &Command, loaded: Loaded, now: Timestamp) -> Judgement {
+pub fn judge(command: &Command, mut loaded: Loaded, now: Timestamp) -> Judgement {
     let barred = loaded.kept.iter().filter(|kept| kept.barred).map(|kept| kept.digest).collect();
-    let case = Case { command, now, barred };
+    let known = std::mem::take(&mut loaded.principals);
+    let shown = loaded.credential.as_ref().map(|token| Shown::new(token.kind, command.claims));
+    let case = Case { command, now, barred, known, shown };
     match case.judge(loaded) {
         Ok(mut commit) => {
             commit.outbox = delivery::tellings(&commit, &command.subscriptions);
@@ -50,21 +54,34 @@ struct Case<'a> {
     now: Timestamp,
     /// What was erased for good, of what the command needs to know.
     barred: Vec<Digest>,
+    /// The principals that the command names.
+    known: Vec<Principal>,
+    /// What the token that was shown, and how, says of a person; nothing where no token is behind the command.
+    shown: Option<Shown>,
 }
 
 impl Case<'_> {
     fn judge(&self, loaded: Loaded) -> Result<Commit, No> {
         self.command.must_be_authentic(loaded.credential.as_ref())?;
+        if let Some(shown) = self.shown {
+            shown.must_allow(&self.command.action)?;
+        }
         match &self.command.action {
             Action::Open { opening, policy, contents } => {
                 let by = self.principal("open a gate")?;
-                let event = gate::open(opening, by, policy, loaded.run.as_ref(), self.now)?;
+                let open = |by: &Principal| gate::open(opening, by, policy, loaded.run.as_ref(), self.now);
+                let event = open(by)?;
+                self.must_not_loosen(|| open(&Principal::new(by.name.clone(), Role::Agent)))?;
+                self.must_name_the_right(opening, by)?;
                 self.open(opening, event, contents, loaded)
             }
             Action::Amend { amendment, contents } => {
                 let by = self.principal("amend a gate")?;
                 let gate = self.visible(loaded.gate, &amendment.gate)?;
                 let event = gate::amend(&gate, amendment, loaded.summary.as_deref(), by, self.now)?;
+                let before = quota::bytes_of(&gate);
+                let added = amendment.artifacts.iter().flatten().map(|artifact| artifact.bytes).sum::<u64>();
+                self.command.quota.allows_bytes(&self.command.by, loaded.usage.bytes, added.saturating_sub(before))?;
                 let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
                 let shown = self.shown(texts.chain(contents.iter().cloned()))?;
                 let mut commit = match event {
@@ -78,7 +95,7 @@ impl Case<'_> {
                 let by = self.principal("decide")?;
                 let gate = self.visible(loaded.gate, &verdict.gate)?;
                 let edited = || self.shown(verdict.edited.iter().map(|text| text.as_bytes().to_vec()));
-                match gate::decide(&gate, verdict, by, self.now).and_then(|event| Ok((event, edited()?))) {
+                match gate::decide(&gate, verdict, by, self.shown, self.now).and_then(|event| Ok((event, edited()?))) {
                     Ok((event, edited)) => {
                         let mut commit = self.happens(gate, &event);
                         commit.rows.extend(edited);
@@ -105,10 +122,14 @@ impl Case<'_> {
                 if let (Some(id), None) = (&asking.run_id, &loaded.run) {
                     return Err(Refusal::UnknownRun { run: id.clone() }.into());
                 }
+                self.command.quota.allows_question(&self.command.by, loaded.usage)?;
+                if let Some(name) = &asking.agent_id {
+                    principal::must_be_no_person("agent_id", name, &by.name, &self.known)?;
+                }
                 self.ask_as(by, asking, usual, loaded.run.as_ref())
             }
             Action::Close(closing) => self.close(closing, loaded),
-            Action::Fetch { question } => self.fetch(question, loaded),
+            Action::Fetch { question, reason } => self.fetch(question, reason, loaded),
             Action::Lapse { question } => Ok(self.lapse(question, loaded)),
             Action::Raise(raising) => self.raise(raising),
             Action::Lift { halt } => self.lift(halt, loaded),
@@ -142,7 +163,7 @@ impl Case<'_> {
                 Ok(self.retired(digests, *decided_before, &loaded.kept))
             }
             Action::Mint(minting) => {
-                let token = token::mint(minting, loaded.principal.as_ref(), &self.command.by, self.now)?;
+                let token = token::mint(minting, self.known.first(), &self.command.by, self.shown, self.now)?;
                 Ok(self.of_token(token.clone(), 1, "token.created", Row::Token(token, minting.hash)))
             }
             Action::Revoke { token: id } => {
@@ -163,6 +184,15 @@ impl Case<'_> {
         }
     }
 
+    /// Refuses an opening that names as reviewers those who cannot decide, or speaks for a person.
+    fn must_name_the_right(&self, opening: &Opening, by: &Principal) -> Result<(), Refusal> {
+        principal::must_decide(opening.reviewers.as_deref().unwrap_or_default(), &self.known)?;
+        match &opening.on_behalf_of {
+            Some(name) => principal::must_be_no_person("on_behalf_of", name, &by.name, &self.known),
+            None => Ok(()),
+        }
+    }
+
     fn open(&self, opening: &Opening, event: GateEvent, contents: &[Vec<u8>], loaded: Loaded) -> Result<Commit, No> {
         let GateEvent::Opened(gate) = &event else { unreachable!("an opening opens") };
         let mut commit = Commit::default();
@@ -178,6 +208,7 @@ impl Case<'_> {
                 return self.ask_once(gate, *twin, commit);
             }
         }
+        self.command.quota.allows_gate(&self.command.by, loaded.usage, quota::bytes_of(gate))?;
         let texts = std::iter::once(opening.summary.as_bytes().to_vec());
         let shown = self.shown(texts.chain(contents.iter().cloned()))?;
         let mut gate = gate.as_ref().clone();
@@ -211,6 +242,18 @@ impl Case<'_> {
         commit.rows.push(Row::Gate(Box::new(gate.clone())));
         commit.outcome = Outcome::Gate(Box::new(gate));
         Ok(commit)
+    }
+
+    /// Refuses a personal token that was used without its person for what an agent would be refused for: a looser policy than the
+    /// configured one is a person's to choose.
+    fn must_not_loosen(&self, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
+        match self.shown {
+            Some(shown) if shown.kind() == token::Kind::Personal => match as_agent() {
+                Err(Refusal::WeakensPolicy { .. }) => shown.must_be(Presence::Terminal),
+                Ok(_) | Err(_) => Ok(()),
+            },
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// What a gate or a question is to show, unless it was erased for good: nobody could see it.
@@ -268,12 +311,16 @@ impl Case<'_> {
     }
 
     fn refused_on_gate(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> No {
+        if !self.command.quota.records_refusals {
+            return refusal.into();
+        }
         let event = GateEvent::Refused {
             requested_by: gate.requested_by.clone(),
             attempted: verdict.choice,
             force: verdict.force,
             code: refusal.code().to_owned(),
             refusal: refusal.to_string(),
+            unrecorded: self.command.quota.unrecorded,
         };
         gate.apply(&event).expect("a refusal changes nothing but the count");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());

@@ -26,8 +26,10 @@ pub mod id;
 pub mod journal;
 pub mod judge;
 pub mod plan;
+pub mod presence;
 pub mod principal;
 pub mod question;
+pub mod quota;
 pub mod receipt;
 pub mod refusal;
 pub mod run;
@@ -52,8 +54,10 @@ pub use id::{
     BadId, CommandId, DeliveryId, GateId, HaltId, KeyId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
 };
 pub use judge::judge;
+pub use presence::Presence;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
+pub use quota::{Quota, Usage};
 pub use refusal::Refusal;
 pub use run::{Run, WorkflowName};
 pub use time::{Deadline, Timeout, Timestamp};

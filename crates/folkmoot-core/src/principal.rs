@@ -82,3 +82,28 @@ pub fn check_name(field: &'static str, name: &Name) -> Result<(), Refusal> {
     }
     Ok(())
 }
+
+/// Refuses the name of somebody who is no agent, unless it is the caller's own: nobody speaks in a person's name. `known` are
+/// the principals that have tokens; a name that none of them has is free.
+pub fn must_be_no_person(field: &'static str, name: &Name, by: &Name, known: &[Principal]) -> Result<(), Refusal> {
+    match known.iter().find(|principal| principal.name == *name) {
+        Some(principal) if principal.role != Role::Agent && name != by => {
+            Err(Refusal::NamesPerson { field, name: name.clone() })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses reviewers who could never decide: those whom nobody knows, agents and viewers.
+pub fn must_decide(reviewers: &[Name], known: &[Principal]) -> Result<(), Refusal> {
+    let decides = |name: &Name| known.iter().any(|principal| principal.name == *name && principal.role.decides());
+    match reviewers.iter().find(|name| !decides(name)) {
+        Some(name) => {
+            let problem = format!(
+                "names {name}, who is nobody here that decides; name people whose tokens have the role reviewer or admin"
+            );
+            Err(Refusal::invalid("reviewers", problem))
+        }
+        None => Ok(()),
+    }
+}

@@ -5,14 +5,14 @@
 //!           ▼        │
 //!   ask ─▶ Pending ──┘
 //!           ├──answer──▶ answered
-//!           ├──deny────▶ denied ──fetch──▶ denied, and its asker has heard it
+//!           ├──deny────▶ denied ──fetch · release──▶ denied, and holds nobody
 //!           ├──skip────▶ skipped
 //!           ├──cancel──▶ cancelled
 //!           └──timeout─▶ expired, with its default where it has one
 //! ```
 //!
 //! A halting question without a default never expires: it reminds. A denial authorises nothing: it goes on holding its
-//! asker until the asker has fetched it. No agent answers, and nobody answers what they asked themselves.
+//! asker until the asker has fetched it, or somebody who decides has released it. No agent answers, and nobody answers what they asked themselves.
 
 mod ask;
 mod close;
@@ -31,12 +31,13 @@ pub(crate) use ask::ask;
 pub use close::{Close, Closing};
 pub(crate) use close::{close, withdraw};
 pub use event::{QuestionEvent, RefusedAttempt};
-pub(crate) use fetch::fetch;
+pub(crate) use fetch::{fetch, release};
 pub(crate) use lapse::lapse;
 pub use policy::{Policy, Usual};
 
 use crate::{
-    Deadline, Digest, Hold, HoldId, Name, Principal, QuestionId, Refusal, RunId, Scope, SessionId, Timeout, Timestamp,
+    Deadline, Digest, Hold, HoldId, Name, Presence, Principal, QuestionId, Refusal, Role, RunId, Scope, SessionId,
+    Timeout, Timestamp,
 };
 
 /// A question as its row holds it: nothing but the fold of its events.
@@ -103,9 +104,15 @@ pub struct Closure {
     pub at: Timestamp,
     /// Why.
     pub reason: String,
-    /// When the asker fetched a denial.
+    /// When the asker fetched a denial, or somebody released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_at: Option<Timestamp>,
+    /// Who released a denial that its asker had not fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_by: Option<Name>,
+    /// How it was shown that a person said it; nothing where none did, and in what older versions wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
 }
 
 impl Question {
@@ -165,9 +172,11 @@ impl Question {
         }
     }
 
-    /// Whether this principal is the one that asked, or the agent that it asked for.
+    /// Whether this principal is the one that asked, or the agent that it asked for. A person who was given that agent's name
+    /// later did not ask.
     pub fn is_asked_by(&self, principal: &Principal) -> bool {
-        self.asked_by == principal.name || self.agent_id == principal.name
+        let is_agent = principal.role == Role::Agent && self.agent_id == principal.name;
+        self.asked_by == principal.name || is_agent
     }
 
     /// Whether this principal may know of it: agents see their own.

@@ -1,11 +1,13 @@
 //! The rules say no. Expected, shown to the caller, never logged as a fault.
 
 use crate::{
-    Deadline, DeliveryId, Digest, GateId, HaltId, Name, QuestionId, Role, RunId, Timestamp, TokenId, WebhookId,
+    Deadline, DeliveryId, Digest, GateId, HaltId, Name, Presence, QuestionId, Role, RunId, SessionId, Timestamp,
+    TokenId, WebhookId,
     gate::{Choice, Decision},
     halt::Lifting,
     journal::Key,
-    question::{Closure, QuestionType},
+    presence,
+    question::{self, Closure, QuestionType},
     run::Status,
 };
 
@@ -24,15 +26,21 @@ pub enum Refusal {
     )]
     StaleDigest { seen: Digest, current: Digest, revision: u32 },
     #[error(
-        "this gate is critical, so a decision must name the digest of what was seen; read the gate and send its digest"
+        "a decision on this gate must name the digest of what was seen, because {why}; read the gate and send its `digest`"
     )]
-    DigestRequired { current: Digest },
+    DigestRequired { why: &'static str, current: Digest },
     #[error("you opened gate {gate}; somebody else must decide on it")]
     OwnGate { gate: GateId },
     #[error("you started the run of gate {gate}, and its policy denies self-review; somebody else must decide on it")]
     SelfReview { gate: GateId },
     #[error("the role {role} may not {verb}; use a token of somebody who may")]
     RoleMayNot { role: Role, verb: &'static str },
+    #[error(
+        "{field} is {name}, who is no agent: nobody speaks in the name of somebody else who has a token; use another"
+    )]
+    NamesPerson { field: &'static str, name: Name },
+    #[error("this takes a person, shown by {demanded}, and this request shows only a {shown}; {}", presence::advice(*.demanded))]
+    PresenceRequired { demanded: Presence, shown: Presence },
     #[error("you are {name}, not {claimed}: who decides comes from the token; leave `reviewer` out")]
     NotYou { claimed: Name, name: Name },
     #[error("only {} may decide on this gate", names(.reviewers))]
@@ -53,6 +61,10 @@ pub enum Refusal {
     DeadlineNotLater { deadline: Deadline },
     #[error("your pending gate {gate} has this dedupe_key and asks something else; amend it, or use another key")]
     DedupeConflict { gate: GateId },
+    #[error(
+        "you have too many {what}: {limit} is the most; wait until some are closed, or cancel those that are not needed"
+    )]
+    TooManyOpen { what: &'static str, limit: u64 },
     #[error("there is no {entity:?}; name what a complete plan gave, as `plan/entity`")]
     UnknownEntity { entity: String },
     #[error("{field} is {given}; say {least} to {most}")]
@@ -77,7 +89,7 @@ pub enum Refusal {
     DeliveryUnderWay { delivery: DeliveryId, until: Timestamp },
     #[error("there is no question {question}; `folkmoot questions` shows those you can see")]
     UnknownQuestion { question: QuestionId },
-    #[error("question {question} was already {} by {} at {}", .closure.status, .closure.by, .closure.at)]
+    #[error("question {question} was already {} by {} at {}{}", .closure.status, .closure.by, .closure.at, still_halts(.closure))]
     QuestionClosed { question: QuestionId, closure: Box<Closure> },
     #[error("question {question} cannot be answered any more: its time is over; ask again")]
     QuestionExpired { question: QuestionId },
@@ -87,7 +99,10 @@ pub enum Refusal {
     DefaultNotAllowed { question_type: QuestionType },
     #[error("you asked question {question}; somebody else must answer it")]
     OwnQuestion { question: QuestionId },
-    #[error("question {question} halts work, so only a reviewer may {verb} it, not whoever asked; wait for an answer")]
+    #[error(
+        "question {question} halts work, so only a reviewer may {verb} it, not whoever asked; wait for an answer (an \
+         admin who asked it may {verb} it with a `reason`)"
+    )]
     HaltsAsker { question: QuestionId, verb: &'static str },
     #[error("there is no halt {halt}; `folkmoot status --waiting` shows those there are")]
     UnknownHalt { halt: HaltId },
@@ -103,6 +118,8 @@ pub enum Refusal {
         "run {run} waits, and goes on by itself when what it waits for is decided; `folkmoot show {run}` says what"
     )]
     RunWaits { run: RunId },
+    #[error("run {run} waits at gate {gate}; wait for its decision, or withdraw the gate if it is yours")]
+    GatePending { run: RunId, gate: GateId },
     #[error("run {run} is executed by somebody else's agent, not by Folkmoot: tell that agent to go on")]
     NotOurs { run: RunId },
     #[error("run {run} is executed by Folkmoot: only its own workflow records its steps and its end")]
@@ -123,9 +140,10 @@ pub enum Refusal {
     #[error("run {run} has {count} steps that were begun and not ended; say what became of them, or that it failed")]
     StepsOpen { run: RunId, count: u32 },
     #[error(
-        "{agent} is halted and may not begin anything now; `folkmoot clear {agent}` says by what, and waits with --wait"
+        "{agent} is halted in session {session} and may not begin anything now; `folkmoot clear {agent} --session \
+         {session}` says by what, and waits with --wait"
     )]
-    Halted { agent: Name },
+    Halted { agent: Name, session: SessionId },
     #[error("run {run} has used up its {limit} {what}; start it with a higher limit")]
     LimitExceeded { run: RunId, what: &'static str, limit: u64 },
     #[error("nothing was ever kept under {digest}; `folkmoot gate show` names the digests of a gate's artifacts")]
@@ -155,6 +173,8 @@ impl Refusal {
             Refusal::OwnGate { .. } => "own_gate",
             Refusal::SelfReview { .. } => "self_review",
             Refusal::RoleMayNot { .. } => "role_may_not",
+            Refusal::NamesPerson { .. } => "names_person",
+            Refusal::PresenceRequired { .. } => "presence_required",
             Refusal::NotYou { .. } => "not_you",
             Refusal::NotAReviewer { .. } => "not_a_reviewer",
             Refusal::NotAllowed { .. } => "decision_not_allowed",
@@ -165,6 +185,7 @@ impl Refusal {
             Refusal::NotRequester { .. } => "not_requester",
             Refusal::DeadlineNotLater { .. } => "deadline_not_later",
             Refusal::DedupeConflict { .. } => "dedupe_conflict",
+            Refusal::TooManyOpen { .. } => "too_many_open",
             Refusal::IdempotencyMismatch => "idempotency_mismatch",
             Refusal::NotYourRun { .. } => "not_your_run",
             Refusal::RoleTaken { .. } => "role_taken",
@@ -187,6 +208,7 @@ impl Refusal {
             Refusal::RunExists { .. } => "run_exists",
             Refusal::RunEnded { .. } => "run_ended",
             Refusal::RunWaits { .. } => "run_waits",
+            Refusal::GatePending { .. } => "gate_pending",
             Refusal::NotOurs { .. } => "not_ours",
             Refusal::NotYours { .. } => "not_yours",
             Refusal::NotReady { .. } => "run_not_ready",
@@ -213,4 +235,12 @@ fn names(names: &[Name]) -> String {
 
 fn words(choices: &[Choice]) -> String {
     choices.iter().map(|choice| choice.word()).collect::<Vec<_>>().join(", ")
+}
+
+/// What to do about a denial that goes on halting its asker.
+fn still_halts(closure: &Closure) -> &'static str {
+    match closure.status == question::Status::Denied && closure.fetched_at.is_none() {
+        true => "; it halts its asker until that has acknowledged it, or a reviewer has (`folkmoot question cancel`)",
+        false => "",
+    }
 }

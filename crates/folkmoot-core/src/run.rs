@@ -41,7 +41,7 @@ pub use park::Parking;
 pub(crate) use park::park;
 pub(crate) use resume::resume;
 pub use start::{Start, Starting};
-pub(crate) use start::{own_session, start, start_again, start_child};
+pub(crate) use start::{as_agent, own_session, start, start_again, start_child};
 pub use stop::Stopping;
 pub(crate) use stop::stop;
 pub use workflow::{BadWorkflowName, WorkflowName};
@@ -237,8 +237,19 @@ impl Run {
     /// holds no other.
     pub fn agent(&self) -> Name {
         match &self.start.workflow {
-            Some(_) => self.start.id.as_str().parse().expect("what names a run can name an agent"),
+            Some(_) => as_agent(&self.start.id),
             None => self.start.initiator.clone(),
+        }
+    }
+
+    /// As whom an agent of a run of ours needs clearance: `planner@RUN`. So a question that somebody asks as `planner` holds no run
+    /// but the asker's. Where that is too long for a name, it is the run itself.
+    pub fn agent_named(&self, agent: &Name) -> Name {
+        match &self.start.workflow {
+            Some(_) if *agent != self.agent() => {
+                format!("{agent}@{}", self.start.id).parse().unwrap_or_else(|_| self.agent())
+            }
+            Some(_) | None => agent.clone(),
         }
     }
 
@@ -291,6 +302,11 @@ impl Run {
             Role::Agent | Role::Reviewer | Role::Admin => Ok(()),
         }
     }
+}
+
+/// Whether this is the name of an agent of that run, and of no other: see [`Run::agent_named`].
+pub fn is_own_agent(agent: &Name, run: &RunId) -> bool {
+    agent.as_str().strip_suffix(run.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('@'))
 }
 
 /// What every workflow's name as a requester begins with.

@@ -5,7 +5,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Principal, Refusal, Timestamp, TokenId, command::Actor, principal};
+use crate::{Name, Principal, Refusal, Timestamp, TokenId, command::Actor, presence::Shown, principal};
 
 /// A token as its row holds it. It carries no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,32 @@ pub struct Token {
     pub created_by: Name,
     /// When it stopped working.
     pub revoked_at: Option<Timestamp>,
+    /// How its secret is kept.
+    #[serde(default, skip_serializing_if = "Kind::is_minted")]
+    pub kind: Kind,
+}
+
+vocabulary! {
+    /// How a token's secret is kept, and so what using it shows.
+    #[derive(Default)]
+    pub enum Kind {
+        /// Somebody made it for a person or a program, who keep it as they like.
+        #[default]
+        Minted = "minted",
+        /// The data folder holds it for the person who owns the folder.
+        Personal = "personal",
+        /// The data folder holds it encrypted under its owner's passphrase.
+        Protected = "protected",
+        /// The data folder holds it for an owner whose other token is protected. It reads, and changes nothing.
+        Reading = "reading",
+    }
+}
+
+impl Kind {
+    /// Whether somebody made it, as they make most.
+    pub fn is_minted(&self) -> bool {
+        *self == Kind::Minted
+    }
 }
 
 /// A token to be made.
@@ -32,6 +58,8 @@ pub struct Minting {
     pub principal: Principal,
     /// Of the secret.
     pub hash: [u8; 32],
+    /// How the secret will be kept.
+    pub kind: Kind,
 }
 
 /// Judges a minting. `holder` is the principal of that name, if there is one.
@@ -39,9 +67,11 @@ pub(crate) fn mint(
     minting: &Minting,
     holder: Option<&Principal>,
     by: &Actor,
+    shown: Option<Shown>,
     now: Timestamp,
 ) -> Result<Token, Refusal> {
     must_manage(by)?;
+    must_be_for_owner(minting, by, shown)?;
     principal::check_name("name", &minting.principal.name)?;
     if let Some(holder) = holder.filter(|holder| holder.role != minting.principal.role) {
         return Err(Refusal::RoleTaken { name: holder.name.clone(), role: holder.role });
@@ -52,7 +82,33 @@ pub(crate) fn mint(
         created_at: now,
         created_by: by.name(),
         revoked_at: None,
+        kind: minting.kind,
     })
+}
+
+/// Refuses a token of a kind that says more of its holder than that somebody made it: such a token is made by Folkmoot itself, or
+/// by a person for themselves, at their terminal.
+fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<Shown>) -> Result<(), Refusal> {
+    match (minting.kind, by, shown.map(Shown::kind)) {
+        (Kind::Minted, ..) | (_, Actor::System, _) => Ok(()),
+        (_, Actor::Principal(by), Some(Kind::Personal | Kind::Protected)) if *by == minting.principal => Ok(()),
+        (kind, ..) => {
+            let problem = format!(
+                "{kind} is for the owner of a data folder, who makes one with `folkmoot protect`; leave it out"
+            );
+            Err(Refusal::invalid("kind", problem))
+        }
+    }
+}
+
+/// Whether this person's deciding token is kept encrypted: they have a protected one, and none that lies in the clear.
+pub fn is_protected<'a>(tokens: impl IntoIterator<Item = &'a Token>, name: &Name) -> bool {
+    let kinds: Vec<Kind> = tokens
+        .into_iter()
+        .filter(|token| token.revoked_at.is_none() && token.principal.name == *name)
+        .map(|token| token.kind)
+        .collect();
+    kinds.contains(&Kind::Protected) && !kinds.contains(&Kind::Personal)
 }
 
 /// Judges a revocation; `None` where the token was revoked before.

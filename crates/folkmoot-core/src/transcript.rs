@@ -79,6 +79,9 @@ pub(crate) fn play(transcript: &str) -> World {
     stage.world
 }
 
+/// Everybody who has a token from the start.
+pub(crate) const CAST: [&str; 10] = ["alice", "bob", "carol", "dave", "ada", "max", "bot", "elf", "mon", "vera"];
+
 /// A principal of the cast.
 pub(crate) fn principal(name: &str) -> Principal {
     let role = match name {
@@ -248,7 +251,7 @@ impl Stage {
             "denies" => self.closes(Close::Deny, words),
             "skips" => self.closes(Close::Skip, words),
             "cancels-question" => self.closes(Close::Cancel, words),
-            "fetches" => Action::Fetch { question: self.asked(words) },
+            "fetches" => Action::Fetch { question: self.asked(words), reason: words.quoted.take().unwrap_or_default() },
             "lapses" => Action::Lapse { question: self.asked(words) },
             "halts" => Action::Raise(Raising {
                 id: parse(&words.next()),
@@ -265,6 +268,7 @@ impl Stage {
                     ..Principal::new(words.get("name").unwrap(), words.get("role").unwrap())
                 },
                 hash: [7; 32],
+                kind: words.get("kind").unwrap_or_default(),
             }),
             "revokes" => Action::Revoke { token: words.get("id").unwrap() },
             "starts" => Action::StartRun(Box::new(starts(words))),
@@ -508,6 +512,7 @@ impl Stage {
             remind_before_ms: minutes(words.list("remind")),
             escalate_before_ms: minutes(words.list("escalate")).pop(),
             escalate_to: words.list("escalate_to").unwrap_or_default(),
+            presence: Default::default(),
         };
         self.policy.check().err().map_or_else(String::new, |refusal| format!("refused: {}", why(&refusal)))
     }

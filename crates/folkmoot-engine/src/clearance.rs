@@ -9,15 +9,19 @@ mod tests;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::{Arc, RwLock},
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use folkmoot_core::{
-    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Scope, SessionId, Timestamp,
+    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Run, Scope, SessionId, Timestamp,
     clearance::{Holds, Reason, Target},
     halt::HaltEvent,
-    question::{QuestionEvent, State, Status},
+    question::{self, QuestionEvent, Status},
+    run::{self, State},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -34,6 +38,8 @@ pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(2);
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(100);
 /// How many of an agent's questions are looked at for what cleared it last.
 const EARLIER: u32 = 20;
+/// Of how many halted sessions it is looked up whether an agent works in them.
+const SESSIONS_MAX: usize = 1000;
 /// How many look for earlier answers at the same time.
 const LOOKS: usize = 4;
 /// Of how many agents the last answers are kept in memory.
@@ -86,10 +92,13 @@ pub struct Release {
 }
 
 impl Release {
-    /// Whether this principal may be told: whoever may know of the question, and everyone whom it halted beside its
-    /// asker.
+    /// Whether this principal may be told what was answered: whoever may know of the question. Everybody else whom it
+    /// halted is only released.
     fn may_be_told(&self, principal: &Principal) -> bool {
-        self.hold.scope > Scope::Agent || self.hold.may_be_seen_by(principal)
+        match &self.id {
+            HoldId::Question(_) => self.hold.is_of(principal) || principal.role.sees_everything(),
+            HoldId::Halt(_) => self.hold.may_be_seen_by(principal),
+        }
     }
 }
 
@@ -109,6 +118,8 @@ pub(crate) struct Clearance {
     known: RwLock<Known>,
     /// The position of the log up to which the index knows everything.
     applied: watch::Sender<u64>,
+    /// The epoch of the store's log that the index was read from.
+    epoch: AtomicU64,
     started_at: Timestamp,
     /// So that ten thousand who are released at once do not ask the store all at once.
     looks: Semaphore,
@@ -140,6 +151,8 @@ struct Waiting {
 enum Ended {
     Clear,
     Denied(Vec<QuestionId>),
+    /// The database has lost the end of its log, and with it perhaps what this one was told.
+    LookAgain,
 }
 
 /// What a waiter finds when it registers.
@@ -170,7 +183,8 @@ impl Engine {
 
     /// Whether this node knows what halts there are: not what its store has heard of, but what the index has taken.
     pub fn in_touch(&self) -> bool {
-        self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
+        self.0.clearance.epoch() == *self.0.epoch.borrow()
+            && self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
     }
 
     /// Waits until nothing covers the agent. Any number may wait, each with a time of its own; nobody's own time applies
@@ -204,6 +218,10 @@ impl Engine {
                     gone.extend(new);
                     match ended {
                         Some(Ended::Clear) => {}
+                        Some(Ended::LookAgain) => {
+                            gone.clear();
+                            looks_back = true;
+                        }
                         Some(Ended::Denied(denials)) => return Err(self.denied(principal, denials).await),
                         None => return Err(self.timed_out(principal, agent, session, gone)),
                     }
@@ -245,6 +263,46 @@ impl Engine {
         self.is_current().await && self.can_proceed(agent.as_str(), Some(session.as_str()))
     }
 
+    /// As whom an agent of a run of ours is held, if it is, as far as this node knows: by what holds that agent of that run, or by an
+    /// operator's halt of all that are called so.
+    pub(crate) fn held_as(&self, run: &Run, agent: &Name) -> Option<Name> {
+        let own = run.agent_named(agent);
+        if !self.can_proceed(own.as_str(), Some(run.start.session_id.as_str())) {
+            return Some(own);
+        }
+        self.0.clearance.read(|known| known.holds.halts_agent(agent.as_str())).then(|| agent.clone())
+    }
+
+    /// What keeps a run from working just now, oldest first: what holds the agents of it that wait for clearance, else whoever works in
+    /// it where no agent is named.
+    pub fn halted_by(&self, run: &Run) -> Vec<Arc<Hold>> {
+        let agents = match &run.state {
+            State::Ended(_) | State::Stopped { .. } => return Vec::new(),
+            State::Parked(parked) if !parked.held.is_empty() => parked.held.clone(),
+            State::Parked(_) | State::Pending | State::Outside | State::Running { .. } => vec![run.agent()],
+        };
+        let session = run.start.session_id.as_str();
+        let mut holds = Vec::new();
+        self.0.clearance.read(|known| {
+            for agent in &agents {
+                let own = run.start.workflow.is_none() || run::is_own_agent(agent, &run.start.id);
+                let counts = |hold: &Arc<Hold>| {
+                    let of_agent = hold.agent_id.as_ref() == Some(agent) && (own || hold.id.question().is_none());
+                    of_agent || hold.scope == Scope::All || hold.session_id.as_ref() == Some(&run.start.session_id)
+                };
+                holds.extend(known.holds.covering(agent.as_str(), Some(session)).into_iter().filter(counts));
+            }
+        });
+        holds.sort_by(|a, b| (a.since, &a.id).cmp(&(b.since, &b.id)));
+        holds.dedup_by(|a, b| a.id == b.id);
+        holds
+    }
+
+    /// Whether nothing covers this agent of a run of ours, as the log has it when this is called.
+    pub(crate) async fn is_cleared_in(&self, run: &Run, agent: &Name) -> bool {
+        self.is_current().await && self.held_as(run, agent).is_none()
+    }
+
     /// Changes with everything that happens.
     pub(crate) fn clearance_changes(&self) -> watch::Receiver<u64> {
         self.0.clearance.applied.subscribe()
@@ -261,8 +319,27 @@ impl Engine {
         *self.0.clearance.applied.borrow() >= position
     }
 
-    /// What is halted, and by what, as far as `principal` may know.
-    pub fn halts(&self, principal: &Principal) -> HaltStatus {
+    /// What is halted, and by what, as far as `principal` may know: also the sessions in which it works.
+    pub async fn halts(&self, principal: &Principal) -> Result<HaltStatus, Error> {
+        let mut status = self.halts_of(principal);
+        if principal.role.sees_everything() {
+            return Ok(status);
+        }
+        let halted: Vec<_> = self.0.clearance.read(|known| {
+            let all = known.holds.sessions().map(|(id, by)| (id.clone(), by.cloned().collect::<Vec<_>>()));
+            all.filter(|session| !status.sessions.contains(session)).take(SESSIONS_MAX).collect()
+        });
+        for (session, by) in halted {
+            if self.is_in_session(principal, &session).await? {
+                status.sessions.retain(|(known, _)| *known != session);
+                status.sessions.push((session, by));
+            }
+        }
+        status.sessions.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(status)
+    }
+
+    fn halts_of(&self, principal: &Principal) -> HaltStatus {
         let seen = |hold: &&Arc<Hold>| hold.may_be_seen_by(principal);
         self.0.clearance.read(|known| {
             let mut status = HaltStatus {
@@ -312,7 +389,7 @@ impl Engine {
             QuestionQuery { agent: Some(agent.clone()), halting: true, limit: EARLIER, ..QuestionQuery::default() };
         let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
         let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
-        closed.retain(|(closure, _)| closure.status != Status::Denied);
+        closed.retain(|(closure, _)| Reason::from(closure) != Reason::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
         // Those that were open at the same time as the last: answers to what was asked before then were for then.
         let mut since = closed.first().map(|(_, question)| question.asked_at);
@@ -350,7 +427,31 @@ impl Clearance {
             known.holds.replace(&hold.id.clone(), Some(hold));
         }
         let (applied, looks) = (watch::Sender::new(position), Semaphore::new(LOOKS));
-        Self { known: RwLock::new(known), applied, started_at, looks }
+        Self { known: RwLock::new(known), applied, epoch: AtomicU64::new(0), started_at, looks }
+    }
+
+    /// Forgets everything that came from a log that is no more, and knows this of the one in its place. Whoever waits looks again.
+    pub(crate) fn start_over(&self, position: u64, holds: Vec<Hold>, epoch: u64) {
+        let mut known = write(&self.known);
+        known.holds = Holds::default();
+        for hold in holds {
+            known.holds.replace(&hold.id.clone(), Some(hold));
+        }
+        known.gone.clear();
+        known.gone_order.clear();
+        for waiting in known.waiting.values_mut() {
+            if let Some(released) = waiting.released.take() {
+                // Whoever has stopped waiting is about to deregister.
+                let _ = released.send(Ended::LookAgain);
+            }
+        }
+        self.applied.send_replace(position);
+        self.epoch.store(epoch, Ordering::SeqCst);
+    }
+
+    /// The epoch of the store's log that the index was read from.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::SeqCst)
     }
 
     /// Takes the next event of the log.
@@ -367,7 +468,10 @@ impl Clearance {
                     let hold = |old: Option<&Hold>| old.filter(|_| closure.status == Status::Denied).map(denied);
                     self.change(&id, hold, Some((Reason::from(&*closure), closure.answer, closure.reason)));
                 }
-                Ok(QuestionEvent::Fetched { .. }) => self.change(&id, |_| None, None),
+                Ok(QuestionEvent::Fetched { released_by, reason, .. }) => {
+                    let released = released_by.map(|_| (Reason::Cancelled, None, reason));
+                    self.change(&id, |_| None, released);
+                }
                 Ok(QuestionEvent::Reminded { .. } | QuestionEvent::Refused(_) | QuestionEvent::Noticed(_)) => {}
                 Err(broken) => tracing::error!("event {} of the log cannot be read: {broken}", event.position),
             }
@@ -549,7 +653,7 @@ fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
 fn release_of(question: &Question) -> Option<Release> {
     let closure = question.closure()?;
     // As it was while it was open.
-    let hold = Question { state: State::Pending, ..question.clone() }.hold()?;
+    let hold = Question { state: question::State::Pending, ..question.clone() }.hold()?;
     Some(Release {
         id: hold.id.clone(),
         reason: Reason::from(closure),

@@ -15,7 +15,7 @@ mod tokens;
 mod webhooks;
 
 use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
-use folkmoot_store::{Error, Store, Written};
+use folkmoot_store::{Error, QUEUE, Store, Written};
 use tracing::{Instrument, Span, field};
 
 pub use erase::Erasure;
@@ -23,7 +23,7 @@ pub use open::{Opened, Request};
 pub use run::Recorded;
 pub use tokens::Minted;
 
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, refusals::Attempt};
 
 /// Content that comes with a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +47,26 @@ impl NewArtifact {
     }
 }
 
+/// Whether somebody wants it who must always get through.
+fn is_urgent(command: &Command) -> bool {
+    match &command.by {
+        Actor::System => true,
+        Actor::Principal(by) => by.role.decides() || by.may_halt(),
+    }
+}
+
 impl Engine {
     /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay nothing for that.
     pub(crate) async fn write(&self, command: Command) -> Result<Written, Error> {
+        // The last places are for people who decide and for Folkmoot itself, however fast others write.
+        if self.0.store.queued() >= QUEUE - QUEUE / 4 && !is_urgent(&command) {
+            return Err(Error::Busy);
+        }
+        let attempt = Attempt::of(&command);
         let written = self.write_traced(command).await;
+        if let (Some(attempt), Err(error)) = (attempt, &written) {
+            self.0.refusals.note(&attempt, error, self.now());
+        }
         self.note(&written);
         written
     }
@@ -108,14 +124,26 @@ impl Engine {
     }
 
     fn command(&self, caller: Caller, action: Action) -> Command {
-        let Caller { principal, token, idempotency } = caller;
-        Command { token, idempotency, ..self.command_by(Actor::Principal(principal), action) }
+        let Caller { principal, token, claims, idempotency } = caller;
+        let mut command =
+            Command { token, claims, idempotency, ..self.command_by(Actor::Principal(principal), action) };
+        self.0.refusals.prepare(&mut command, self.now());
+        command
     }
 
     /// The one place where commands are made; for what needs no token.
     pub(crate) fn command_by(&self, by: Actor, action: Action) -> Command {
         let subscriptions = self.0.channels.subscriptions();
-        Command { id: self.new_command_id(), by, token: None, idempotency: None, action, subscriptions }
+        Command {
+            id: self.new_command_id(),
+            by,
+            token: None,
+            claims: None,
+            idempotency: None,
+            action,
+            quota: self.0.quota,
+            subscriptions,
+        }
     }
 
     /// A command of Folkmoot itself.

@@ -65,6 +65,12 @@ impl Credentials {
         self.ended.send_modify(|ended| *ended += 1);
     }
 
+    /// The tokens that were heard of and not revoked.
+    fn standing(&self) -> Vec<TokenId> {
+        let known = read(&self.known);
+        known.revoked.iter().filter(|(_, revoked)| !**revoked).map(|(id, _)| id.clone()).collect()
+    }
+
     /// Takes note of what the log says of a token. `true` if it was made and is not known: then the tokens must be read, since
     /// the hash of its secret is in no event.
     pub(crate) fn hear(&self, event: &Event) -> bool {
@@ -99,6 +105,11 @@ impl Engine {
     /// Whom a token's secret names. The secret itself is nowhere: what is compared is its hash.
     pub fn authenticate(&self, secret: &str) -> Option<Credential> {
         self.0.credentials.of(&hash(secret))
+    }
+
+    /// Whether `secret` is a token's, also of one that was revoked.
+    pub fn knows_token(&self, secret: &str) -> bool {
+        read(&self.0.credentials.known).by_hash.contains_key(&hash(secret))
     }
 
     /// Refuses a token that was revoked, whichever node was told to. Fails where this node does not know, because it has not
@@ -143,6 +154,18 @@ impl Engine {
     pub(crate) async fn reload_credentials(&self) -> Result<(), Error> {
         let tokens = self.0.store.tokens().await?;
         self.0.credentials.learn(tokens);
+        Ok(())
+    }
+
+    /// Reads the tokens again after the database has lost the end of its log, and ends those that are gone with it. One whose
+    /// revocation was lost stays revoked on this node.
+    pub(crate) async fn reread_credentials(&self) -> Result<(), Error> {
+        // Before the read: one that is made meanwhile is not taken for lost.
+        let mut gone = self.0.credentials.standing();
+        let tokens = self.0.store.tokens().await?;
+        gone.retain(|id| !tokens.iter().any(|(token, _)| token.id == *id));
+        self.0.credentials.learn(tokens);
+        gone.into_iter().for_each(|id| self.0.credentials.end(id));
         Ok(())
     }
 }

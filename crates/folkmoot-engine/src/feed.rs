@@ -2,10 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Event, Fact, Principal};
-use folkmoot_store::{Error, Store};
+use folkmoot_core::{Event, Fact, Principal, SessionId};
+use folkmoot_store::{Error, GateQuery, QuestionQuery, RunQuery, Store};
+use tokio::sync::watch;
 
 use crate::Engine;
+
+/// How many events are looked at, at most, for somebody who sees only their own.
+const WALKED_MAX: u32 = 1000;
 
 /// How long the tailer waits after the database did not answer.
 const RETRY: Duration = Duration::from_millis(200);
@@ -14,7 +18,7 @@ impl Engine {
     /// Waits until there is something after `after` in the log, and returns the position that was reached with those
     /// of the new events that `principal` may know of.
     pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
-        let mut events = self.0.store.follow(after).await?;
+        let events = self.0.store.follow(after).await?;
         // Whoever is told of a token finds it, or finds that it is gone; and whose own is gone is told no more.
         let mut unknown = false;
         events.iter().for_each(|event| unknown |= self.0.credentials.hear(event));
@@ -22,22 +26,64 @@ impl Engine {
             self.reload_credentials().await?;
         }
         let reached = events.last().map_or(after, |event| event.position);
-        events.retain(|event| may_see(principal, event));
+        Ok((reached, self.visible_to(principal, events).await?))
+    }
+
+    /// The next events after `after` that `principal` may know of, and the position that was reached. Of somebody who sees only their own
+    /// there may be none among those that were looked at, and more later.
+    pub async fn events(&self, principal: &Principal, after: u64, limit: u32) -> Result<(u64, Vec<Event>), Error> {
+        if principal.role.sees_everything() {
+            let events = self.0.store.events(after, limit).await?;
+            return Ok((events.last().map_or(after, |event| event.position), events));
+        }
+        let mut events = self.0.store.events(after, WALKED_MAX.max(limit)).await?;
+        let mut reached = events.last().map_or(after, |event| event.position);
+        events = self.visible_to(principal, events).await?;
+        if events.len() > limit as usize {
+            events.truncate(limit as usize);
+            reached = events.last().map_or(after, |event| event.position);
+        }
         Ok((reached, events))
     }
 
-    /// The next events after `after` that `principal` may know of, and the position that was reached.
-    pub async fn events(&self, principal: &Principal, after: u64, limit: u32) -> Result<(u64, Vec<Event>), Error> {
-        let mut reached = after;
-        loop {
-            let mut events = self.0.store.events(reached, limit).await?;
-            let whole = events.len() < limit as usize;
-            reached = events.last().map_or(reached, |event| event.position);
-            events.retain(|event| may_see(principal, event));
-            if whole || !events.is_empty() {
-                return Ok((reached, events));
+    /// Those of the events that `principal` may know of.
+    async fn visible_to<E: std::borrow::Borrow<Event>>(
+        &self,
+        principal: &Principal,
+        events: Vec<E>,
+    ) -> Result<Vec<E>, Error> {
+        if principal.role.sees_everything() {
+            return Ok(events);
+        }
+        let mut seen = Vec::new();
+        for event in events {
+            let fact = &event.borrow().fact;
+            let of_session = fact.session.as_ref().filter(|_| tells_of_session(fact));
+            let sees = may_see(principal, event.borrow())
+                || match of_session {
+                    Some(session) => self.is_in_session(principal, session).await?,
+                    None => false,
+                };
+            if sees {
+                seen.push(event);
             }
         }
+        Ok(seen)
+    }
+
+    /// Whether an agent works in a session: it has a run, a gate or a question in it.
+    pub(crate) async fn is_in_session(&self, principal: &Principal, session: &SessionId) -> Result<bool, Error> {
+        let (name, session, limit) = (Some(principal.name.clone()), Some(session.clone()), 1);
+        let runs = RunQuery { session: session.clone(), initiator: name.clone(), limit, ..RunQuery::default() };
+        if !self.0.store.runs(runs).await?.items.is_empty() {
+            return Ok(true);
+        }
+        let gates = GateQuery { session: session.clone(), requester: name.clone(), limit, ..GateQuery::default() };
+        if !self.0.store.gates(gates).await?.items.is_empty() {
+            return Ok(true);
+        }
+        let questions = QuestionQuery { session, concerns: name, limit, ..QuestionQuery::default() };
+        Ok(!self.0.store.questions(questions).await?.items.is_empty())
     }
 
     /// How far what this node offers to its subscribers is behind the log.
@@ -50,6 +96,38 @@ impl Engine {
         let oldest = self.0.store.events(offered, 1).await?;
         let age = oldest.first().map_or(0, |event| self.now().as_micros() - event.fact.at.as_micros());
         Ok(Lag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
+    }
+
+    /// Changes when the database turns out to have lost the end of its log: positions from before then mean nothing any more.
+    pub fn log_epoch(&self) -> watch::Receiver<u64> {
+        self.0.store.epoch()
+    }
+
+    /// Reads everything again that is kept in memory and follows the log, because the log is another one; returns the position
+    /// from which to follow it.
+    async fn start_over(&self) -> u64 {
+        loop {
+            match self.try_to_start_over().await {
+                Ok(position) => return position,
+                Err(error) => tracing::warn!("the log cannot be read again just now: {error}"),
+            }
+            self.0.host.sleep(RETRY).await;
+        }
+    }
+
+    async fn try_to_start_over(&self) -> Result<u64, Error> {
+        // First: if the log changes again meanwhile, what is read here is not taken for the newest.
+        let epoch = *self.0.epoch.borrow();
+        let (position, holds) = self.0.store.holds().await?;
+        self.reread_credentials().await?;
+        self.reload_webhooks().await?;
+        self.0.newest.start_over();
+        self.0.clearance.start_over(position, holds, epoch);
+        self.0.waiters.start_over();
+        self.take_up_again();
+        self.0.deliveries.nudge();
+        tracing::warn!("what this node keeps in memory was read again; the log ends at {position}");
+        Ok(position)
     }
 
     /// The position of the last event.
@@ -69,8 +147,25 @@ pub struct Lag {
 
 /// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed or ended.
 pub(crate) async fn tail(engine: Engine, mut last: u64) {
+    let mut epoch = engine.log_epoch();
+    // It may have changed while the engine started.
+    epoch.mark_changed();
     loop {
-        let events = match engine.0.store.follow(last).await {
+        let followed = tokio::select! {
+            biased;
+            Ok(()) = epoch.changed() => {
+                if *epoch.borrow_and_update() > engine.0.clearance.epoch() {
+                    last = engine.start_over().await;
+                }
+                continue;
+            }
+            followed = engine.0.store.follow(last) => followed,
+        };
+        // What was followed may be of a log that came after the one that is known here.
+        if epoch.has_changed().unwrap_or(false) {
+            continue;
+        }
+        let events = match followed {
             Ok(events) => events,
             Err(error) => {
                 tracing::warn!("the log cannot be read just now: {error}");
@@ -125,6 +220,11 @@ fn tell_operator(event: &Event) {
     }
 }
 
+/// Whoever works in a session is told that it was halted, and that it goes on. Older servers wrote there what was answered.
+fn tells_of_session(fact: &Fact) -> bool {
+    matches!(fact.kind.as_ref(), "session.halted" | "session.resumed") && !fact.payload.contains(r#""answer":"#)
+}
+
 /// Agents see what happened to their own gates, questions and runs, what they did themselves, and what stops everyone.
 fn may_see(principal: &Principal, event: &Event) -> bool {
     #[derive(serde::Deserialize)]
@@ -146,5 +246,8 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
     // What a workflow tells has a payload of its own, which may name anybody.
     let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
     let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };
-    principal.role.sees_everything() || kind.starts_with("system.") || *actor == principal.name || own()
+    // Who was refused has been told why. The event says more of what they may not see: whose it is, and in which session.
+    let did = *actor == principal.name && !kind.ends_with(".refused");
+    let of_everyone = kind.starts_with("system.") && !event.fact.payload.contains(r#""answer":"#);
+    principal.role.sees_everything() || of_everyone || did || own()
 }

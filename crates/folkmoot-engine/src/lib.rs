@@ -23,6 +23,7 @@ mod newest;
 mod newest_head;
 mod questions;
 mod receipt;
+mod refusals;
 mod retention;
 mod runs;
 pub mod sim;
@@ -37,13 +38,15 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Refusal, RunId, Timestamp, TokenId,
+    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Name, Presence, Quota, Refusal, RunId, Status, Timestamp,
+    TokenId,
     audit::{Problem, Record, check_row},
     delivery::Subscription,
     gate::Policy,
     question,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub use audit::{Report, verify};
@@ -73,6 +76,8 @@ pub struct Settings {
     pub gates: Policy,
     /// What holds for questions.
     pub questions: question::Policy,
+    /// How much one agent may have open.
+    pub quota: Quota,
     /// The workflows that this node executes.
     pub workflows: Workflows,
     /// How much it does at the same time.
@@ -97,6 +102,8 @@ struct Inner {
     host: Arc<dyn Host>,
     policy: Policy,
     questions: question::Policy,
+    quota: Quota,
+    refusals: refusals::Refusals,
     channels: channels::Channels,
     clearance: clearance::Clearance,
     credentials: credentials::Credentials,
@@ -109,6 +116,8 @@ struct Inner {
     retention: Retention,
     /// Why the last write failed, if it did.
     trouble: Mutex<Option<String>>,
+    /// See [`Engine::log_epoch`].
+    epoch: watch::Receiver<u64>,
     closing: CancellationToken,
 }
 
@@ -119,19 +128,21 @@ pub struct Caller {
     pub principal: Principal,
     /// The token that it showed. `None` for a program that embeds an engine, and vouches for whom it names.
     pub token: Option<TokenId>,
+    /// How the request says that a person made it.
+    pub claims: Option<Presence>,
     /// From the caller's key, if it sent one.
     pub idempotency: Option<Idempotency>,
 }
 
 impl From<Principal> for Caller {
     fn from(principal: Principal) -> Self {
-        Self { principal, token: None, idempotency: None }
+        Self { principal, token: None, claims: None, idempotency: None }
     }
 }
 
 impl From<Credential> for Caller {
     fn from(Credential { principal, token }: Credential) -> Self {
-        Self { principal, token: Some(token), idempotency: None }
+        Self { principal, token: Some(token), claims: None, idempotency: None }
     }
 }
 
@@ -146,7 +157,7 @@ impl Engine {
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
     /// be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, workflows, work, channels, courier, key, retention } = settings;
+        let Settings { gates: policy, questions, quota, workflows, work, channels, courier, key, retention } = settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let barred = store.barred().await?;
@@ -154,10 +165,13 @@ impl Engine {
         let node =
             format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
         let engine = Self(Arc::new(Inner {
+            epoch: store.epoch(),
             store,
             host: host.clone(),
             policy,
             questions,
+            quota,
+            refusals: refusals::Refusals::default(),
             channels: channels::Channels::new(channels, key),
             clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
@@ -180,11 +194,19 @@ impl Engine {
             engine.spawn(deliveries::watch(engine.clone()));
         }
         if engine.worker().has_workflows() {
+            let mut begun = false;
             if work.begins_after.is_zero() {
-                engine.begin_work().await?;
+                let beat = engine.begin_work().await;
+                engine.note(&beat);
+                match beat {
+                    Ok(()) => begun = true,
+                    // What is there can be read, and the work begins when there is room.
+                    Err(Error::Full) => tracing::error!("nothing can be written: {}", Error::Full),
+                    Err(error) => return Err(error),
+                }
             }
             engine.spawn(worker::live(engine.clone(), work.begins_after));
-            engine.spawn(worker::work(engine.clone(), work.begins_after));
+            engine.spawn(worker::work(engine.clone(), work.begins_after, begun));
             engine.spawn(worker::watch(engine.clone()));
         }
         Ok(engine)
@@ -274,9 +296,50 @@ impl Engine {
     /// A page of the gates that `principal` may know of.
     pub async fn gates(&self, principal: &Principal, mut query: GateQuery) -> Result<Page<GateView>, Error> {
         if !principal.role.sees_everything() && !self.is_own_run(principal, query.run.as_ref()).await? {
+            if query.requester.as_ref().is_some_and(|asked| *asked != principal.name) {
+                return Ok(Page { items: Vec::new(), next: None });
+            }
             query.requester = Some(principal.name.clone());
         }
         self.0.store.gates(query).await
+    }
+
+    /// Pending gates with their requesters interleaved: the most urgent one of each, then the second of each, and so on. So nobody's
+    /// gates hide another's, however many there are. At most `limit`, and of at most as many requesters; there is no next page.
+    pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
+        let of = |requester: Name, limit: u32, after: Option<Cursor>| {
+            let query = GateQuery {
+                status: Some(Status::Pending),
+                requester: Some(requester),
+                after,
+                limit,
+                ..GateQuery::default()
+            };
+            self.gates(principal, query)
+        };
+        let requesters = self.0.store.requesters(limit).await?;
+        let each = limit.div_ceil(u32::try_from(requesters.len()).unwrap_or(u32::MAX).max(1)).max(1);
+        let mut pages = Vec::with_capacity(requesters.len());
+        for requester in requesters {
+            pages.push((requester.clone(), of(requester, each, None).await?));
+        }
+        let mut missing =
+            limit as usize - pages.iter().map(|(_, page)| page.items.len()).sum::<usize>().min(limit as usize);
+        for (requester, page) in pages.iter_mut().filter(|(_, page)| page.next.is_some()) {
+            if missing > 0 {
+                let more = of(requester.clone(), missing as u32, page.next.take()).await?.items;
+                missing -= more.len();
+                page.items.extend(more);
+            }
+        }
+        let ranked = pages.into_iter().flat_map(|(_, page)| page.items.into_iter().enumerate());
+        let mut ranked: Vec<(usize, GateView)> = ranked.collect();
+        let key = |(rank, GateView { gate, .. }): &(usize, GateView)| {
+            (*rank, std::cmp::Reverse(gate.content.risk), gate.deadline.as_micros(), gate.requested_at, gate.id.clone())
+        };
+        ranked.sort_by_cached_key(key);
+        ranked.truncate(limit as usize);
+        Ok(ranked.into_iter().map(|(_, view)| view).collect())
     }
 
     /// Whether there is such a run and `principal` started it: whatever belongs to it may then be seen.

@@ -39,6 +39,13 @@ impl Newest {
         Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))
     }
 
+    /// Forgets all gates: they came from a log that is no more. Summaries are addressed by their digests.
+    pub(crate) fn start_over(&self) {
+        let mut kept = lock(&self.0);
+        kept.gates.clear();
+        kept.order.clear();
+    }
+
     /// Forgets a summary that was erased.
     pub(crate) fn forget(&self, digest: Digest, for_good: bool) {
         let mut kept = lock(&self.0);

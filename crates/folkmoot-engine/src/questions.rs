@@ -61,7 +61,7 @@ impl Engine {
                     event = events.next() => event,
                     () = &mut over => return Ok(view),
                 };
-                if event.fact.stream_seq > view.question.seq {
+                if event.is_none_or(|event| event.fact.stream_seq > view.question.seq) {
                     break;
                 }
             }

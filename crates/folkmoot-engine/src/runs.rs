@@ -131,7 +131,7 @@ impl Engine {
             loop {
                 tokio::select! {
                     biased;
-                    event = listening.next() => if event.fact.kind == "run.ended" { break },
+                    event = listening.next() => if event.is_none_or(|event| event.fact.kind == "run.ended") { break },
                     () = &mut over => return self.run(principal, id).await,
                 }
             }

@@ -36,16 +36,33 @@ pub(crate) struct Waiters {
 #[derive(Debug)]
 struct Registration {
     waiter: u64,
-    events: mpsc::UnboundedSender<Arc<Event>>,
+    events: mpsc::UnboundedSender<News>,
+}
+
+/// What is handed to somebody who waits.
+#[derive(Debug)]
+enum News {
+    /// This happened to what is waited for.
+    Event(Arc<Event>),
+    /// The database has lost the end of its log: what was read or handed out until now may be gone.
+    ReadAgain,
 }
 
 impl Waiters {
+    /// Makes everyone who waits read again what they wait for.
+    pub(crate) fn start_over(&self) {
+        for registration in lock(&self.by_stream).values().flatten() {
+            // Whoever has stopped listening is about to deregister.
+            let _ = registration.events.send(News::ReadAgain);
+        }
+    }
+
     /// Hands an event to those who wait for what it happened to.
     pub(crate) fn deliver(&self, event: &Arc<Event>) {
         let by_stream = lock(&self.by_stream);
         for registration in by_stream.get(event.fact.stream.as_ref()).into_iter().flatten() {
             // Whoever has stopped listening is about to deregister.
-            let _ = registration.events.send(event.clone());
+            let _ = registration.events.send(News::Event(event.clone()));
         }
     }
 
@@ -57,7 +74,7 @@ impl Waiters {
         Listening { waiters: self, number, stream: stream.to_owned(), events }
     }
 
-    fn register(&self, waiter: u64, stream: &str, events: &mpsc::UnboundedSender<Arc<Event>>) {
+    fn register(&self, waiter: u64, stream: &str, events: &mpsc::UnboundedSender<News>) {
         let mut by_stream = lock(&self.by_stream);
         let registration = Registration { waiter, events: events.clone() };
         by_stream.entry(stream.to_owned()).or_default().push(registration);
@@ -79,13 +96,16 @@ pub(crate) struct Listening<'a> {
     waiters: &'a Waiters,
     number: u64,
     stream: String,
-    events: mpsc::UnboundedReceiver<Arc<Event>>,
+    events: mpsc::UnboundedReceiver<News>,
 }
 
 impl Listening<'_> {
-    /// The next event. Cancelling this loses nothing.
-    pub(crate) async fn next(&mut self) -> Arc<Event> {
-        self.events.recv().await.expect("this listener's registration holds a sender")
+    /// The next event; `None` where what is waited for must be read again. Cancelling this loses nothing.
+    pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
+        match self.events.recv().await.expect("this listener's registration holds a sender") {
+            News::Event(event) => Some(event),
+            News::ReadAgain => None,
+        }
     }
 }
 
@@ -183,7 +203,7 @@ struct Waiting<S: Source> {
     ids: HashSet<GateId>,
     pending: HashMap<GateId, GateView>,
     decided: Vec<GateView>,
-    events: mpsc::UnboundedReceiver<Arc<Event>>,
+    events: mpsc::UnboundedReceiver<News>,
 }
 
 impl<S: Source> Waiting<S> {
@@ -218,8 +238,10 @@ impl<S: Source> Waiting<S> {
             if self.pending.is_empty() {
                 return Ok(None);
             }
-            let event = self.events.recv().await.expect("this waiter's registrations hold a sender");
-            self.take(&event).await?;
+            match self.events.recv().await.expect("this waiter's registrations hold a sender") {
+                News::Event(event) => self.take(&event).await?,
+                News::ReadAgain => self.read_again().await?,
+            }
         }
     }
 
@@ -240,6 +262,16 @@ impl<S: Source> Waiting<S> {
         Ok(())
     }
 
+    async fn read_again(&mut self) -> Result<(), Error> {
+        let ids: Vec<GateId> = self.pending.keys().cloned().collect();
+        for id in ids {
+            let view = self.source.gate(&id).await?;
+            self.pending.remove(&id);
+            self.sort(view);
+        }
+        Ok(())
+    }
+
     fn sort(&mut self, view: GateView) {
         match view.gate.decision() {
             Some(_) => self.decided.push(view),
@@ -247,7 +279,7 @@ impl<S: Source> Waiting<S> {
         }
     }
 
-    fn register(&self, events: &mpsc::UnboundedSender<Arc<Event>>) {
+    fn register(&self, events: &mpsc::UnboundedSender<News>) {
         self.source.waiters().waiting.fetch_add(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.source.waiters().register(self.number, id.as_str(), events));
     }

@@ -217,6 +217,19 @@ impl Engine {
         }
     }
 
+    /// Stops working on every run of this node and takes it up again from what the database has: what a run has been told
+    /// may be lost, and it must not go on after a decision that was never made.
+    pub(crate) fn take_up_again(&self) {
+        let worker = self.worker();
+        let stopped: Vec<RunId> = {
+            let active = lock(&worker.active);
+            active.values().for_each(|active| active.gone.cancel());
+            active.keys().cloned().collect()
+        };
+        lock(&worker.unattended).extend(stopped);
+        worker.nudge();
+    }
+
     /// Takes the next event of the log.
     pub(crate) fn hear(&self, event: &Event) {
         let worker = self.worker();
@@ -335,11 +348,14 @@ pub(crate) async fn watch(engine: Engine) {
 const BLOCKS: &str = "its workflow's code does not let go of its thread: it computes, blocks or loops without end between two calls, \
                       which is a defect of the workflow. Such work belongs into a step";
 
-/// Takes runs that are ready, for ever.
-pub(crate) async fn work(engine: Engine, begins_after: Duration) {
-    if !begins_after.is_zero() {
+/// Takes runs that are ready, for ever. Unless it has begun already, it begins first.
+pub(crate) async fn work(engine: Engine, begins_after: Duration, begun: bool) {
+    if !begun {
         engine.0.host.sleep(begins_after).await;
-        while let Err(error) = engine.begin_work().await {
+        loop {
+            let beat = engine.begin_work().await;
+            engine.note(&beat);
+            let Err(error) = beat else { break };
             tracing::warn!("this node cannot begin to work just now: {error}");
             engine.0.host.sleep(LOOK_EVERY).await;
         }

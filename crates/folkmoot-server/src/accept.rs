@@ -1,7 +1,11 @@
 //! The accept loop: a limit on connections, on how long headers may take, and on how long an answer may stay unread.
 //!
 //! A connection holds its place until the socket is closed, also when it has become a WebSocket: then hyper is done with
-//! it, but it still counts, and ending still waits for it.
+//! it, but it still counts, and ending still waits for it. [`places`] says who makes room when there are too many.
+
+mod heads;
+mod hosts;
+mod places;
 
 use std::{
     convert::Infallible,
@@ -14,24 +18,30 @@ use std::{
 
 use axum::{
     Router,
+    body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::HeaderMap,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    body::{Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, Sleep, sleep, timeout},
 };
-use tokio_util::{
-    sync::CancellationToken,
-    task::{TaskTracker, task_tracker::TaskTrackerToken},
-};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
+use self::{heads::Heads, places::Place};
+pub(crate) use self::{
+    hosts::Hosts,
+    places::{NoPlace, Places, Seat},
+};
 use crate::{Limits, error::ApiError, extract};
 
 /// How long to pause when no connection can be accepted, for example for want of file descriptors.
@@ -43,50 +53,65 @@ const HEADER_BYTES_MAX: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     pub(crate) listener: TcpListener,
+    pub(crate) door: Arc<Door>,
+}
+
+/// What every request passes before it is answered.
+#[derive(Debug)]
+pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) limits: Limits,
+    pub(crate) hosts: Hosts,
 }
 
 /// Serves until `shutdown`. Then `closing` ends the streams, and what is in flight has `drain` to finish.
 pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown: CancellationToken, drain: Duration) {
-    let Acceptor { listener, router, limits } = acceptor;
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let Acceptor { listener, door } = acceptor;
+    let places = Places::new(&door.limits);
     let open = TaskTracker::new();
     let ending = CancellationToken::new();
     loop {
-        // Before accepting: whoever does not fit waits in the kernel's queue, and costs nothing here.
-        let permit = tokio::select! {
-            permit = places.clone().acquire_owned() => permit.expect("never closed"),
-            () = shutdown.cancelled() => break,
-        };
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!("a connection could not be accepted: {error}");
+                    places.make_room();
                     sleep(PAUSE).await;
                     continue;
                 }
             },
             () = shutdown.cancelled() => break,
         };
+        // Where no place can be freed, whoever comes next waits in the kernel's queue, and costs nothing here.
+        let place = tokio::select! {
+            place = places.take(open.token()) => place,
+            () = shutdown.cancelled() => break,
+        };
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!("a connection cannot be set up: {error}");
         }
-        let place = Place::new(permit, open.token());
-        let patient = Patient::new(stream, Duration::from_millis(limits.write_timeout_ms), place);
-        let router = router.clone();
+        let (seats, evicted) = (place.seats(peer.ip()), place.evicted());
+        let patient = Patient::new(stream, Duration::from_millis(door.limits.write_timeout_ms), place);
+        let header_timeout = Duration::from_millis(door.limits.header_timeout_ms);
+        let door = Arc::clone(&door);
+        let service = service_fn(move |request| {
+            let (door, seat) = (Arc::clone(&door), seats.begin());
+            async move { Ok::<_, Infallible>(door.answer(request, seat).await) }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
+            .header_read_timeout(header_timeout)
             .max_buf_size(HEADER_BYTES_MAX)
-            .serve_connection(TokioIo::new(patient), service_fn(move |request| answer(router.clone(), request)))
+            .serve_connection(TokioIo::new(patient), service)
             .with_upgrades();
         let ending = ending.clone();
         tokio::spawn(async move {
             let mut connection = pin!(connection);
             let served = tokio::select! {
                 served = connection.as_mut() => served,
+                // Nothing that was authenticated is in flight.
+                () = evicted.cancelled() => return,
                 () = ending.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
@@ -107,33 +132,64 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
     }
 }
 
-async fn answer(router: Router, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
-    if !has_one_coding(request.headers()) {
-        let detail = "the body has a Transfer-Encoding other than `chunked`; send it without, with a Content-Length";
-        return Ok(ApiError::bad_request("bad_transfer_encoding", detail).closing().into_response());
+impl Door {
+    async fn answer(&self, request: hyper::Request<Incoming>, seat: Option<Seat>) -> Response {
+        let Some(seat) = seat else { return ApiError::no_place(NoPlace::Full).into_response() };
+        // Where such a request ends, only hyper knows.
+        let last = [header::TRANSFER_ENCODING, header::UPGRADE].iter().any(|name| request.headers().contains_key(name));
+        let mut answer = match self.check(&request) {
+            Err(error) => error.into_response(),
+            Ok(()) => {
+                let mut request: Request = request.map(Body::new);
+                request.extensions_mut().insert(seat.clone());
+                let answered = self.router.clone().oneshot(request).await;
+                answered.unwrap_or_else(|never| match never {})
+            }
+        };
+        let headers = answer.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if last && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer.map(|body| Body::new(Seated { body, _seat: seat }))
     }
-    let request: Request = request.map(axum::body::Body::new);
-    router.oneshot(request).await
-}
 
-/// What a connection takes from others while it is open.
-#[derive(Debug)]
-struct Place {
-    _permit: OwnedSemaphorePermit,
-    /// The end of the server waits for it.
-    _open: TaskTrackerToken,
-}
-
-impl Place {
-    fn new(permit: OwnedSemaphorePermit, open: TaskTrackerToken) -> Self {
-        metrics::gauge!("folkmoot_connections").increment(1);
-        Self { _permit: permit, _open: open }
+    fn check(&self, request: &hyper::Request<Incoming>) -> Result<(), ApiError> {
+        if !has_one_coding(request.headers()) {
+            let detail =
+                "the body has a Transfer-Encoding other than `chunked`; send it without, with a Content-Length";
+            return Err(ApiError::bad_request("bad_transfer_encoding", detail).closing());
+        }
+        self.hosts.check(request.uri(), request.headers())?;
+        // Before it was asked for: who waits for `100 Continue` sends none of it.
+        let announced = request.body().size_hint().lower();
+        if announced > self.limits.body_bytes as u64 {
+            return Err(ApiError::body_too_large(self.limits.body_bytes));
+        }
+        Ok(())
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        metrics::gauge!("folkmoot_connections").decrement(1);
+/// An answer that keeps its connection's place in use until it was sent.
+struct Seated {
+    body: Body,
+    _seat: Seat,
+}
+
+impl HttpBody for Seated {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -152,12 +208,13 @@ struct Patient {
     stream: TcpStream,
     patience: Duration,
     stuck: Option<Pin<Box<Sleep>>>,
+    heads: Heads,
     _place: Place,
 }
 
 impl Patient {
     fn new(stream: TcpStream, patience: Duration, place: Place) -> Self {
-        Self { stream, patience, stuck: None, _place: place }
+        Self { stream, patience, stuck: None, heads: Heads::default(), _place: place }
     }
 
     fn progressed<T>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -174,7 +231,10 @@ impl Patient {
 
 impl AsyncRead for Patient {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let poll = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.heads.look(&mut buffer.filled_mut()[before..]);
+        poll
     }
 }
 

@@ -1,6 +1,11 @@
 //! What every handler can reach.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv6Addr},
+    num::NonZeroU32,
+    sync::Arc,
+    time::Duration,
+};
 
 use folkmoot_core::{Name, gate::Policy};
 use folkmoot_engine::{Engine, Workflows};
@@ -11,11 +16,15 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, Limits, ServerKey, debates::seen::Seen, figures, notify::Notifier, observe::Adopt, socket::Origin,
+    Config, Limits, ServerKey, accept::Seat, debates::seen::Seen, error::ApiError, figures, notify::Notifier,
+    observe::Adopt, socket::Origin,
 };
 
 /// So many debates are replayed at the same time; others wait.
 const REPLAYS_MAX: usize = 2;
+
+/// So many requests with bad tokens may come from one address.
+const BAD_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(300).expect("300 is not 0");
 
 /// What our own agents work with.
 #[derive(Debug)]
@@ -52,6 +61,7 @@ pub(crate) struct App {
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
+    bad_tokens: Arc<DefaultKeyedRateLimiter<IpAddr>>,
     pub(crate) figures: Arc<figures::Routes>,
     pub(crate) metrics: PrometheusHandle,
 }
@@ -81,6 +91,7 @@ impl App {
             asks_about_plans: config.plans.asks,
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
+            bad_tokens: Arc::new(RateLimiter::keyed(Quota::per_minute(BAD_TOKENS_PER_MINUTE))),
             figures: Arc::default(),
             metrics: figures::recorder(),
         }
@@ -94,5 +105,27 @@ impl App {
     /// Whether this principal may ask once more just now. Keys are principals, so there are only as many as tokens.
     pub(crate) fn admits(&self, name: &Name) -> bool {
         self.rate.check_key(name).is_ok()
+    }
+
+    /// What is said to a token that is not valid. Too many from one address are told to wait; valid tokens from there are not.
+    pub(crate) fn bad_token(&self, seat: Option<&Seat>) -> ApiError {
+        metrics::counter!("folkmoot_bad_tokens_total").increment(1);
+        match seat.map(|seat| self.bad_tokens.check_key(&network(seat.peer()))) {
+            Some(Err(_)) => ApiError::too_many_bad_tokens(),
+            Some(Ok(())) | None => ApiError::unauthenticated(),
+        }
+    }
+
+    /// Forgets the addresses from which no bad token has come for a while.
+    pub(crate) fn forget_addresses(&self) {
+        self.bad_tokens.retain_recent();
+    }
+}
+
+/// An address as one household has it: of IPv6, the network.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        address => address,
     }
 }

@@ -3,16 +3,17 @@
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, State},
-    http::{header, request::Parts},
+    http::{HeaderMap, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use folkmoot_core::{Principal, TokenId};
+use folkmoot_api::PRESENCE;
+use folkmoot_core::{Presence, Principal, TokenId};
 use folkmoot_engine::{Caller, Credential, Error};
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 
-use crate::{app::App, error::ApiError, extract, observe};
+use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
 
 /// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
 #[derive(Clone, Debug)]
@@ -34,11 +35,13 @@ impl FromRequestParts<App> for Reader {
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
     pub(crate) token: TokenId,
+    /// How the request says that a person made it.
+    pub(crate) claims: Option<Presence>,
 }
 
 impl From<Authenticated> for Caller {
-    fn from(Authenticated { principal, token }: Authenticated) -> Self {
-        Credential { principal, token }.into()
+    fn from(Authenticated { principal, token, claims }: Authenticated) -> Self {
+        Caller { claims, ..Credential { principal, token }.into() }
     }
 }
 
@@ -51,16 +54,40 @@ impl FromRequestParts<App> for Authenticated {
             // Of two, whoever stands before us may have checked the other.
             Some(Err(_)) | None => None,
         };
+        let seat = parts.extensions.get::<Seat>();
         let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
-        let Credential { principal, token } = app.engine.authenticate(secret).ok_or_else(ApiError::unauthenticated)?;
+        let Credential { principal, token } = match app.engine.authenticate(secret) {
+            Some(credential) => credential,
+            // Whoever has a token that was revoked does not guess.
+            None if app.engine.knows_token(secret) => return Err(ApiError::unauthenticated()),
+            None => return Err(app.bad_token(seat)),
+        };
         observe::principal(&principal.name);
         if !app.admits(&principal.name) {
             return Err(ApiError::too_many_requests());
         }
+        if let Some(seat) = seat {
+            seat.authenticated(&principal).map_err(ApiError::no_place)?;
+        }
+        let claims = claimed(&parts.headers)?;
         if let Some(Shown(shown)) = parts.extensions.get() {
             shown.send_replace(Some(token.clone()));
         }
-        Ok(Self { principal, token })
+        Ok(Self { principal, token, claims })
+    }
+}
+
+/// How the request says that a person made it. What a token shows by itself, or what this version does not know, is claimed by
+/// nobody.
+fn claimed(headers: &HeaderMap) -> Result<Option<Presence>, ApiError> {
+    match extract::only(headers, PRESENCE) {
+        None => Ok(None),
+        Some(Ok(value)) if value.as_bytes() == Presence::Terminal.word().as_bytes() => Ok(Some(Presence::Terminal)),
+        Some(Ok(_) | Err(_)) => {
+            let detail = "Folkmoot-Presence can only be `terminal`, sent once; the command line sends it when somebody has typed \
+                          an answer. Leave it out otherwise";
+            Err(ApiError::bad_request("bad_presence", detail))
+        }
     }
 }
 
@@ -99,10 +126,12 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         answer = next.run(request) => answer,
     };
     let Some(token) = shown.borrow_and_update().clone() else { return answer };
-    match app.engine.must_stand(Some(&token)).await {
-        Ok(()) => {}
-        Err(Error::Unavailable(_)) if says_no && !app.engine.is_revoked(&token) => {}
-        Err(error) => return ApiError::from(error).into_response(),
+    let says_nothing = answer.status().is_server_error();
+    if (says_no || says_nothing) && !app.engine.in_touch() && !app.engine.is_revoked(&token) {
+        return answer;
+    }
+    if let Err(error) = app.engine.must_stand(Some(&token)).await {
+        return ApiError::from(error).into_response();
     }
     let kind = answer.headers().get(header::CONTENT_TYPE).map(|kind| kind.as_bytes());
     match kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {

@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::{Action, Actor, BadId, Command, Head, audit::Problem, token::Token};
+use folkmoot_core::{Action, Actor, BadId, Command, Head, Quota, audit::Problem, token::Token};
 use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
 use rustix::{
     fs::{CWD, OFlags, RenameFlags, renameat_with},
@@ -163,8 +163,17 @@ async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
         let id = format!("restore-{}", token.id);
         let id = id.parse().map_err(|error: BadId| Error::Unreadable(error.to_string()))?;
         let action = Action::Revoke { token: token.id.clone() };
-        let subscriptions = Arc::default();
-        store.execute(Command { id, by: Actor::System, token: None, idempotency: None, action, subscriptions }).await?;
+        let command = Command {
+            id,
+            by: Actor::System,
+            token: None,
+            claims: None,
+            idempotency: None,
+            action,
+            quota: Quota::default(),
+            subscriptions: Arc::default(),
+        };
+        store.execute(command).await?;
     }
     Ok(valid)
 }

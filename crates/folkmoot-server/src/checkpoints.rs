@@ -39,7 +39,14 @@ impl Checkpoints {
             metrics::counter!("folkmoot_checkpoint_failures_total").increment(1);
             return Ok(None);
         }
-        self.write(app).await.map(Some)
+        match self.write(app).await {
+            // It is written when there is room.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                self.complain(&error);
+                Ok(Some(0))
+            }
+            written => written.map(Some),
+        }
     }
 
     /// Whether the log is the one of the last so many checkpoints in the file, whichever key signed them.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Capability, Name, Principal, Role, Timeout,
+    Capability, Name, Principal, Quota, Role, Timeout,
     gate::Policy,
     question::{self, QuestionType},
 };
@@ -64,6 +64,8 @@ pub struct Config {
     pub limits: Limits,
     /// Whose pages may open WebSockets, beside this server's own.
     pub origins: Vec<Origin>,
+    /// The names under which it may be asked, beside addresses and `localhost`. `*` is every name.
+    pub hosts: Vec<String>,
     /// Takes over the trace of whoever calls. Nothing else depends on it.
     pub adopt: Option<Adopt>,
     /// The file that was read, where it is not `folkmoot.toml` in the data folder.
@@ -99,8 +101,16 @@ pub struct Limits {
     pub heartbeat_ms: u64,
     /// Connections at the same time.
     pub connections: usize,
+    /// How many of them may answer requests of one principal, streams and waits among them; 0 is as many as there are.
+    pub connections_per_principal: Option<usize>,
     /// Requests a second, of one principal.
     pub requests_per_second: u32,
+    /// Pending gates of one agent; 0 is any number.
+    pub pending_gates_per_agent: u64,
+    /// Bytes of the artifacts of those gates; 0 is any number.
+    pub pending_bytes_per_agent: u64,
+    /// Open questions of one agent; 0 is any number.
+    pub open_questions_per_agent: u64,
 }
 
 impl Default for Limits {
@@ -112,12 +122,27 @@ impl Default for Limits {
             write_timeout_ms: 30_000,
             heartbeat_ms: 15_000,
             connections: 16_384,
+            connections_per_principal: None,
             requests_per_second: 2_000,
+            pending_gates_per_agent: 1_000,
+            pending_bytes_per_agent: 256 << 20,
+            open_questions_per_agent: 1_000,
         }
     }
 }
 
 impl Limits {
+    /// What one agent may have open.
+    pub(crate) fn quota(&self) -> Quota {
+        let some = |limit: u64| (limit > 0).then_some(limit);
+        Quota {
+            pending_gates: some(self.pending_gates_per_agent),
+            pending_bytes: some(self.pending_bytes_per_agent),
+            open_questions: some(self.open_questions_per_agent),
+            ..Quota::default()
+        }
+    }
+
     /// A limit of nothing would serve nobody.
     fn check(&self) -> Result<(), String> {
         let zero = [
@@ -254,6 +279,7 @@ impl From<Kept> for Retention {
 #[serde(default, deny_unknown_fields)]
 struct Doors {
     origins: Vec<String>,
+    hosts: Vec<String>,
 }
 
 /// `[questions.BLOCKING]` and so on. What is left out stays.
@@ -282,6 +308,7 @@ impl Config {
             channels: BTreeMap::new(),
             limits: Limits::default(),
             origins: Vec::new(),
+            hosts: Vec::new(),
             adopt: None,
             file: None,
             key: None,
@@ -336,6 +363,11 @@ impl Config {
             text.parse::<Origin>().map_err(wrong)
         };
         self.origins = file.server.origins.iter().map(origin).collect::<Result<_, _>>()?;
+        if let Some(host) = file.server.hosts.iter().find(|host| host.is_empty() || host.contains([':', '/'])) {
+            let wrong = "a host is a name without scheme and port, for example \"folkmoot.example.org\"";
+            return Err(ConfigError(format!("[server] hosts in {}: {host:?}: {wrong}", path.display())));
+        }
+        self.hosts = file.server.hosts;
         self.limits = file.limits;
         self.limits.check().map_err(|problem| ConfigError(format!("[limits] in {}: {problem}", path.display())))
     }

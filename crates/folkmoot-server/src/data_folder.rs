@@ -4,9 +4,9 @@
 //! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by `server.json`.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,12 +15,14 @@ use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Role};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{ServerKey, StartError};
+use crate::{ProtectedToken, PublicKey, ServerKey, StartError};
 
 /// Where somebody says that they want to serve the folder.
 const WANTED: &str = "wanted";
 /// How long that counts.
 const WANTED_FOR: Duration = Duration::from_secs(2);
+/// How the name of a file ends that is not whole yet.
+const HALF: &str = ".half";
 /// What the folder was last served with.
 const SERVED: &str = "served.json";
 /// The model server of this machine that somebody at a terminal wants to be asked.
@@ -43,6 +45,9 @@ pub struct LocalTokens {
     pub you: LocalToken,
     /// Opens and asks.
     pub agent: LocalToken,
+    /// Yours to decide with, where you have protected it. Then `you` only reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedToken>,
 }
 
 /// One of them.
@@ -162,19 +167,58 @@ impl DataFolder {
         }
     }
 
+    /// The key that this folder's server signs with, if it has one yet.
+    pub fn public_key(&self) -> Option<PublicKey> {
+        let key = self.served().ok().and_then(|served| served.key).unwrap_or_else(|| self.0.join("server.key"));
+        ServerKey::read(&key).ok().map(|key| key.public())
+    }
+
     /// Makes this process the one server of the folder, or says which one is.
     pub fn lock(&self) -> Result<Lock, StartError> {
         let path = self.0.join("lock");
         let unusable = |error| StartError::Folder { path: self.0.clone(), error };
-        fs::create_dir_all(&self.0).map_err(unusable)?;
-        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
+        self.create().map_err(unusable)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600).custom_flags(no_follow());
+        let file = options.open(&path).map_err(unusable)?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
+            Ok(()) => {
+                self.remove_halves();
+                Ok(Lock { _file: file })
+            }
             Err(TryLockError::WouldBlock) => {
                 Err(StartError::InUse { path: self.0.clone(), server: self.server().map(Box::new) })
             }
             Err(TryLockError::Error(error)) => Err(unusable(error)),
+        }
+    }
+
+    /// Makes the folder, if it is not there, and closes it to everybody but its owner. It is never open to others, not even for a
+    /// moment.
+    fn create(&self) -> io::Result<()> {
+        if let Some(parent) = self.0.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match DirBuilder::new().mode(0o700).create(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.0.is_dir() => {}
+            created => created?,
+        }
+        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))
+    }
+
+    /// Removes what a server left behind that was killed while it wrote a file.
+    fn remove_halves(&self) {
+        let is_half = |name: &str| {
+            let begins = ["tokens.json.", "server.key.", "server.json.", "served.json."]
+                .iter()
+                .any(|begin| name.starts_with(begin));
+            begins && name.ends_with(HALF)
+        };
+        // What cannot be listed or removed is in nobody's way.
+        for found in fs::read_dir(&self.0).into_iter().flatten().flatten() {
+            if found.file_name().to_str().is_some_and(is_half) {
+                let _ = fs::remove_file(found.path());
+            }
         }
     }
 
@@ -197,7 +241,17 @@ impl DataFolder {
     }
 
     pub(crate) fn write_server(&self, server: &ServerFile) -> io::Result<()> {
+        // The room that the last server's file took is used at once.
+        let _ = fs::remove_file(self.0.join("server.json.half"));
         self.write("server.json", &serde_json::to_vec_pretty(server)?)
+    }
+
+    /// The server that was is dead. Its file is kept under another name, so that there is room for the next one's on a full disk.
+    pub(crate) fn retire_server(&self) {
+        let (file, half) = (self.0.join("server.json"), self.0.join("server.json.half"));
+        if fs::rename(&file, half).is_err() {
+            self.remove_server();
+        }
     }
 
     pub(crate) fn remove_server(&self) {
@@ -205,16 +259,21 @@ impl DataFolder {
         let _ = fs::remove_file(self.0.join("server.json"));
     }
 
-    pub(crate) fn write_tokens(&self, tokens: &LocalTokens) -> io::Result<()> {
+    /// Keeps the tokens.
+    pub fn write_tokens(&self, tokens: &LocalTokens) -> io::Result<()> {
         self.write("tokens.json", &serde_json::to_vec_pretty(tokens)?)
     }
 
-    /// Writes a file that only its owner can read, whole or not at all.
+    /// Writes a file that only its owner can read, whole or not at all. Until it is whole it has a new name: whatever else lies in
+    /// the folder is neither followed nor written to.
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let half = self.0.join(format!("{name}.half"));
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&half)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(half, self.0.join(name))
+        let mut half = tempfile::Builder::new().prefix(&format!("{name}.")).suffix(HALF).tempfile_in(&self.0)?;
+        half.write_all(content)?;
+        half.as_file().sync_all()?;
+        half.persist(self.0.join(name)).map(drop).map_err(|failed| failed.error)
     }
+}
+
+fn no_follow() -> i32 {
+    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
 }

@@ -40,6 +40,8 @@ pub(crate) struct Held {
     pub(crate) waiting_at: Option<GateId>,
     /// What it has asked people, and waits for.
     pub(crate) questions: Vec<QuestionId>,
+    /// What keeps it from working.
+    pub(crate) halted_by: Vec<String>,
     pub(crate) fault: Option<Fault>,
 }
 
@@ -66,7 +68,8 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
         ),
     };
     let fault = fault(&run);
-    Ok(Held { run, view, progress, waiting_at, questions, fault })
+    let halted_by = app.engine.halted_by(&run).iter().map(|hold| hold.id.as_str().to_owned()).collect();
+    Ok(Held { run, view, progress, waiting_at, questions, halted_by, fault })
 }
 
 /// What a debate has asked people and waits for. That it asks is no secret to whoever may know of the debate.
@@ -130,9 +133,9 @@ pub(crate) async fn gates(
     run: &Run,
     status: Option<Status>,
 ) -> Result<Vec<folkmoot_store::GateView>, Error> {
-    let query = GateQuery { run: Some(run.start.id.clone()), status, limit: GATES, ..GateQuery::default() };
+    let (id, requester) = (Some(run.start.id.clone()), Some(run.speaker().name));
+    let query = GateQuery { run: id, requester, status, limit: GATES, ..GateQuery::default() };
     let mut found = engine.gates(principal, query).await?.items;
-    found.retain(|view| is_its_own(run, &view.gate));
     found.sort_by(|one, other| {
         other.gate.requested_at.cmp(&one.gate.requested_at).then(other.gate.id.cmp(&one.gate.id))
     });
@@ -181,6 +184,7 @@ impl Held {
             waiting_at: self.waiting_at,
             questions: self.questions,
             outages: wire::Outage::all_of(&self.run),
+            halted_by: self.halted_by,
             fault: self.fault,
         }
     }
@@ -212,6 +216,7 @@ impl Held {
             waiting_at: self.waiting_at,
             questions: self.questions,
             outages: wire::Outage::all_of(&self.run),
+            halted_by: self.halted_by,
             fault: self.fault,
         }
     }

@@ -15,7 +15,7 @@ use folkmoot_store::{
 };
 use folkmoot_workflows::doctor::{Area, Finding};
 
-use crate::{DataFolder, ServerKey};
+use crate::{DataFolder, ServerKey, open_files};
 
 /// Less than this on the disk is too little.
 const FREE_BYTES_MIN: u64 = 512 << 20;
@@ -45,6 +45,7 @@ pub async fn examine(place: Place<'_>) -> Vec<Finding> {
     let data = |name: &str, found| Finding::new(Area::Data, name, found);
     let mut findings = vec![
         server("running", running(place.data).await),
+        server("open files", Ok(open_files())),
         server("server.key", key(place).and_then(|key| describe(place, key))),
         data("folder", folder(place.data)),
         data("disk", disk(place.data)),
@@ -80,6 +81,17 @@ async fn running(data: &DataFolder) -> Result<String, String> {
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Some(())) => Ok(said),
         _ => Err(format!("server.json names {said}, which is not ready: it may have been killed; start it again")),
+    }
+}
+
+/// What a server that is started from here could have.
+fn open_files() -> String {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    match most.map(open_files::connections_of) {
+        Some(connections) => {
+            format!("a server started from here has room for {connections} connections (`ulimit -Hn`)")
+        }
+        None => "no limit".to_owned(),
     }
 }
 

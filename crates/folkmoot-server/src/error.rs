@@ -8,7 +8,7 @@ use folkmoot_api::wire::{Closed, Decision, Problem};
 use folkmoot_core::{BadId, Refusal};
 use folkmoot_engine::Error;
 
-use crate::observe;
+use crate::{accept::NoPlace, observe};
 
 /// An answer that is no success.
 #[derive(Debug)]
@@ -59,6 +59,38 @@ impl ApiError {
         error
     }
 
+    /// Too many bad tokens came from one address.
+    pub(crate) fn too_many_bad_tokens() -> Self {
+        let detail = "too many requests with tokens that are not valid came from this address; wait a minute, and check the \
+                      token that you send. Requests with a valid token are answered as ever";
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_bad_tokens", detail);
+        error.0.retry_after_s = Some(60);
+        error
+    }
+
+    pub(crate) fn no_place(reason: NoPlace) -> Self {
+        let mut error = match reason {
+            NoPlace::Full => {
+                let detail = "as many connections as there may be are in use, and the rest is kept for people who decide; try again";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).closing()
+            }
+            NoPlace::TooMany(held) => {
+                let detail = format!(
+                    "this principal has {held} requests, streams and waits open, which is the most; close one, or raise \
+                     limits.connections_per_principal"
+                );
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_connections", detail)
+            }
+        };
+        error.0.retry_after_s = Some(1);
+        error
+    }
+
+    pub(crate) fn body_too_large(limit: usize) -> Self {
+        let detail = format!("the body is longer than {limit} bytes; send less, or raise limits.body_bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail).closing()
+    }
+
     pub(crate) fn internal() -> Self {
         let detail = "something failed that should not; the server's log says what. Nothing was acknowledged";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
@@ -69,6 +101,11 @@ impl ApiError {
         let problem = &self.0.problem;
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, &problem.code, problem.detail.as_str())
+    }
+
+    /// What an answer would say, for a stream that has begun.
+    pub(crate) fn into_problem(self) -> Problem {
+        self.0.problem
     }
 
     /// With one more header.
@@ -91,7 +128,7 @@ impl From<Refusal> for ApiError {
         match refusal {
             Refusal::Decided { decision } => problem.decision = Some(Decision::from(*decision)),
             Refusal::QuestionClosed { closure, .. } => problem.closed = Some(Closed::from(*closure)),
-            Refusal::StaleDigest { current, .. } | Refusal::DigestRequired { current } => {
+            Refusal::StaleDigest { current, .. } | Refusal::DigestRequired { current, .. } => {
                 problem.digest = Some(current.to_string());
             }
             Refusal::DedupeConflict { gate } => problem.gate = Some(gate.to_string()),
@@ -119,6 +156,7 @@ impl From<Error> for ApiError {
             Error::Busy => unavailable("busy"),
             Error::Full => unavailable("disk_full"),
             Error::Unavailable(_) => unavailable("database_unavailable"),
+            Error::Cancelled(_) => unavailable("database_cancelled"),
             Error::OutcomeUnknown => unavailable("outcome_unknown"),
             Error::Stopped(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopped", error.to_string()),
             Error::Database(_) | Error::Unreadable(_) | Error::Schema(_) => {
@@ -153,6 +191,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::RunExists { .. }
         | Refusal::RunEnded { .. }
         | Refusal::RunWaits { .. }
+        | Refusal::GatePending { .. }
         | Refusal::NotOurs { .. }
         | Refusal::NotYours { .. }
         | Refusal::NotReady { .. }
@@ -163,6 +202,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Halted { .. }
         | Refusal::Changed { .. }
         | Refusal::LimitExceeded { .. }
+        | Refusal::TooManyOpen { .. }
         | Refusal::ChannelTaken { .. }
         | Refusal::DeliveryUnderWay { .. }
         | Refusal::ContentInUse { .. }
@@ -173,10 +213,12 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::HaltsAsker { .. }
         | Refusal::SelfReview { .. }
         | Refusal::RoleMayNot { .. }
+        | Refusal::PresenceRequired { .. }
         | Refusal::NotYou { .. }
         | Refusal::NotAReviewer { .. }
         | Refusal::WeakensPolicy { .. }
         | Refusal::NotRequester { .. }
+        | Refusal::NamesPerson { .. }
         | Refusal::NotYourRun { .. } => StatusCode::FORBIDDEN,
         Refusal::OutOfRange { .. } => StatusCode::BAD_REQUEST,
         Refusal::DigestRequired { .. }

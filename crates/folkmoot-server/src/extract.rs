@@ -36,8 +36,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
             }
             Ok(Ok(collected)) => collected.to_bytes(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                let detail = format!("the body is longer than {limit} bytes; send less, or raise limits.body_bytes");
-                return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail).closing());
+                return Err(ApiError::body_too_large(limit));
             }
             Ok(Err(_)) => {
                 return Err(ApiError::bad_request("body_unreadable", "the body ended before it was complete").closing());

@@ -44,6 +44,8 @@ fn describe() {
     counter!("folkmoot_http_requests_total", "Requests that were answered.");
     histogram!("folkmoot_http_request_seconds", "From a request's headers to those of its answer.");
     gauge!("folkmoot_connections", "Open connections, WebSockets among them.");
+    counter!("folkmoot_refusals_unrecorded_total", "Refused attempts that were too many to be recorded in the log.");
+    counter!("folkmoot_bad_tokens_total", "Requests with a token that is not valid.");
     gauge!("folkmoot_subscribers", "Those who follow the feed.");
     gauge!("folkmoot_gate_waiters", "Requests that wait for gates.");
     gauge!("folkmoot_clearance_waiters", "Those who wait for clearance.");
@@ -57,6 +59,7 @@ fn describe() {
     histogram!("folkmoot_store_commit_seconds", "One transaction, from its begin until it is durable.");
     counter!("folkmoot_events_total", "Events that this server has read from the log.");
     gauge!("folkmoot_log_position", "The last position that this server has read from the log.");
+    counter!("folkmoot_log_lost_total", "How often the database turned out to have lost the end of its log.");
     gauge!("folkmoot_feed_lag_events", "Events in the log that this server has not offered to its subscribers yet.");
     gauge!("folkmoot_feed_lag_seconds", "How old the oldest of them is.");
     counter!("folkmoot_deliveries_total", "Attempts to tell a channel something, by what came of them.");

@@ -5,7 +5,7 @@ mod message;
 
 use std::sync::Arc;
 
-use folkmoot_core::{Principal, Role, Timestamp, Webhook};
+use folkmoot_core::{Principal, Refusal, Role, Timestamp, Webhook};
 use folkmoot_engine::{Courier, Engine, Error, Letter, Undelivered};
 use folkmoot_notify::{
     Channels, Guard, Message,
@@ -16,7 +16,7 @@ use folkmoot_store::{Clock, SystemClock};
 use folkmoot_workflows::doctor::{Area, Finding};
 use futures_util::future::BoxFuture;
 
-use crate::{Config, ServerKey};
+use crate::{Config, ServerKey, app::App};
 
 /// Tells people. Clones are the same.
 #[derive(Clone, Debug)]
@@ -108,6 +108,31 @@ impl Courier for Notifier {
     }
 }
 
+/// Refuses names that are neither a channel of the configuration nor a webhook: nobody would ever be told.
+pub(crate) async fn must_be_channels(app: &App, field: &'static str, names: &[String]) -> Result<(), Error> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let webhooks = app.engine.webhooks(&system()).await?;
+    let known =
+        |name: &str| app.notifier.channels.has(name) || webhooks.iter().any(|webhook| webhook.name.as_str() == name);
+    match names.iter().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let problem = format!(
+                "names {name:?}, which is neither a channel of the configuration nor a webhook; `folkmoot notify list` shows those there \
+                 are"
+            );
+            Err(Refusal::invalid(field, problem).into())
+        }
+    }
+}
+
+/// Somebody who may see all webhooks.
+fn system() -> Principal {
+    Principal::new("system".parse().expect("a plain word is a name"), Role::Admin)
+}
+
 /// What the configuration's channels are, and why one of them can tell nobody.
 pub fn examine(config: &Config) -> Vec<Finding> {
     let finding = |name: String, ok: bool, detail: String| Finding { area: Area::Notify, name, ok, detail };
@@ -135,8 +160,7 @@ pub(crate) async fn warn(notifier: &Notifier, config: &Config, engine: &Engine) 
             tracing::warn!("[channels.{name}] can tell nobody: {problem}");
         }
     }
-    let system = Principal::new("system".parse().expect("a plain word is a name"), Role::Admin);
-    let webhooks = engine.webhooks(&system).await?;
+    let webhooks = engine.webhooks(&system()).await?;
     for webhook in webhooks.iter().filter(|webhook| notifier.channels.has(webhook.name.as_str())) {
         let (id, name) = (&webhook.id, &webhook.name);
         tracing::warn!(

@@ -3,12 +3,12 @@
 pub(crate) mod frames;
 pub(crate) mod seed;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use folkmoot_api::wire::{self, Fault};
 use folkmoot_core::{
-    Gate, GateId, Principal, Refusal, Run, RunId, SessionId, Status,
-    gate::Kind,
+    Gate, GateId, Hold, Principal, Refusal, Run, RunId, SessionId, Status,
+    gate::{Kind, OnTimeout, Wanted},
     plan::{self, Doing, PlanStatus, Progress, Request, Told, code},
     run::{Limits, Outcome, RunKind, Starting, State},
     text,
@@ -17,7 +17,7 @@ use folkmoot_engine::{Caller, Engine, Error, GateQuery};
 use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
 use tokio::time::Instant;
 
-use crate::app::App;
+use crate::{app::App, debates::asked, notify, routes::events::LOG_LOST};
 
 /// How far a plan goes where nobody says.
 const ITERATIONS: u32 = 6;
@@ -40,6 +40,8 @@ pub(crate) struct Planned {
     pub(crate) asked: Option<Asked>,
     /// Another gate at which it waits, such as the one about its budget.
     pub(crate) held_at: Option<GateId>,
+    /// What keeps it from working.
+    pub(crate) halted_by: Vec<Arc<Hold>>,
     /// Why it has no end, or not this one.
     pub(crate) fault: Option<Fault>,
     pub(crate) result: Option<Plan>,
@@ -74,6 +76,8 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         gates_off: !app.asks_about_plans,
     };
     planning.check()?;
+    notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;
+    asked::must_have_gates(app, &caller.principal, &gates_of(&planning)).await?;
     if let Some(provider) = &planning.provider {
         app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
     }
@@ -96,6 +100,17 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         limits: Limits::default(),
     };
     app.engine.start_run(caller, starting).await
+}
+
+/// What a plan wants of its gates.
+pub(crate) fn gates_of(planning: &Planning) -> Wanted {
+    Wanted {
+        timeout: planning.expires_after,
+        // Its own word for it; it never consents by silence.
+        on_timeout: Some(OnTimeout::Fail),
+        reviewers: planning.reviewers.clone(),
+        notification_channels: planning.notification_channels.clone(),
+    }
 }
 
 /// What a plan builds on. What is not there is refused, and not left out.
@@ -148,12 +163,14 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
         Error::from(Refusal::invalid("plan", format!("was given what is no plan: {error}")))
     })?;
     let progress = progress(engine, principal, &run.start.id).await?;
+    let halted_by = engine.halted_by(&run);
     let mut planned = Planned {
         planning,
         progress,
         status: PlanStatus::InProgress,
         asked: None,
         held_at: None,
+        halted_by,
         fault: None,
         result: None,
         run,
@@ -173,7 +190,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
                 planned.status = if rejected { PlanStatus::Cancelled } else { PlanStatus::Error };
                 planned.fault = Some(fault(&ending.code, ending.reason.clone()));
                 if ending.code == code::EXPIRED {
-                    let newest = gates(engine, principal, &planned.run.start.id, None).await?.into_iter().next();
+                    let newest = gates(engine, principal, &planned.run, None).await?.into_iter().next();
                     planned.asked = match newest {
                         Some(gate) => asked(engine, &planned.run, gate).await?,
                         None => None,
@@ -186,8 +203,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
             planned.fault = Some(fault(code, message.clone()));
         }
         State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
-            let pending = gates(engine, principal, &planned.run.start.id, Some(Status::Pending)).await?;
-            for gate in pending.into_iter().filter(|gate| is_its_own(&planned.run, gate)) {
+            for gate in gates(engine, principal, &planned.run, Some(Status::Pending)).await? {
                 let id = gate.id.clone();
                 match asked(engine, &planned.run, gate).await? {
                     // Its timer may not have come round yet, but nobody can decide it any more.
@@ -234,18 +250,19 @@ async fn progress(engine: &Engine, principal: &Principal, run: &RunId) -> Result
     }
 }
 
-/// The gates of a plan, the newest first.
+/// The gates of a plan's own, the newest first. Whoever started it can open others in its run, which say what they like.
 pub(crate) async fn gates(
     engine: &Engine,
     principal: &Principal,
-    run: &RunId,
+    run: &Run,
     status: Option<Status>,
 ) -> Result<Vec<Gate>, Error> {
-    let query = GateQuery { run: Some(run.clone()), status, limit: GATES, ..GateQuery::default() };
+    let (id, requester) = (Some(run.start.id.clone()), Some(run.speaker().name));
+    let query = GateQuery { run: id, requester, status, limit: GATES, ..GateQuery::default() };
     Ok(engine.gates(principal, query).await?.items.into_iter().map(|view| view.gate).collect())
 }
 
-/// Whether the plan itself opened it. Whoever started it can open others in its run, which say what they like.
+/// Whether the plan itself opened it.
 fn is_its_own(run: &Run, gate: &Gate) -> bool {
     gate.requested_by == run.speaker().name
 }
@@ -308,8 +325,13 @@ pub(crate) async fn happened(
     session: &SessionId,
     mut position: u64,
 ) -> Result<u64, Error> {
+    let mut epoch = engine.log_epoch();
     loop {
-        let (reached, events) = engine.follow(principal, position).await?;
+        let (reached, events) = tokio::select! {
+            // The position is of a log that is no more.
+            Ok(()) = epoch.changed() => return Err(Error::Unavailable(LOG_LOST.to_owned())),
+            followed = engine.follow(principal, position) => followed?,
+        };
         if events.iter().any(|event| event.fact.session.as_ref() == Some(session)) {
             return Ok(reached);
         }
@@ -327,6 +349,10 @@ impl Planned {
         let total = self.planning.max_iterations;
         match (self.status, &self.asked, &self.fault, &self.held_at) {
             (_, _, Some(fault), _) => fault.message.clone(),
+            (PlanStatus::InProgress, ..) if !self.halted_by.is_empty() => {
+                let ids: Vec<&str> = self.halted_by.iter().map(|hold| hold.id.as_str()).collect();
+                format!("Halted by {}", ids.join(", "))
+            }
             (PlanStatus::Complete, ..) => "The plan is complete.".to_owned(),
             (_, Some(asked), ..) => format!("Waits for a decision: {}", asked.gate.content.title),
             (.., Some(gate)) => format!("Waits for a decision on gate {gate}"),
@@ -360,6 +386,7 @@ impl Planned {
             approval_id: asked.as_ref().map(|asked| asked.request.approval_id(&start.session_id)),
             waiting_at: asked.map(|asked| asked.gate.id).or(self.held_at),
             outages: wire::Outage::all_of(&self.run),
+            halted_by: self.halted_by.iter().map(|hold| hold.id.as_str().to_owned()).collect(),
             initiator: start.initiator.clone(),
             started_at: start.started_at,
             ended_at: self.run.ending().map(|ending| ending.at),

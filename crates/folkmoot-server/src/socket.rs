@@ -36,10 +36,11 @@ use tokio_tungstenite::{
 use self::meter::Metered;
 pub use self::origin::Origin;
 use crate::{
+    accept::Seat,
     app::App,
     auth::Authenticated,
     error::ApiError,
-    routes::events::{Ended, Subscriber},
+    routes::events::{Ended, LOG_LOST, Subscriber},
 };
 
 /// The subprotocol that we speak.
@@ -65,6 +66,8 @@ pub(crate) struct Knock {
     pub(crate) who: Authenticated,
     answer: Response,
     upgrade: OnUpgrade,
+    /// Kept as long as the socket is open, so that its connection stays in use.
+    seat: Option<Seat>,
 }
 
 impl FromRequestParts<App> for Knock {
@@ -84,7 +87,8 @@ impl FromRequestParts<App> for Knock {
             }
             answer.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
         }
-        Ok(Self { who: Authenticated::from_request_parts(parts, app).await?, answer, upgrade })
+        let seat = parts.extensions.get::<Seat>().cloned();
+        Ok(Self { who: Authenticated::from_request_parts(parts, app).await?, answer, upgrade, seat })
     }
 }
 
@@ -124,13 +128,14 @@ pub(crate) trait Dialect: Send + Sync + 'static {
 impl Knock {
     /// Lets them in, to read what comes after `position`.
     pub(crate) fn admit(self, app: App, position: u64, dialect: impl Dialect) -> Response {
-        let Self { who, answer, upgrade } = self;
+        let Self { who, answer, upgrade, seat } = self;
         let subscriber = Subscriber::new(app.clone(), who, position, "ws");
         tokio::spawn(async move {
             match upgrade.await {
                 Ok(upgraded) => Socket::new(upgraded, app).await.serve(subscriber, dialect).await,
                 Err(error) => tracing::debug!("a connection did not become a WebSocket: {error}"),
             }
+            drop(seat);
         });
         answer
     }
@@ -157,6 +162,7 @@ impl From<Ended> for Over {
             Ended::Closing => Over::With(CloseCode::Away, "the server is ending; come back with your position"),
             Ended::Revoked => Over::With(CloseCode::Policy, "the token was revoked"),
             Ended::Unreadable => Over::With(CloseCode::Error, "the log cannot be read; come back with your position"),
+            Ended::LogLost => Over::With(CloseCode::Error, LOG_LOST),
         }
     }
 }

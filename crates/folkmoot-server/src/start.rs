@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use folkmoot_api::wire::ServerFile;
-use folkmoot_core::{Name, Principal, Role, principal};
+use folkmoot_core::{Name, Principal, Role, principal, token::Kind};
 use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use folkmoot_workflows::{
@@ -13,18 +13,17 @@ use folkmoot_workflows::{
     plan::Planner,
     tools::jail::Helper,
 };
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
-    accept::{self, Acceptor},
+    accept::{self, Acceptor, Door, Hosts},
     app::{Agency, App},
     data_folder::LocalToken,
     debates, figures,
     notify::{self, Notifier},
-    routes,
+    open_files, routes,
 };
 
 /// How long requests in flight may take once the server is told to end.
@@ -92,6 +91,9 @@ fn describe(server: Option<&ServerFile>) -> String {
     format!(": process {} at {}{what}", server.pid, server.url)
 }
 
+/// How often it is tried to write to a disk that was full.
+const ROOM_AGAIN: Duration = Duration::from_secs(1);
+
 /// A server that is ready: everything is recovered and the port is open.
 #[derive(Debug)]
 pub struct Server {
@@ -110,7 +112,7 @@ impl Server {
         let lock = config.data.lock()?;
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // Whoever was the server before is dead. Until this one is ready, nobody is.
-        config.data.remove_server();
+        config.data.retire_server();
         // The store keeps handles of its figures.
         figures::recorder();
         let store = match &config.database {
@@ -140,6 +142,7 @@ impl Server {
         let settings = Settings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
+            quota: config.limits.quota(),
             workflows: debater.join(planner.join(config.workflows.clone())),
             work: config.work.clone(),
             channels: notifier.channels().subscriptions(),
@@ -150,7 +153,7 @@ impl Server {
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
-            engine.ensure_token(token.principal.clone(), &token.secret).await?;
+            engine.ensure_configured_token(&tokens.you.name, token.principal.clone(), &token.secret).await?;
         }
         notify::warn(&notifier, &config, &engine).await?;
         let refused = |error| StartError::Listen { address: config.listen, error };
@@ -173,10 +176,14 @@ impl Server {
         };
         if !config.temporary {
             let served = Served { config: config.file.clone(), key: config.key.clone() };
-            config.data.write_served(&served).map_err(unusable)?;
+            or_full(config.data.write_served(&served)).map_err(unusable)?;
         }
-        config.data.write_server(&server).map_err(unusable)?;
-        let acceptor = Acceptor { listener, router: routes::router(app.clone()), limits: config.limits };
+        if !or_full(config.data.write_server(&server)).map_err(unusable)? {
+            tokio::spawn(write_server_later(config.data.clone(), server, app.closing.clone()));
+        }
+        let hosts = Hosts::new(&config.hosts, config.notify.public_url.as_deref());
+        let door = Door { router: routes::router(app.clone()), limits: open_files::within(config.limits), hosts };
+        let acceptor = Acceptor { listener, door: Arc::new(door) };
         let checkpoints = config.checkpoints;
         Ok(Self { app, acceptor, data: config.data, tokens, url, lock, checkpoints })
     }
@@ -200,7 +207,7 @@ impl Server {
     /// reason if the store has stopped: nothing was acknowledged after it.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
-        let upkeep = tokio::spawn(keep_up(self.app.metrics.clone()));
+        let upkeep = tokio::spawn(keep_up(self.app.clone()));
         let tidying = tokio::spawn(debates::tidy::keep_tidy(self.app.clone()));
         let served = tokio::select! {
             () = accept::run(self.acceptor, self.app.closing.clone(), shutdown.clone(), DRAIN) => Ok(()),
@@ -234,35 +241,46 @@ impl Pulse {
     }
 }
 
-async fn keep_up(metrics: PrometheusHandle) {
+async fn keep_up(app: App) {
     loop {
         tokio::time::sleep(figures::UPKEEP).await;
-        metrics.run_upkeep();
+        app.metrics.run_upkeep();
+        app.forget_addresses();
     }
 }
 
-/// The first start makes two principals: you, who decides, and your agent, which opens and asks.
+/// The first start makes two principals: you, who decides, and your agent, which opens and asks. Where you have protected your
+/// token, what lies here in the clear only reads, whatever became of the file.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
     let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
-    let mut tokens = data.tokens().map_err(unusable)?.unwrap_or_else(|| {
+    let stored = data.tokens().map_err(unusable)?;
+    let mut tokens = stored.clone().unwrap_or_else(|| {
         let new = |name, role| LocalToken { name, role, token: engine.new_secret() };
-        LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent) }
+        LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent), protected: None }
     });
-    for LocalToken { name, role, token } in [&mut tokens.you, &mut tokens.agent] {
+    let kind = if engine.is_protected(&tokens.you.name).await? { Kind::Reading } else { Kind::Personal };
+    for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (Kind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
-        if let Err(error) = engine.ensure_token(principal.clone(), token).await {
-            // Revoked: whoever owns the folder gets another one, as they could make themselves.
+        if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {
+            // Revoked, or of another kind, as an older version made it: whoever owns the folder gets another one, as they could
+            // make themselves. The old one ends.
             error.refusal().ok_or_else(|| error.clone())?;
+            engine.end_token(token).await?;
             *token = engine.new_secret();
-            engine.ensure_token(principal, token).await?;
+            engine.ensure_token(principal, kind, token).await?;
         }
     }
-    data.write_tokens(&tokens).map_err(unusable)?;
+    let written = data.write_tokens(&tokens);
+    if stored.as_ref() == Some(&tokens) {
+        or_full(written).map_err(unusable)?;
+    } else {
+        written.map_err(unusable)?;
+    }
     Ok(tokens)
 }
 
 /// As the operating system calls you.
-fn your_name() -> Name {
+pub fn your_name() -> Name {
     let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let usable = |name: &Name| principal::check_name("name", name).is_ok() && name.as_str() != "agent";
     login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))
@@ -279,4 +297,24 @@ fn equipment(config: &Config) -> Result<Equipment, String> {
 
 fn word(word: &str) -> Name {
     word.parse().expect("a plain word is a name")
+}
+
+/// Whether it was written; a full disk is no reason not to start, because everything can still be read.
+fn or_full(written: std::io::Result<()>) -> std::io::Result<bool> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            tracing::error!(
+                "the disk is full: what is there can be read, and nothing can be written until there is room"
+            );
+            Ok(false)
+        }
+        written => written.map(|()| true),
+    }
+}
+
+/// Says where the server is, for other programs on this machine, as soon as there is room for it.
+async fn write_server_later(data: DataFolder, server: ServerFile, closing: CancellationToken) {
+    while !closing.is_cancelled() && data.write_server(&server).is_err() {
+        tokio::time::sleep(ROOM_AGAIN).await;
+    }
 }

@@ -19,10 +19,14 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Outcome, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId, Run,
+    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
     token::Token,
 };
+use tokio::sync::watch;
+
+/// How many commands may wait before the next is told to come back.
+pub const QUEUE: usize = 8192;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::Error;
@@ -65,6 +69,10 @@ pub trait Store: Send + Sync {
 
     /// The position up to which [`Store::follow`] has events to give.
     fn offered(&self) -> u64;
+
+    /// Changes when the database turns out to have lost the end of the log that was followed until then, as after a fail-over to
+    /// a standby that lagged behind. Positions and events from before then mean nothing afterwards.
+    fn epoch(&self) -> watch::Receiver<u64>;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
@@ -194,6 +202,9 @@ pub trait Store: Send + Sync {
     /// How many deliveries are in this state.
     fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
 
+    /// At most `limit` principals that have pending gates, by name.
+    fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
+
     /// How many gates are pending.
     fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
 
@@ -263,6 +274,12 @@ macro_rules! any_store {
                     AnyStore::Postgres(store) => store.queued(),
                 }
             }
+            fn epoch(&self) -> watch::Receiver<u64> {
+                match self {
+                    AnyStore::Sqlite(store) => store.epoch(),
+                    AnyStore::Postgres(store) => store.epoch(),
+                }
+            }
             fn offered(&self) -> u64 {
                 match self {
                     AnyStore::Sqlite(store) => store.offered(),
@@ -316,6 +333,7 @@ any_store! {
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
     waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
     count_deliveries(status: delivery::Status) -> Result<u64, Error>;
+    requesters(limit: u32) -> Result<Vec<Name>, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
     forget_deliveries(before: Timestamp, limit: u32) -> Result<u64, Error>;

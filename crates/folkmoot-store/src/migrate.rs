@@ -22,6 +22,8 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 7, name: "debates", sql: include_str!("../migrations/0007_debates.sql") },
     Migration { version: 8, name: "debate_status", sql: include_str!("../migrations/0008_debate_status.sql") },
     Migration { version: 9, name: "resumed_at", sql: include_str!("../migrations/0009_resumed_at.sql") },
+    Migration { version: 10, name: "usage", sql: include_str!("../migrations/0010_usage.sql") },
+    Migration { version: 11, name: "presence", sql: include_str!("../migrations/0011_presence.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

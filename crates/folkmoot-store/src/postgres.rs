@@ -11,6 +11,7 @@ mod heard;
 mod listener;
 mod statements;
 mod tls;
+mod warnings;
 mod writer;
 
 use std::{
@@ -24,17 +25,18 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    token::Token,
 };
 use heard::Heard;
 use tokio::{
-    sync::{Notify, mpsc, oneshot},
+    sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
     time::{error::Elapsed, timeout},
 };
 use tokio_postgres::{
-    Config, Row, Transaction,
+    Client, Config, Row, Transaction,
     error::SqlState,
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
@@ -42,14 +44,12 @@ use tokio_postgres::{
 use self::{tls::Tls, writer::Job};
 use crate::{
     Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery, TurnView,
-    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
+    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery,
+    TurnView, VersionQuery, VersionView, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
 
-/// How many commands may wait before the next is told to come back.
-const QUEUE: usize = 8192;
 /// How many connections a node reads with.
 const READERS: usize = 8;
 /// How long a node waits for the database before it says that it cannot be reached.
@@ -65,6 +65,9 @@ const CATCH_UP: u32 = 1000;
 /// Two who make or fill the tables at the same time must not both do it.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7032600112)";
 
+/// Where the log ends.
+const SELECT_HEAD: &str = "SELECT position, hash FROM head WHERE log = 'main'";
+
 /// The database's clock, in microseconds since 1970.
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
@@ -76,6 +79,8 @@ pub struct Postgres {
     recent: Arc<Recent>,
     time: Arc<Time>,
     heard: Arc<Heard>,
+    /// The log is not what this node knows of it.
+    gap: Arc<Notify>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -117,19 +122,21 @@ impl Postgres {
         let config = config(url)?;
         let tls = tls::connector()?;
         let pool = pool(&config, &tls)?;
+        must_keep_statements(&config, &tls).await?;
         migrate(&config, &tls).await?;
         let time = Arc::new(Time { injected: clock, ahead_micros: AtomicI64::new(0) });
         time.learn(clock_of(&pool).await?);
-        let recent = Arc::new(Recent::starting_at(head(&pool).await?.position));
+        let recent = Arc::new(Recent::starting_at(head(&pool).await?));
         let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let writer =
             writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
         let heard = Arc::new(Heard::starting_at(recent.last(), Instant::now()));
         let (known, time_known, heard_by) = (recent.clone(), time.clone(), heard.clone());
+        let look = gap.clone();
         let listener = listener::Listener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
-        Ok(Self { jobs, pool, recent, time, heard, tasks })
+        Ok(Self { jobs, pool, recent, time, heard, gap: look, tasks })
     }
 
     async fn contents_by(&self, sql: &str, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
@@ -216,7 +223,18 @@ impl Store for Postgres {
     }
 
     async fn head(&self) -> Result<Head, Error> {
-        head(&self.pool).await
+        let known = self.recent.head();
+        let head = head(&self.pool).await?;
+        if head.position < known.position || head.position == known.position && head.hash != known.hash {
+            self.gap.notify_one();
+            let why = "it has lost the end of its log, which is read again just now";
+            return Err(Error::Unavailable(why.to_owned()));
+        }
+        Ok(head)
+    }
+
+    fn epoch(&self) -> watch::Receiver<u64> {
+        self.recent.epoch()
     }
 
     async fn gate(&self, id: &GateId) -> Result<Option<GateView>, Error> {
@@ -506,6 +524,10 @@ impl Store for Postgres {
         rows::position(found.into_iter().next().unwrap_or(0))
     }
 
+    async fn requesters(&self, limit: u32) -> Result<Vec<Name>, Error> {
+        self.all(query::REQUESTERS, &[Value::Int(limit.into())], |row| rows::parse(&row.text(0)?)).await
+    }
+
     async fn pending(&self) -> Result<u64, Error> {
         let found = self.all("SELECT count(*) FROM gates WHERE status = 'pending'", &[], |row| row.int(0)).await?;
         rows::position(found.into_iter().next().unwrap_or(0))
@@ -553,8 +575,11 @@ fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
 
 async fn head(pool: &Pool) -> Result<Head, Error> {
     let client = pool.get().await.map_err(unreachable)?;
-    let found = timeout(READ_PATIENCE, client.query("SELECT position, hash FROM head WHERE log = 'main'", &[])).await;
-    let found = answered(client, found)?;
+    let found = timeout(READ_PATIENCE, client.query(SELECT_HEAD, &[])).await;
+    read_head(&answered(client, found)?)
+}
+
+fn read_head(found: &[Row]) -> Result<Head, Error> {
     let row = found.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
 }
@@ -580,10 +605,36 @@ async fn clock_of(pool: &Pool) -> Result<i64, Error> {
     client.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)
 }
 
-async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
+/// A connection of its own, for what is done once, and the task that drives it.
+async fn connect(config: &Config, tls: &Tls) -> Result<(Client, JoinHandle<Result<(), tokio_postgres::Error>>), Error> {
     let connecting = timeout(PATIENCE, config.connect(tls.clone())).await.map_err(|_| silent())?;
-    let (mut client, connection) = connecting.map_err(failed)?;
-    let driver = tokio::spawn(connection);
+    let (client, connection) = connecting.map_err(failed)?;
+    Ok((client, tokio::spawn(connection)))
+}
+
+/// Refuses a pooler that gives each transaction another session and leaves prepared statements behind: nothing works with it for
+/// long. While somebody else is in a transaction, what was prepared before must still be there.
+async fn must_keep_statements(config: &Config, tls: &Tls) -> Result<(), Error> {
+    let ((client, driver), (other, other_driver)) = tokio::try_join!(connect(config, tls), connect(config, tls))?;
+    let asked = timeout(PATIENCE, async {
+        let statement = client.prepare("SELECT 1").await?;
+        other.batch_execute("BEGIN").await?;
+        client.query(&statement, &[]).await
+    });
+    let answer = asked.await;
+    driver.abort();
+    other_driver.abort();
+    match answer {
+        Ok(Err(error)) if error.code().is_some_and(pooled) => Err(Error::Schema(POOLED.to_owned())),
+        Ok(Err(error)) => Err(failed(error)),
+        Ok(Ok(_)) => Ok(()),
+        // A pool of a single session has none for the second.
+        Err(_) => Ok(()),
+    }
+}
+
+async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
+    let (mut client, driver) = connect(config, tls).await?;
     let transaction = client.transaction().await.map_err(failed)?;
     transaction.batch_execute(LOCK).await.map_err(failed)?;
     transaction.batch_execute(&migrate::for_postgres(migrate::TABLE)).await.map_err(failed)?;
@@ -664,6 +715,8 @@ fn failed(error: tokio_postgres::Error) -> Error {
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => Error::Full,
         Some(code) if lost(code) => Error::Unavailable(text),
+        Some(code) if cancelled(code) => Error::Cancelled(text),
+        Some(code) if pooled(code) => Error::Unavailable(format!("{text}: {POOLED}")),
         Some(_) => Error::Database(text),
         None if error.is_closed()
             || error.to_string().contains("connect")
@@ -675,16 +728,36 @@ fn failed(error: tokio_postgres::Error) -> Error {
     }
 }
 
+/// The connection is of no use any more, or the database takes no commands from anybody.
 fn lost(code: &SqlState) -> bool {
-    [
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CRASH_SHUTDOWN,
-        SqlState::CANNOT_CONNECT_NOW,
-        SqlState::TOO_MANY_CONNECTIONS,
-        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-        // Somebody holds the head and does not let go: that is as good as no database.
-        SqlState::LOCK_NOT_AVAILABLE,
-        SqlState::READ_ONLY_SQL_TRANSACTION,
-    ]
-    .contains(code)
+    // Of exceptions of the connection, and of resources that are used up.
+    let class = |class| code.code().starts_with(class);
+    class("08")
+        || class("53")
+        || [
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CRASH_SHUTDOWN,
+            SqlState::CANNOT_CONNECT_NOW,
+            SqlState::IDLE_SESSION_TIMEOUT,
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            // Somebody holds the head and does not let go: that is as good as no database.
+            SqlState::LOCK_NOT_AVAILABLE,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+        ]
+        .contains(code)
 }
+
+/// The database ended this one, by an operator's `statement_timeout` or for another's sake, and takes the next.
+fn cancelled(code: &SqlState) -> bool {
+    [SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code)
+}
+
+/// A statement that we have prepared is not there, or one of that name that we have not: another session answers.
+fn pooled(code: &SqlState) -> bool {
+    [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
+}
+
+/// What is to be done about a pooler that cannot do what we need.
+const POOLED: &str = "a connection pooler that gives each transaction another session, and does not carry prepared \
+    statements along, stands before the database; use its session mode, or PgBouncer 1.21 or later with \
+    max_prepared_statements above 0";

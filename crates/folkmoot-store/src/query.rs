@@ -412,6 +412,28 @@ pub(crate) const COUNT_DELIVERIES: &str = "SELECT count(*) FROM outbox WHERE sta
 /// The next `?2` deliveries to the channel `?1` that wait or are under way.
 pub(crate) const LOAD_WAITING: &str = "channel = ?1 AND due IS NOT NULL ORDER BY due, id LIMIT ?2";
 
+/// How many gates of `?1` are pending, and how many bytes they keep; of at most `?2` of them. For SQLite, which would otherwise go
+/// through all that it has ever opened.
+pub(crate) const PENDING_OF: &str = "SELECT count(*), CAST(coalesce(sum(content_bytes), 0) AS BIGINT) FROM (
+    SELECT content_bytes FROM gates INDEXED BY gates_inbox_of WHERE requested_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
+
+/// How many questions of `?1` are open; of at most `?2` of them. For SQLite.
+pub(crate) const OPEN_OF: &str = "SELECT count(*) FROM (
+    SELECT 1 FROM questions INDEXED BY questions_open_of WHERE asked_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
+
+/// At most `?1` principals that have pending gates. Goes through the index from one to the next, however many gates each has.
+pub(crate) const REQUESTERS: &str = "WITH RECURSIVE requesters (name) AS (
+    SELECT min(requested_by) FROM gates WHERE status = 'pending'
+    UNION ALL
+    SELECT (SELECT min(requested_by) FROM gates WHERE status = 'pending' AND requested_by > requesters.name)
+    FROM requesters WHERE requesters.name IS NOT NULL)
+  SELECT name FROM requesters WHERE name IS NOT NULL LIMIT ?1";
+
+/// How many of an agent's things need to be counted.
+pub(crate) fn counted(limit: Option<u64>) -> i64 {
+    limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
+}
+
 /// What gates, questions, runs and deliveries have in common as lists.
 struct Listing<'a> {
     select: &'static str,

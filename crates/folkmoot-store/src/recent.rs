@@ -8,25 +8,38 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use folkmoot_core::Event;
-use tokio::sync::Notify;
+use folkmoot_core::{Digest, Event, Head};
+use tokio::sync::{Notify, watch};
 
 use crate::Error;
 
 /// How many events are kept.
 const KEPT: usize = 2048;
 
-/// The end of the log as this node knows it. It only ever grows, without a gap.
+/// The end of the log as this node knows it. It grows without a gap, each event on the hash of the one before, until the
+/// database turns out to have another log: then [`Recent::start_over`] begins a new epoch.
 #[derive(Debug)]
 pub(crate) struct Recent {
     known: Mutex<Known>,
     grown: Notify,
+    epoch: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
 struct Known {
-    last: u64,
+    head: Head,
     events: VecDeque<Arc<Event>>,
+}
+
+/// What became of events that were offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// They are known, now or since before.
+    Taken,
+    /// Some are missing before them, so they were not taken.
+    Gap,
+    /// They are of another log than what is known, so they were not taken.
+    OfAnotherLog,
 }
 
 /// What [`Recent::after`] knows.
@@ -40,23 +53,47 @@ pub(crate) enum After {
 }
 
 impl Recent {
-    pub(crate) fn starting_at(last: u64) -> Self {
-        Self { known: Mutex::new(Known { last, events: VecDeque::new() }), grown: Notify::new() }
+    pub(crate) fn starting_at(head: Head) -> Self {
+        let known = Mutex::new(Known { head, events: VecDeque::new() });
+        Self { known, grown: Notify::new(), epoch: watch::Sender::new(0) }
     }
 
-    /// Takes events that were committed. What is already known is skipped; `false` means that some are missing before
-    /// these, which were therefore not taken.
-    pub(crate) fn offer(&self, events: &[Arc<Event>]) -> bool {
-        let taken = self.look(|known| known.take(events));
-        if taken == Taken::Grown {
-            self.grown.notify_waiters();
+    /// Takes events that were committed. What is already known is skipped.
+    pub(crate) fn offer(&self, events: &[Arc<Event>]) -> Offered {
+        match self.look(|known| known.take(events)) {
+            Taken::Grown => {
+                self.grown.notify_waiters();
+                Offered::Taken
+            }
+            Taken::Nothing => Offered::Taken,
+            Taken::Gap => Offered::Gap,
+            Taken::OfAnotherLog => Offered::OfAnotherLog,
         }
-        taken != Taken::Gap
+    }
+
+    /// Forgets what is known: the database has lost it, and this is the end of the log that it has.
+    pub(crate) fn start_over(&self, head: Head) {
+        self.look(|known| {
+            *known = Known { head, events: VecDeque::new() };
+            // Under the lock: whoever is handed an event of the new log finds that the epoch has changed.
+            self.epoch.send_modify(|epoch| *epoch += 1);
+        });
+        self.grown.notify_waiters();
+    }
+
+    /// Changes each time the database turns out to have another log than the one that was followed.
+    pub(crate) fn epoch(&self) -> watch::Receiver<u64> {
+        self.epoch.subscribe()
     }
 
     /// The position of the last event that is known.
     pub(crate) fn last(&self) -> u64 {
-        self.look(|known| known.last)
+        self.head().position
+    }
+
+    /// The position and the hash of the last event that is known.
+    pub(crate) fn head(&self) -> Head {
+        self.look(|known| known.head)
     }
 
     pub(crate) fn after(&self, position: u64) -> After {
@@ -91,33 +128,46 @@ fn switch() {}
 #[cfg(test)]
 use tests::switch;
 
-#[derive(PartialEq)]
 enum Taken {
     Grown,
     Nothing,
     Gap,
+    OfAnotherLog,
 }
 
 impl Known {
     fn take(&mut self, events: &[Arc<Event>]) -> Taken {
-        let new = events.iter().filter(|event| event.position > self.last).cloned().collect::<Vec<_>>();
-        match new.first() {
-            None => return Taken::Nothing,
-            Some(first) if first.position != self.last + 1 => return Taken::Gap,
-            Some(_) => {}
+        let (old, new): (Vec<_>, Vec<_>) = events.iter().partition(|event| event.position <= self.head.position);
+        if old.into_iter().any(|event| self.hash_at(event.position).is_some_and(|known| known != event.hash)) {
+            return Taken::OfAnotherLog;
         }
-        self.last += new.len() as u64;
-        self.events.extend(new);
+        let (Some(first), Some(last)) = (new.first(), new.last()) else { return Taken::Nothing };
+        if first.position != self.head.position + 1 {
+            return Taken::Gap;
+        }
+        if first.prev_hash != self.head.hash {
+            return Taken::OfAnotherLog;
+        }
+        self.head = Head { position: last.position, hash: last.hash };
+        self.events.extend(new.into_iter().cloned());
         let surplus = self.events.len().saturating_sub(KEPT);
         self.events.drain(..surplus);
         Taken::Grown
     }
 
+    /// The hash of the event at this position, if it is kept.
+    fn hash_at(&self, position: u64) -> Option<Digest> {
+        match usize::try_from(self.head.position.checked_sub(position)?).ok()? {
+            0 => Some(self.head.hash),
+            back => Some(self.events.get(self.events.len().checked_sub(back + 1)?)?.hash),
+        }
+    }
+
     fn after(&self, position: u64) -> After {
-        if self.last <= position {
+        if self.head.position <= position {
             return After::Nothing;
         }
-        let missing = self.last - position;
+        let missing = self.head.position - position;
         match self.events.len().checked_sub(usize::try_from(missing).unwrap_or(usize::MAX)) {
             Some(first) => After::Events(self.events.range(first..).cloned().collect()),
             None => After::Forgotten,

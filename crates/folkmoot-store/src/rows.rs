@@ -14,7 +14,7 @@ use folkmoot_core::{
     halt::Lifting,
     journal::Entry,
     question::{self, Priority},
-    run,
+    quota, run,
     token::Token,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -104,6 +104,8 @@ pub(crate) const GATES: Table = Table {
         ("votes", Text),
         ("decision", Text),
         ("reminders", Text),
+        ("content_bytes", Int),
+        ("presence", Text),
     ],
 };
 
@@ -340,6 +342,7 @@ pub(crate) const TOKENS: Table = Table {
         ("revoked_at", Int),
         ("hash", Text),
         ("capabilities", Text),
+        ("kind", Text),
     ],
 };
 
@@ -492,6 +495,8 @@ pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
         votes,
         Value::MaybeText(decision),
         Value::MaybeText((!gate.reminders.is_empty()).then(|| json_text(&gate.reminders).into())),
+        Value::Int(int(quota::bytes_of(gate))),
+        maybe(gate.presence.map(|presence| presence.word())),
     ]
 }
 
@@ -528,6 +533,7 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
         dedupe_key: row.maybe_text(26)?,
         notification_channels: from_json(&row.text(27)?)?,
         reminders: row.maybe_text(34)?.map_or_else(|| Ok(Reminders::default()), |text| from_json(&text))?,
+        presence: parse_maybe(row.maybe_text(36)?)?,
         revision: small(row.int(28)?)?,
         digest: parse(&row.text(29)?)?,
         seq: position(row.int(30)?)?,
@@ -1025,6 +1031,7 @@ pub(crate) fn token<'a>(token: &'a Token, hash: &[u8; 32]) -> Vec<Value<'a>> {
         Value::MaybeInt(token.revoked_at.map(Timestamp::as_micros)),
         Value::Text(Digest::from(*hash).hex().into()),
         json(&token.principal.capabilities),
+        text(token.kind.word()),
     ]
 }
 
@@ -1039,6 +1046,7 @@ pub(crate) fn read_token(row: &dyn Columns) -> Result<Token, Error> {
         created_at: Timestamp::from_micros(row.int(3)?),
         created_by: parse(&row.text(4)?)?,
         revoked_at: row.maybe_int(5)?.map(Timestamp::from_micros),
+        kind: parse(&row.text(8)?)?,
     })
 }
 

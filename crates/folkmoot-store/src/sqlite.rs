@@ -11,6 +11,9 @@ mod tests;
 mod writer;
 
 use std::{
+    fs::{self, OpenOptions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
     thread::JoinHandle,
@@ -18,8 +21,9 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, QuestionId, Run, RunId, Timer,
-    Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
+    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
+    token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,14 +31,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::{readers::Readers, writer::Job};
 use crate::{
     Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView, VersionQuery,
-    VersionView, WaitingFor, Written, migrate, query,
+    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
+    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
     recent::{After, Recent},
     rows::{self, Columns, Value},
 };
 
-/// How many commands may wait before the next is told to come back.
-const QUEUE: usize = 8192;
 /// How many events one `follow` reads when it has fallen behind.
 const CATCH_UP: u32 = 1000;
 /// Why a store does nothing that was closed.
@@ -86,7 +88,7 @@ impl Sqlite {
         let connection = connect(Path::new(":memory:"), flags)?;
         migrate(&connection)?;
         let head = head(&connection)?;
-        let recent = Arc::new(Recent::starting_at(head.position));
+        let recent = Arc::new(Recent::starting_at(head));
         let (stop, stopped) = watch::channel(None);
         let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
         Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
@@ -140,10 +142,11 @@ impl Sqlite {
             // A file of a newer version stays as it is, to the last byte.
             migrate::missing(&taken(&connect_to_read(path)?)?)?;
         }
+        keep_private(path)?;
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         migrate(&connection)?;
         let head = head(&connection)?;
-        let recent = Arc::new(Recent::starting_at(head.position));
+        let recent = Arc::new(Recent::starting_at(head));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
         let (checkpointer, checkpoints) = checkpoint::Checkpointer::start(path, stop.clone())?;
@@ -171,7 +174,7 @@ impl Sqlite {
         if schema != migrate::newest() {
             return Err(Error::Schema(format!("{} has schema {schema} and must be migrated first", path.display())));
         }
-        let recent = Arc::new(Recent::starting_at(head(&connection)?.position));
+        let recent = Arc::new(Recent::starting_at(head(&connection)?));
         drop(connection);
         let (_, stopped) = watch::channel(None);
         Ok(Self {
@@ -241,6 +244,10 @@ impl Store for Sqlite {
             Some(Jobs::Queue(queue)) => queue.max_capacity() - queue.capacity(),
             Some(Jobs::Memory(_)) | None => 0,
         }
+    }
+
+    fn epoch(&self) -> watch::Receiver<u64> {
+        self.recent.epoch()
     }
 
     fn offered(&self) -> u64 {
@@ -580,6 +587,12 @@ impl Store for Sqlite {
         rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))
     }
 
+    async fn requesters(&self, limit: u32) -> Result<Vec<Name>, Error> {
+        let arguments = [Value::Int(limit.into())];
+        let name = |row: &dyn Columns| rows::parse(&row.text(0)?);
+        self.readers.read(move |connection| all(connection, query::REQUESTERS, &arguments, name)).await
+    }
+
     async fn pending(&self) -> Result<u64, Error> {
         let sql = "SELECT count(*) FROM gates WHERE status = 'pending'";
         let found = self.readers.read(move |connection| all(connection, sql, &[], |row| row.int(0))).await?;
@@ -607,6 +620,33 @@ impl Store for Sqlite {
             tracing::error!("the database may not be closed: {error}");
         }
     }
+}
+
+/// Makes the database, or finds it, with a mode that lets only its owner read it. SQLite gives the files beside it the same mode.
+fn keep_private(path: &Path) -> Result<(), Error> {
+    const OWNER_ONLY: u32 = 0o600;
+    let failed = |path: &Path, error: io::Error| Error::Database(format!("cannot open {}: {error}", path.display()));
+    let created = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path);
+    match created {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(path, error)),
+        Err(_) => {}
+    }
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(end);
+        let file = Path::new(&file);
+        match fs::metadata(file) {
+            Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+                fs::set_permissions(file, fs::Permissions::from_mode(OWNER_ONLY))
+                    .map_err(|error| failed(file, error))?;
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(file, error)),
+        }
+    }
+    Ok(())
 }
 
 fn join(threads: Vec<JoinHandle<()>>) {

@@ -7,6 +7,7 @@
 //! ```
 
 mod config;
+mod decimals;
 mod evidence;
 mod forms;
 mod gate;
@@ -21,6 +22,7 @@ mod words;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use folkmoot_core::{
@@ -33,7 +35,7 @@ use folkmoot_core::{
         estimate::Estimate,
         memory::EpisodicMemory,
         planning,
-        record::{Record, Session},
+        record::{LogLine, Record, Session},
         topology::Network,
     },
     text,
@@ -233,6 +235,7 @@ impl Room {
             planner: Planner::default(),
             candidates: BTreeMap::new(),
             notes: Vec::new(),
+            ambiguities: Vec::new(),
             lessons: Vec::new(),
             points: Vec::new(),
             scores: Vec::new(),
@@ -279,6 +282,7 @@ impl Room {
         });
         verdict.rounds = rounds;
         verdict.turns = state.turns;
+        verdict.consensus_reached = verdict.consensus.is_some_and(|consensus| consensus >= self.debating.min_consensus);
         self.conclude(ctx, verdict, state).await
     }
 
@@ -369,7 +373,7 @@ impl Room {
             providers,
         };
         let session = self.session(0, None, state)?;
-        ctx.keep("started", told.kind(), &told, vec![Record::Session(session)]).await
+        ctx.keep("started", told.kind(), &told, vec![Record::Session(session), line(&told)]).await
     }
 
     fn providers(&self) -> Vec<String> {
@@ -385,13 +389,14 @@ impl Room {
             topic: self.debating.topic.clone(),
             topology: self.debating.topology.word().to_owned(),
             coordination_protocol: state.style.style.word().to_owned(),
-            config: serde_json::to_value(&self.debating)?,
+            config: decimals::config(serde_json::to_value(&self.debating)?),
             total_rounds: rounds,
             final_consensus_score: verdict.and_then(|verdict| verdict.consensus),
-            outcome: verdict.map(serde_json::to_value).transpose()?,
+            outcome: verdict.map(|verdict| serde_json::to_value(verdict).map(decimals::verdict)).transpose()?,
             metadata: json!({
                 "domain": self.domain, "providers": self.providers(), "tree": state.network.tree(),
                 "expectations": state.planner.history().collect::<Vec<_>>(), "branch": self.branch,
+                "remaining_ambiguities": state.ambiguities,
             }),
         })
     }
@@ -492,6 +497,7 @@ impl Room {
             dissent: Vec::new(),
             tests: None,
             turns: state.turns,
+            consensus_reached: false,
         };
         match ends {
             Ends::Undecided(why, reason) => Verdict { no_decision: Some(why), reason, ..nothing },
@@ -535,7 +541,7 @@ impl Room {
         let learned = self.learned(ctx, &state);
         let session = self.session(verdict.rounds, Some(&verdict), &state)?;
         let told = Told::Completed { verdict: Box::new(verdict.clone().without_words()) };
-        let records = std::iter::once(Record::Session(session)).chain(learned).collect();
+        let records = [Record::Session(session), line(&told)].into_iter().chain(learned).collect();
         ctx.keep("completed", told.kind(), &told, records).await?;
         let undecided = match verdict.winner {
             Some(_) => Vec::new(),
@@ -624,5 +630,18 @@ async fn tell(ctx: &Ctx, key: &str, mut told: Told) -> Result<(), Failure> {
         }
         _ => {}
     }
-    ctx.emit(key, told.kind(), &told).await
+    ctx.keep(key, told.kind(), &told, vec![line(&told)]).await
+}
+
+/// How long a line of a debate's log is kept.
+const LINES_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What was told, as a line for whoever looks into `debate_logs`.
+fn line(told: &Told) -> Record {
+    Record::Line(LogLine {
+        level: told.level(),
+        message: text::shortened(&told.summary(), TOLD_BYTES),
+        data: serde_json::to_value(told).unwrap_or_default(),
+        expires_after: Some(LINES_KEPT),
+    })
 }

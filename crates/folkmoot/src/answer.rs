@@ -5,7 +5,7 @@ mod all_defaults;
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::question::Status,
+    core::{QuestionId, question::Status},
     wire::{Answer, Question},
 };
 use serde_json::Value;
@@ -60,13 +60,25 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         (found, _, _) => found?,
     };
     let answer = match args.answer {
-        Some(text) if args.json_value => serde_json::from_str(&text).context("ANSWER is not JSON")?,
-        Some(text) => Value::String(text),
+        Some(text) => {
+            let answer = match args.json_value {
+                true => serde_json::from_str(&text).context("ANSWER is not JSON")?,
+                false => Value::String(text),
+            };
+            if !agreed(ctx, connection, &id, &answer).await? {
+                ctx.screen.say("Nothing was answered.")?;
+                return Ok(Exit::Waiting);
+            }
+            answer
+        }
         None => {
             let read = async |client: &Client| Ok(client.question(&id).await?);
             let question = connection.ask(ctx, As::You, read).await?;
             match at_the_terminal(ctx, &question).await? {
-                Some(answer) => Value::String(answer),
+                Some(answer) => {
+                    connection.answered().await?;
+                    Value::String(answer)
+                }
                 None => return Ok(Exit::Waiting),
             }
         }
@@ -76,6 +88,20 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let question = connection.ask(ctx, As::You, send).await?;
     close::report(ctx, &question)?;
     Ok(Exit::Done)
+}
+
+/// Whoever answers with the folder's own token is shown what they answer, and asked.
+async fn agreed(ctx: &Context, connection: &mut Connection, id: &QuestionId, answer: &Value) -> Result<bool> {
+    if !connection.is_personal() {
+        return Ok(true);
+    }
+    let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
+    if question.status != Status::Pending {
+        return Ok(true);
+    }
+    let shown = format!("{}\n", question_view::request(&question, clock::now()));
+    let ask = format!("Answer with {}?", one_line(&question_view::bare(answer)));
+    connection.confirm(ctx, As::You, &shown, &ask, true).await
 }
 
 /// Shows the question and asks. `None` where nothing was said.

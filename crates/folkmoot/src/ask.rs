@@ -18,7 +18,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, idempotency,
+    find, gate_view, idempotency,
     question::wait,
     screen::one_line,
     span,
@@ -130,6 +130,9 @@ fn announce(ctx: &Context, connection: &Connection, question: &Question) {
     let text = one_line(question.text.as_deref().unwrap_or_default());
     ctx.screen.note(format!("{} {text}", paint(style::STRONG, "Waiting for an answer:")));
     ctx.screen.note(paint(style::FAINT, format!("{} on {}", question.id, connection.url())));
+    if !ctx.screen.notes_are_read {
+        return ctx.screen.note(format!("  {}", gate_view::A_PERSON_DECIDES));
+    }
     for way in ways(&folkmoot, question) {
         ctx.screen.note(way);
     }

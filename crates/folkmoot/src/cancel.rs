@@ -40,6 +40,10 @@ enum Cancelled {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let (key, reason) = (idempotency::new_key(), args.reason);
     let why = WithReason { reason: reason.clone() };
+    let ask = format!("Cancel {}?", args.id);
+    if !connection.agrees(ctx, args.who, &ask).await? {
+        return Ok(Exit::Waiting);
+    }
     let cancel = async |client: &Client| {
         Ok(match find::thing(client, Some(&args.id)).await? {
             Thing::Run(id) => Cancelled::Run(Box::new(client.cancel_run(&id, &why, Some(&key)).await?)),

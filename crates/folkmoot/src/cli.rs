@@ -10,8 +10,8 @@ use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
     adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, debate, delivery, demo, deny,
-    doctor, end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, question, questions, ready,
-    reject, restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
+    doctor, end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, protect, question, questions,
+    ready, reject, restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
 };
 
 const START: &str = "\
@@ -40,6 +40,7 @@ Exit codes:
   8   `step begin`: it was begun before, and nobody knows whether it was done
   9   `step begin`: it failed before
   10  `debate`: it ended without a decision
+  11  `audit check`: the receipt is sound, but its key is not known
   70  the store has stopped; nothing was acknowledged after that
   130 `ask-model`: interrupted";
 
@@ -121,6 +122,7 @@ pub(crate) enum Verb {
     /// Who may open and who may decide
     #[command(subcommand)]
     Token(token::Verb),
+    Protect(protect::Args),
     /// Tell programs of yours what happens, by signed messages
     #[command(subcommand)]
     Webhook(webhook::Verb),

@@ -13,7 +13,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, idempotency, prompt, question_view,
+    find, idempotency, question_view,
     screen::one_line,
     style::{self, paint},
 };
@@ -41,15 +41,17 @@ pub(crate) enum Way {
 pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, which: Which, way: Way) -> Result<Exit> {
     let find = async |client: &Client| find::any::<Question>(client, which.id.as_deref()).await;
     let id = connection.ask(ctx, who, find).await?;
-    if !which.yes && ctx.screen.answers {
-        let read = async |client: &Client| Ok(client.question(&id).await?);
-        let question = connection.ask(ctx, who, read).await?;
-        if question.status == Status::Pending {
-            ctx.screen.say(format!("{}\n", question_view::request(&question, clock::now())))?;
-            if !prompt::yes(&format!("{} this?", way.capital())).await? {
-                ctx.screen.say("It goes on waiting.")?;
-                return Ok(Exit::Waiting);
-            }
+    let read = async |client: &Client| Ok(client.question(&id).await?);
+    let question = connection.ask(ctx, who, read).await?;
+    // A denial that nobody has heard is released as it stands; it was closed before.
+    let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
+    let releases = matches!(way, Way::Cancel) && question.status == Status::Denied && unheard;
+    let asks = connection.is_personal() || !which.yes && ctx.screen.answers;
+    if asks && (question.status == Status::Pending || releases) {
+        let shown = format!("{}\n", question_view::request(&question, clock::now()));
+        if !connection.confirm(ctx, who, &shown, &format!("{} this?", way.capital()), !which.yes).await? {
+            ctx.screen.say("It goes on waiting.")?;
+            return Ok(Exit::Waiting);
         }
     }
     let (key, why) = (idempotency::new_key(), WithReason { reason: which.reason });
@@ -57,11 +59,15 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
         Ok(match way {
             Way::Deny => client.deny(&id, &why, Some(&key)).await?,
             Way::Skip => client.skip(&id, &why, Some(&key)).await?,
+            Way::Cancel if releases => client.acknowledge(&id, &why).await?,
             Way::Cancel => client.cancel_question(&id, &why, Some(&key)).await?,
         })
     };
     let question = connection.ask(ctx, who, close).await?;
     report(ctx, &question)?;
+    if releases && !ctx.screen.json {
+        ctx.screen.note(format!("The denial stands, and does not halt {} any more.", question.agent_id));
+    }
     Ok(Exit::Done)
 }
 

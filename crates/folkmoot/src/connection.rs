@@ -11,14 +11,17 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
-use folkmoot_api::{Client, client};
+use anyhow::{Context as _, Result, anyhow, bail};
+use folkmoot_api::{Client, client, wire::Problem};
 use folkmoot_server::{LocalTokens, StartError};
 
 use crate::{
     cli::As,
     context::Context,
     hosted::{Hosted, NotHosted},
+    prompt,
+    style::{self, paint},
+    terminal::Terminal,
 };
 
 /// How long a server that holds the lock may take to answer.
@@ -27,10 +30,18 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long to leave the folder to others between two visits.
 const BETWEEN_VISITS: Duration = Duration::from_secs(1);
 
+const NOBODY_HERE: &str = "this is yours to decide, and there is no terminal at which you could be asked; run it in a terminal, or \
+                           make a token for this script (`folkmoot token create NAME --role reviewer`) and set it as \
+                           FOLKMOOT_TOKEN";
+const NOT_BEFOREHAND: &str = "with your own token you are always shown what you decide on and asked, so --yes does not count; leave it \
+                              out, or make a token for this script (`folkmoot token create NAME --role reviewer`) and set it as \
+                              FOLKMOOT_TOKEN";
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Client,
     tokens: Tokens,
+    person: Person,
     hosted: Option<Hosted>,
     visiting: bool,
 }
@@ -38,15 +49,42 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 enum Tokens {
     Given(String),
+    /// Those that the data folder keeps for its owner.
     Folder(LocalTokens),
+    /// Of a folder that is gone afterwards; nobody's name is at stake.
+    Demo(LocalTokens),
     Missing,
 }
 
+/// What this process knows of the person who uses it.
+#[derive(Clone, Default)]
+enum Person {
+    #[default]
+    Unseen,
+    /// Somebody typed an answer at a terminal to what they were shown.
+    AtTerminal,
+    /// Somebody typed the passphrase, and this is the token that it opened. It lasts as long as this process.
+    Unlocked(String),
+}
+
+/// Without the secret.
+impl std::fmt::Debug for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Person::Unseen => "Unseen",
+            Person::AtTerminal => "AtTerminal",
+            Person::Unlocked(_) => "Unlocked(…)",
+        })
+    }
+}
+
 impl Connection {
-    /// To a server of this process's own.
-    pub(crate) fn to(hosted: Hosted) -> Result<Self> {
-        let (client, tokens) = (Client::new(&hosted.url, "")?, Tokens::Folder(hosted.tokens.clone()));
-        Ok(Self { client, tokens, hosted: Some(hosted), visiting: false })
+    /// To a server of this process's own, on a folder that is gone afterwards. `you` decides there without a terminal.
+    pub(crate) fn to_demo(hosted: Hosted, you: String) -> Result<Self> {
+        let mut tokens = hosted.tokens.clone();
+        tokens.you.token = you;
+        let (client, tokens) = (Client::new(&hosted.url, "")?, Tokens::Demo(tokens));
+        Ok(Self { client, tokens, person: Person::default(), hosted: Some(hosted), visiting: false })
     }
 
     pub(crate) async fn find(ctx: &Context) -> Result<Self> {
@@ -54,7 +92,8 @@ impl Connection {
         // The folder's tokens are for the folder's server, and are shown to no other.
         let its_own = ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
         let tokens = ctx.data.tokens()?.filter(|_| its_own);
-        Ok(Self { client: Client::new(url, "")?, tokens: Tokens::choose(ctx, tokens), hosted: None, visiting: false })
+        let (client, tokens) = (Client::new(url, "")?, Tokens::choose(ctx, tokens));
+        Ok(Self { client, tokens, person: Person::default(), hosted: None, visiting: false })
     }
 
     /// Asks the server; and, if that one has just ended, whoever is the server now. Another verb's server ends with that
@@ -81,8 +120,111 @@ impl Connection {
                 tokio::time::sleep(BETWEEN_VISITS).await;
             }
             tokio::time::sleep(PAUSE).await;
-            *self = in_folder(ctx).await?;
+            self.become_of(in_folder(ctx).await?);
         }
+    }
+
+    /// The same process with another server: whoever sits here is still here.
+    fn become_of(&mut self, found: Connection) {
+        let person = std::mem::take(&mut self.person);
+        *self = Self { person, ..found };
+    }
+
+    /// Whether the token is the one that the data folder keeps for its owner, with which only they decide, at a terminal.
+    pub(crate) fn is_personal(&self) -> bool {
+        matches!(self.tokens, Tokens::Folder(_))
+    }
+
+    /// The tokens that the data folder keeps, if they are used.
+    pub(crate) fn folder_tokens(&self) -> Option<&LocalTokens> {
+        match &self.tokens {
+            Tokens::Folder(tokens) => Some(tokens),
+            Tokens::Given(_) | Tokens::Demo(_) | Tokens::Missing => None,
+        }
+    }
+
+    /// Takes note that somebody has typed an answer to what they were shown, and asks for the passphrase where their token is
+    /// protected. Whoever decides with the folder's own token must have been asked.
+    pub(crate) async fn answered(&mut self) -> Result<()> {
+        let (protected, owner) = match &self.tokens {
+            Tokens::Folder(LocalTokens { protected, you, .. }) => (protected.clone(), you.name.clone()),
+            Tokens::Given(_) | Tokens::Demo(_) | Tokens::Missing => {
+                self.person = Person::AtTerminal;
+                return Ok(());
+            }
+        };
+        let terminal = Terminal::open().ok_or_else(|| anyhow!(NOBODY_HERE))?;
+        match (protected, &self.person) {
+            (Some(protected), Person::Unseen | Person::AtTerminal) => {
+                let passphrase =
+                    terminal.secret("Passphrase:").await?.context("nothing was typed, so nothing was done")?;
+                // It takes a moment, on purpose.
+                let opened = tokio::task::spawn_blocking(move || protected.open(&owner, &passphrase)).await?;
+                self.person = Person::Unlocked(opened.context("nothing was done")?);
+            }
+            (_, Person::Unlocked(_)) => {}
+            (None, _) => self.person = Person::AtTerminal,
+        }
+        Ok(())
+    }
+
+    /// As [`Connection::confirm`] where there is nothing to show but the question; nothing is asked where a token was given.
+    pub(crate) async fn agrees(&mut self, ctx: &Context, who: As, question: &str) -> Result<bool> {
+        if !self.is_personal() {
+            return Ok(true);
+        }
+        let agreed = self.confirm(ctx, who, "", question, true).await?;
+        if !agreed {
+            ctx.screen.note("Nothing was done.");
+        }
+        Ok(agreed)
+    }
+
+    /// Asks whoever sits at the terminal before something is done in a person's name with the folder's own token; `false` where they
+    /// say no. `shown` is what they agree to. With a token that was given it asks only where `ask` says so and somebody is there.
+    pub(crate) async fn confirm(
+        &mut self,
+        ctx: &Context,
+        who: As,
+        shown: &str,
+        question: &str,
+        ask: bool,
+    ) -> Result<bool> {
+        if who == As::Agent {
+            return Ok(true);
+        }
+        if self.is_personal() {
+            let terminal = Terminal::open().ok_or_else(|| anyhow!(NOBODY_HERE))?;
+            if !ask {
+                bail!("{NOT_BEFOREHAND}");
+            }
+            let agreed = if ctx.screen.answers {
+                if !shown.is_empty() {
+                    ctx.screen.say(shown)?;
+                }
+                prompt::yes(question).await?
+            } else {
+                // The output goes elsewhere; the person does not.
+                if !shown.is_empty() {
+                    terminal.say(shown)?;
+                }
+                let said = terminal.line(&format!("{question} [y/N]")).await?;
+                said.is_some_and(|said| matches!(said.to_lowercase().as_str(), "y" | "yes"))
+            };
+            if agreed {
+                self.answered().await?;
+            }
+            return Ok(agreed);
+        }
+        if !ask || !ctx.screen.answers {
+            return Ok(true);
+        }
+        ctx.screen.say(shown)?;
+        let agreed = prompt::yes(question).await?;
+        if agreed {
+            self.answered().await?;
+        }
+        Ok(agreed)
     }
 
     /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is it for a moment only:
@@ -100,7 +242,7 @@ impl Connection {
         }
         // Whoever holds the folder may take longer to answer; how long that may last is for the caller to say.
         if let Ok(found) = in_folder(ctx).await {
-            *self = found;
+            self.become_of(found);
             // Whoever executes something must stay for it; a server that wants the folder asks for it.
             self.visiting = self.hosted.is_some() && !ctx.works;
         }
@@ -116,13 +258,36 @@ impl Connection {
     pub(crate) fn client(&self, who: As) -> Result<Client> {
         let token = match (&self.tokens, who) {
             (Tokens::Given(token), _) => token,
-            (Tokens::Folder(tokens), As::You) => &tokens.you.token,
-            (Tokens::Folder(tokens), As::Agent) => &tokens.agent.token,
+            (Tokens::Folder(tokens), As::You) => match &self.person {
+                Person::Unlocked(secret) => secret,
+                Person::Unseen | Person::AtTerminal => &tokens.you.token,
+            },
+            (Tokens::Demo(tokens), As::You) => &tokens.you.token,
+            (Tokens::Folder(tokens) | Tokens::Demo(tokens), As::Agent) => &tokens.agent.token,
             (Tokens::Missing, _) => {
                 bail!("no token for {}; give one with --token or FOLKMOOT_TOKEN", self.client.url())
             }
         };
-        Ok(self.client.with_token(token))
+        let client = self.client.with_token(token);
+        Ok(match (&self.person, who) {
+            (Person::AtTerminal, As::You) => client.at_a_terminal(),
+            (Person::Unseen | Person::Unlocked(_), As::You) | (_, As::Agent) => client,
+        })
+    }
+
+    /// Says of a token that the server does not know where it came from, which only this side knows.
+    pub(crate) fn explain(&self, ctx: &Context, error: anyhow::Error) -> anyhow::Error {
+        match error.downcast_ref() {
+            Some(client::Error::Problem(problem)) if problem.code == "unauthenticated" => {
+                let detail = format!(
+                    "{} does not know the token {}; use one that it knows: `folkmoot token create NAME --role ROLE` makes one",
+                    self.url(),
+                    ctx.token_source()
+                );
+                client::Error::Problem(Box::new(Problem { detail, ..problem.as_ref().clone() })).into()
+            }
+            _ => error,
+        }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -157,12 +322,22 @@ impl Tokens {
 
 async fn in_folder(ctx: &Context) -> Result<Connection> {
     let begun = Instant::now();
+    let is_first = matches!(ctx.data.tokens(), Ok(None));
     loop {
         match Hosted::start(&ctx.data, ctx.works).await {
             Ok(hosted) => {
+                if is_first {
+                    offer_protection(ctx);
+                }
                 let client = Client::new(&hosted.url, "")?;
                 let tokens = Tokens::choose(ctx, Some(hosted.tokens.clone()));
-                return Ok(Connection { client, tokens, hosted: Some(hosted), visiting: false });
+                return Ok(Connection {
+                    client,
+                    tokens,
+                    person: Person::default(),
+                    hosted: Some(hosted),
+                    visiting: false,
+                });
             }
             Err(NotHosted::InUse(in_use)) => {
                 if let Some(connection) = answering(ctx).await {
@@ -178,12 +353,23 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
     }
 }
 
+/// The first start says once that the token it made lies there in the clear.
+pub(crate) fn offer_protection(ctx: &Context) {
+    if ctx.screen.notes_are_read {
+        let protect = paint(style::COMMAND, format!("{} protect", ctx.command()));
+        ctx.screen.note(format!(
+            "Agents of your account could decide with your stored token; {protect} puts it under a passphrase."
+        ));
+    }
+}
+
 async fn answering(ctx: &Context) -> Option<Connection> {
     let client = Client::new(&ctx.data.server()?.url, "").ok()?;
     client.ready().await.ok()?;
     Some(Connection {
         client,
         tokens: Tokens::choose(ctx, ctx.data.tokens().ok().flatten()),
+        person: Person::default(),
         hosted: None,
         visiting: false,
     })

@@ -1,8 +1,11 @@
 //! What every verb has at hand: where the data is, which server and token were named, and the screen.
 
-use std::path::PathBuf;
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use folkmoot_server::DataFolder;
 
 use crate::{cli::Global, screen::Screen};
@@ -32,9 +35,21 @@ impl Context {
         };
         let from_environment = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from) == data;
         let data_named = data.filter(|_| !from_environment).map(|_| path.clone());
+        must_be_folder(&path)?;
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let (url, token) = (given(url), given(token));
+        let (url, token) = (given(url).map(with_scheme).transpose()?, given(token));
         Ok(Self { data: DataFolder::at(path), url, token, screen: Screen::new(json), data_named, works })
+    }
+
+    /// Where the token comes from that the server is shown, as a sentence names it.
+    pub(crate) fn token_source(&self) -> String {
+        match &self.token {
+            Some(token) if std::env::var("FOLKMOOT_TOKEN").is_ok_and(|variable| variable == *token) => {
+                "in FOLKMOOT_TOKEN".to_owned()
+            }
+            Some(_) => "given with --token".to_owned(),
+            None => format!("in {}", self.data.path().join("tokens.json").display()),
+        }
     }
 
     /// This program, and what another terminal must add to reach the same data.
@@ -51,6 +66,33 @@ impl Context {
 pub(crate) fn program() -> String {
     let name = std::env::args_os().next().and_then(|name| name.into_string().ok());
     name.filter(|name| name.contains('/')).map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
+}
+
+/// Refuses a path at which no folder can be, by the name under which it was given.
+fn must_be_folder(path: &Path) -> Result<()> {
+    match path.ancestors().find(|ancestor| ancestor.exists()) {
+        Some(file) if !file.is_dir() => {
+            let (path, file) = (path.display(), file.display());
+            bail!(
+                "{path} cannot be the data folder, because {file} is no folder; choose another with --data or FOLKMOOT_DATA"
+            )
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// An address of this machine needs no `http://`. To another machine a token travels, so whoever names it says how.
+fn with_scheme(url: String) -> Result<String> {
+    if url.contains("://") {
+        return Ok(url);
+    }
+    let host = url.split(['/', '?']).next().unwrap_or_default();
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    if name == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
+        return Ok(format!("http://{url}"));
+    }
+    bail!("the address {url:?} does not say how to speak to the server; write https://{url}, or http://{url}")
 }
 
 /// For a shell.

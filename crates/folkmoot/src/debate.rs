@@ -5,6 +5,7 @@ mod audit;
 mod cancel;
 mod decide;
 pub(crate) mod follow;
+mod lessons;
 mod list;
 pub(crate) mod replay;
 mod show;
@@ -140,6 +141,7 @@ pub(crate) enum Verb {
     Replay(replay::Args),
     Cancel(cancel::Args),
     List(list::Args),
+    Lessons(lessons::Args),
 }
 
 /// Which debate.
@@ -209,6 +211,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         Some(Verb::Replay(args)) => replay::run(args, ctx, connection).await,
         Some(Verb::Cancel(args)) => cancel::run(args, ctx, connection).await,
         Some(Verb::List(args)) => list::run(args, ctx, connection).await,
+        Some(Verb::Lessons(args)) => lessons::run(args, ctx, connection).await,
     }
 }
 
@@ -230,6 +233,9 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     // An agent may not have the server write into repositories, nor have debates go on after a rejection; you may.
     let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
     let who = if yours { As::You } else { As::Agent };
+    if !connection.agrees(ctx, who, "Let this debate do what an agent may not ask for?").await? {
+        return Ok(Exit::Waiting);
+    }
     let key = idempotency::new_key();
     let start = async |client: &Client| Ok(client.start_debate(&request, Some(&key)).await?);
     let started = connection.ask(ctx, who, start).await?;

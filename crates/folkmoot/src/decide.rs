@@ -16,7 +16,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, gate_view, idempotency, prompt,
+    find, gate_view, idempotency,
     screen::one_line,
     style::{self, paint},
 };
@@ -48,9 +48,9 @@ pub(crate) async fn run(
     let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, id).await?).await?);
     let gate = connection.ask(ctx, As::You, read).await?;
     let Deciding { choice, mut verdict, ask } = deciding;
-    if ask && ctx.screen.answers && gate.status == Status::Pending {
-        ctx.screen.say(format!("{}\n", gate_view::request(&gate, clock::now(), gate_view::LINES_MAX)))?;
-        if !prompt::yes(&format!("{} this?", capital(choice))).await? {
+    if gate.status == Status::Pending {
+        let shown = format!("{}\n", gate_view::request(&gate, clock::now(), gate_view::LINES_MAX));
+        if !connection.confirm(ctx, As::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
             ctx.screen.say("Nothing was decided.")?;
             return Ok(Exit::Waiting);
         }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{RunId, Timeout, agent::DebatePhase, gate::Choice},
+    core::{Principal, Role, RunId, Timeout, agent::DebatePhase, gate::Choice},
     wire::{Agents, DebateGates, StartDebate},
 };
-use folkmoot_server::DataFolder;
+use folkmoot_server::{BootstrapToken, DataFolder, your_name};
 use serde_json::Value;
 
 use crate::{
@@ -50,7 +50,9 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     let interrupted = signal::shutdown_or_hangup()?;
     let folder = tempfile::Builder::new().prefix("folkmoot-demo-").tempdir()?;
     let data = DataFolder::at(folder.path());
-    let hosted = Hosted::start(&data, true).await.map_err(|error| match error {
+    let you = BootstrapToken { principal: Principal::new(your_name(), Role::Admin), secret: new_secret()? };
+    let your_token = you.secret.clone();
+    let hosted = Hosted::start_with(&data, true, vec![you]).await.map_err(|error| match error {
         NotHosted::InUse(error) => error.into(),
         NotHosted::Failed(error) => error,
     })?;
@@ -63,8 +65,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         data_named: Some(folder.path().to_owned()),
         works: true,
     };
-    let your_token = hosted.tokens.you.token.clone();
-    let mut connection = Connection::to(hosted)?;
+    let mut connection = Connection::to_demo(hosted, your_token.clone())?;
     let played = interrupted.run_until_cancelled(play(&args, &stage, &mut connection, &your_token)).await;
     if played.is_none() && !ctx.screen.json {
         // Where the terminal is gone nobody reads it, and the folder goes all the same.
@@ -101,6 +102,13 @@ async fn play(args: &Args, ctx: &Context, connection: &mut Connection, your_toke
         ctx.screen.say(log(&connection.client(As::You)?, ended.exit(), ctx.screen).await?)?;
     }
     Ok(ended.exit())
+}
+
+/// A token that was made for whoever plays the person, with which curl and a pipe may decide too.
+fn new_secret() -> Result<String> {
+    let mut random = [0_u8; 16];
+    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut random)?;
+    Ok(format!("fm_{:032x}", u128::from_be_bytes(random)))
 }
 
 fn request(timeout: Duration) -> StartDebate {
@@ -144,7 +152,9 @@ fn ways(ctx: &Context, url: &str, id: &RunId, your_token: &str) -> String {
         "or with nothing but curl:".to_owned(),
         String::new(),
         command(format!("curl -X POST {url}/v1/debates/{id}/approve \\")),
-        command(format!("  -H 'Authorization: Bearer {your_token}'")),
+        command(format!("  -H 'Authorization: Bearer {your_token}' -d '{{\"request_id\": \"GATE\"}}'")),
+        String::new(),
+        "where GATE is the gate that you saw: `waiting_at` in the debate's status.".to_owned(),
         String::new(),
     ]
     .join("\n")
@@ -157,7 +167,7 @@ async fn log(you: &Client, exit: Exit, screen: Screen) -> Result<String> {
         Exit::NotApproved => "The debate ended where you stopped it.",
         Exit::TimedOut => "Nobody decided in time. Silence is not consent: the debate does not go on.",
         Exit::NoDecision | Exit::Waiting | Exit::Halted | Exit::Problems => "",
-        Exit::DoneBefore | Exit::Unknown | Exit::FailedBefore | Exit::Interrupted => "",
+        Exit::DoneBefore | Exit::Unknown | Exit::FailedBefore | Exit::UnknownKey | Exit::Interrupted => "",
     };
     let (mut lines, mut after) = (Vec::new(), 0);
     loop {

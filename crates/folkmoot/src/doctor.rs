@@ -23,6 +23,7 @@ use crate::{
     context::Context,
     exit::Exit,
     screen::one_line,
+    set_up::SetUp,
     style::{self, paint},
 };
 
@@ -59,10 +60,20 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     findings.extend(providers.providers.iter().map(|listed| provider(listed, &equipment)));
     findings.extend(doctor::examine(&equipment).await);
     findings.extend(channels);
+    let set_up = SetUp::of(ctx);
     if ctx.screen.json {
-        ctx.screen.json(&json!({ "findings": findings, "asked": providers.asked, "models_of_server": of_server }))?;
+        ctx.screen.json(&json!({
+            "findings": findings, "asked": providers.asked, "models_of_server": of_server, "set_up": set_up,
+        }))?;
         return Ok(Exit::Done);
     }
+    ctx.screen.say(paint(style::STRONG, "Who can decide"))?;
+    for (word, what) in
+        [("set-up", set_up.name()), ("protected", set_up.protects()), ("not", set_up.does_not_protect())]
+    {
+        ctx.screen.say(format!("  {word:<9} {what}"))?;
+    }
+    ctx.screen.say("")?;
     for area in Area::ALL {
         let of = if of_server && *area == Area::Models { ", as the running server has them" } else { "" };
         ctx.screen.say(paint(style::STRONG, format!("{}{of}", heading(*area))))?;

@@ -39,6 +39,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let key = idempotency::new_key();
     let status = if args.failed.is_some() { Outcome::Failed } else { Outcome::Completed };
     let end = EndRun { status, output: args.output, code: args.code, reason: args.failed };
+    if !connection.agrees(ctx, args.who, &format!("End {}?", args.run)).await? {
+        return Ok(Exit::Waiting);
+    }
     let end = async |client: &Client| {
         let id = find::any::<Run>(client, Some(&args.run)).await?;
         Ok(client.end_run(&id, &end, Some(&key)).await?)

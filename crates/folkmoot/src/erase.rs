@@ -36,6 +36,9 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let reason = Erase { reason: args.reason };
+    if !connection.agrees(ctx, As::You, "Erase this for good?").await? {
+        return Ok(Exit::Waiting);
+    }
     let erase = async |client: &Client| match (&args.digest, &args.gate) {
         (Some(digest), _) => Ok(client.erase(digest, &reason).await?),
         (None, gate) => {

@@ -32,6 +32,8 @@ pub(crate) enum Exit {
     FailedBefore,
     /// A debate decided nothing.
     NoDecision,
+    /// A receipt is sound, but nobody vouched for the key that signed it.
+    UnknownKey,
     /// Somebody pressed Ctrl-C.
     Interrupted,
 }
@@ -49,6 +51,7 @@ impl From<Exit> for ExitCode {
             Exit::Unknown => 8,
             Exit::FailedBefore => 9,
             Exit::NoDecision => 10,
+            Exit::UnknownKey => 11,
             Exit::Interrupted => 130,
         })
     }

@@ -3,7 +3,7 @@
 use folkmoot_api::{
     client,
     core::{
-        Status, Timestamp,
+        Presence, Status, Timestamp,
         gate::{Choice, Next},
     },
     wire::{Artifact, Gate, Vote},
@@ -11,6 +11,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
+    context::Context,
     find, outline,
     screen::{self, Row, behind_bar, one_line, printable},
     span,
@@ -30,7 +31,10 @@ pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
 
 /// Everything there is to know about a gate.
 pub(crate) fn whole(gate: &Gate, now: Timestamp) -> String {
-    let decided = gate.decision.as_ref().map(|_| decision(gate));
+    let decided = gate.decision.as_ref().map(|decided| match decided.presence {
+        Some(presence) => format!("{}\n{}", decision(gate), paint(style::FAINT, shown_by(presence))),
+        None => decision(gate),
+    });
     [Some(headline(gate, now)), Some(facts(gate, now)), summary(gate).map(|text| behind_bar(text.lines()))]
         .into_iter()
         .chain(gate.artifacts.iter().map(|artifact| Some(self::artifact(artifact, LINES_MAX))))
@@ -144,6 +148,17 @@ fn bytes(count: u64) -> String {
     }
 }
 
+/// How it was shown that a person decided.
+fn shown_by(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Token => "It was decided with a token that somebody had made; a script may have used it.",
+        Presence::Terminal => "It was answered at a terminal.",
+        Presence::Page => "It was answered on a page.",
+        Presence::Passphrase => "It was decided with a token that takes a passphrase.",
+        Presence::Passkey => "It was decided with a passkey.",
+    }
+}
+
 /// What was decided, by whom and why, in one or two lines.
 pub(crate) fn decision(gate: &Gate) -> String {
     let Some(decision) = &gate.decision else {
@@ -189,12 +204,19 @@ fn words(word: &str) -> String {
 }
 
 /// That somebody must decide, and how, for whoever is not asked here.
-pub(crate) fn waits(folkmoot: &str, gate: &Gate) -> String {
-    format!("Waits for a decision: {}\n{}", one_line(&gate.title), ways(folkmoot, gate))
+pub(crate) fn waits(ctx: &Context, gate: &Gate) -> String {
+    format!("Waits for a decision: {}\n{}", one_line(&gate.title), ways(ctx, gate))
 }
 
-/// How others decide on it.
-pub(crate) fn ways(folkmoot: &str, gate: &Gate) -> String {
+/// That only a person decides, for an agent that reads it.
+pub(crate) const A_PERSON_DECIDES: &str = "Somebody who may decide must do so, with a token of theirs.";
+
+/// How others decide on it, if it is a person who reads this.
+pub(crate) fn ways(ctx: &Context, gate: &Gate) -> String {
+    if !ctx.screen.notes_are_read {
+        return format!("  {A_PERSON_DECIDES}");
+    }
+    let folkmoot = ctx.command();
     let short = find::short(&gate.id);
     let verbs = gate.allowed.iter().map(|choice| match choice {
         Choice::Approve => format!("approve {short}"),

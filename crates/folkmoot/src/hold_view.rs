@@ -25,7 +25,7 @@ fn row(hold: &BlockedBy, now: Timestamp, terminal: bool) -> Row {
     let kind = hold.question_type.map_or("halt", |kind| kind.word());
     let why = match (&hold.reason, hold.denied) {
         (Some(reason), _) => one_line(reason),
-        (None, true) => "denied, and whoever asked has not fetched that yet".to_owned(),
+        (None, true) => "denied, and whoever asked has not acknowledged that yet".to_owned(),
         (None, false) => "waits for an answer".to_owned(),
     };
     let cells = [id.to_owned(), kind.to_owned(), scope(hold), span::ago(hold.since, now), why];

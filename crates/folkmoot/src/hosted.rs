@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Result, anyhow};
-use folkmoot_server::{Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
+use folkmoot_server::{BootstrapToken, Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -43,7 +43,17 @@ impl From<StartError> for NotHosted {
 impl Hosted {
     /// Starts on a free port of the loopback. It executes workflows at once, or once it is clear that it stays for a while.
     pub(crate) async fn start(data: &DataFolder, works: bool) -> Result<Self, NotHosted> {
+        Self::start_with(data, works, Vec::new()).await
+    }
+
+    /// As [`Hosted::start`], with further tokens.
+    pub(crate) async fn start_with(
+        data: &DataFolder,
+        works: bool,
+        tokens: Vec<BootstrapToken>,
+    ) -> Result<Self, NotHosted> {
         let mut config = config(data).map_err(NotHosted::Failed)?;
+        config.bootstrap_tokens.extend(tokens);
         if config.database.is_none() {
             refuse_beside_postgresql(data)?;
         }

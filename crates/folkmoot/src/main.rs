@@ -45,6 +45,7 @@ mod outline;
 mod pause;
 mod plan;
 mod prompt;
+mod protect;
 mod question;
 mod question_view;
 mod questions;
@@ -57,6 +58,7 @@ mod runs;
 mod screen;
 mod serve;
 mod service;
+mod set_up;
 mod show;
 mod signal;
 mod span;
@@ -65,6 +67,7 @@ mod status;
 mod step;
 mod style;
 mod telemetry;
+mod terminal;
 mod timeline;
 mod token;
 mod wait;
@@ -150,7 +153,7 @@ async fn run(verb: Verb, ctx: &Context) -> anyhow::Result<Exit> {
                 clear::must_know(ctx)?;
             }
             let mut connection = Connection::find(ctx).await?;
-            let done = connected(verb, ctx, &mut connection).await;
+            let done = connected(verb, ctx, &mut connection).await.map_err(|error| connection.explain(ctx, error));
             // That the store has stopped says more than that some request failed.
             connection.close().await?;
             done
@@ -192,6 +195,7 @@ async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> an
         Verb::Watch(args) => watch::run(args, ctx, connection).await,
         Verb::Audit(verb) => audit::run(verb, ctx, connection).await,
         Verb::Erase(args) => erase::run(args, ctx, connection).await,
+        Verb::Protect(args) => protect::run(args, ctx, connection).await,
         Verb::Token(verb) => token::run(verb, ctx, connection).await,
         Verb::Webhook(verb) => webhook::run(verb, ctx, connection).await,
         Verb::Delivery(verb) => delivery::run(verb, ctx, connection).await,

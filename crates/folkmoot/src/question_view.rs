@@ -90,9 +90,10 @@ fn left(question: &Question, now: Timestamp) -> String {
     if question.deadline.moment().is_none_or(|deadline| deadline <= now) { left } else { format!("{left} left") }
 }
 
-fn asker(question: &Question) -> String {
+/// Who really asked, and as whom.
+pub(crate) fn asker(question: &Question) -> String {
     let (asked_by, agent) = (&question.asked_by, &question.agent_id);
-    if asked_by == agent { agent.to_string() } else { format!("{asked_by} for {agent}") }
+    if asked_by == agent { agent.to_string() } else { format!("{asked_by} as {agent}") }
 }
 
 /// How it was closed, by whom and why, in one line.
@@ -132,7 +133,7 @@ pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> Row {
         }
     };
     let halts = halts(question).unwrap_or_else(|| "nobody".to_owned());
-    let cells = [id.to_owned(), status.to_owned(), kind.to_owned(), question.agent_id.to_string(), halts, time, text];
+    let cells = [id.to_owned(), status.to_owned(), kind.to_owned(), asker(question), halts, time, text];
     Row { cells: cells.into(), painted: Some(painted) }
 }
 

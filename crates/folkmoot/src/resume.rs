@@ -19,6 +19,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
+    let ask = format!("Let {} go on?", args.run);
+    if !connection.agrees(ctx, args.who, &ask).await? {
+        return Ok(Exit::Waiting);
+    }
     let resume = async |client: &Client| {
         let id = find::any::<Run>(client, Some(&args.run)).await?;
         Ok(client.resume_run(&id, Some(&key)).await?)

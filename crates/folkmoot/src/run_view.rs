@@ -40,10 +40,20 @@ pub(crate) fn whole(whole: &Whole, now: Timestamp, folkmoot: &str) -> String {
 }
 
 fn headline(run: &Run, now: Timestamp) -> String {
-    let status = paint(style::of_run(run.status), run.status);
+    let (status, style) = status(run);
+    let by = if run.halted_by.is_empty() { String::new() } else { format!(" by {}", run.halted_by.join(", ")) };
+    let status = format!("{}{by}", paint(style, status));
     let started = format!("started by {} {}", run.initiator, span::ago(run.started_at, now));
     let took = run.ended_at.map(|at| format!(" · took {}", span::short(at.since(run.started_at)))).unwrap_or_default();
     format!("{}\n{status} · {started}{took}", paint(style::STRONG, title(run)))
+}
+
+/// Where it is, in a word: one that something halts does not look busy.
+fn status(run: &Run) -> (&'static str, anstyle::Style) {
+    match run.halted_by.is_empty() {
+        true => (run.status.word(), style::of_run(run.status)),
+        false => ("halted", style::WARN),
+    }
 }
 
 fn title(run: &Run) -> String {
@@ -158,7 +168,7 @@ pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> Row {
         (None, Some(ending)) if !ending.reason.is_empty() => format!(" ({})", one_line(&ending.reason)),
         (None, _) => String::new(),
     };
-    let status = run.status.word();
+    let (status, style) = status(run);
     let cells = [
         id.to_owned(),
         status.to_owned(),
@@ -168,7 +178,7 @@ pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> Row {
         span::short(took),
         format!("{}{told}", one_line(&run.title)),
     ];
-    Row { cells: cells.into(), painted: Some((status, style::of_run(run.status))) }
+    Row { cells: cells.into(), painted: Some((status, style)) }
 }
 
 pub(crate) const COLUMNS: [&str; 7] = ["RUN", "STATUS", "BY", "STEPS", "STARTED", "TOOK", "TITLE"];

@@ -17,6 +17,8 @@ pub(crate) struct Screen {
     pub(crate) terminal: bool,
     /// Whether that person can also answer.
     pub(crate) answers: bool,
+    /// Whether a person reads stderr. An agent that captures it is not told how to decide.
+    pub(crate) notes_are_read: bool,
     width: u16,
 }
 
@@ -31,8 +33,9 @@ impl Screen {
     pub(crate) fn new(json: bool) -> Self {
         let terminal = io::stdout().is_terminal();
         let answers = !json && terminal && io::stdin().is_terminal();
+        let notes_are_read = io::stderr().is_terminal();
         let width = terminal_width();
-        Self { json, terminal, answers, width }
+        Self { json, terminal, answers, notes_are_read, width }
     }
 
     /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them are.
@@ -208,15 +211,31 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Text from outside, without what could move the cursor, hide or turn round other text.
+/// Text from outside, without what could move the cursor, hide or turn round other text. What nobody would see is shown by
+/// its number, so that two texts that differ also look different.
 pub(crate) fn printable(text: &str) -> String {
-    let harmless = |c: char| match c {
-        '\n' | '\t' => c,
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.replace("\r\n", "\n").chars().map(harmless).collect()
+    let mut printed = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c {
+            '\n' | '\t' => printed.push(c),
+            c if c.is_control() => printed.push('\u{fffd}'),
+            c if is_invisible(c) => printed.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            c => printed.push(c),
+        }
+    }
+    printed
+}
+
+/// Whether nobody sees it, though it can change what is seen beside it or makes two texts differ: what Unicode calls format
+/// characters, fillers, tags, variation selectors, and separators other than the space. Joiners between letters of scripts that need
+/// them are shown by their numbers too: a text that is decided on is better ugly than ambiguous.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+        | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A line that is too wide for so many columns, without its middle: long names often differ at their ends.
@@ -268,7 +287,19 @@ pub(crate) fn one_line(text: &str) -> String {
 mod tests {
     use unicode_width::UnicodeWidthStr;
 
-    use super::{Row, Screen, barred, cut, wrapped};
+    use super::{Row, Screen, barred, cut, one_line, printable, wrapped};
+
+    #[test]
+    fn what_nobody_would_see_is_shown_by_its_number() {
+        assert_eq!(printable("rm\u{200b} -rf"), "rm<U+200B> -rf");
+        assert_eq!(printable("a\u{202e}b\u{2066}c\u{200e}"), "a<U+202E>b<U+2066>c<U+200E>");
+        assert_eq!(printable("\u{feff}x\u{e0041}\u{ad}\u{3164}\u{2028}"), "<U+FEFF>x<U+E0041><U+00AD><U+3164><U+2028>");
+        assert_eq!(printable("a\u{1b}[31m\u{7}\r\u{9b}"), "a\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}");
+        assert_eq!(one_line("one\u{2028}two\u{200b}"), "one<U+2028>two<U+200B>");
+        for harmless in ["Zoë, 日本語, العربية, עברית", "❤\u{fe0f}", "e\u{301}", "a\tb\nc"] {
+            assert_eq!(printable(harmless), harmless);
+        }
+    }
 
     #[test]
     fn a_line_is_broken_between_its_words_and_a_word_only_where_it_must() {
@@ -322,7 +353,7 @@ mod tests {
             painted: None,
         };
         for width in [20, 40, 60, 80, 120] {
-            let screen = Screen { json: false, terminal: true, answers: false, width };
+            let screen = Screen { json: false, terminal: true, answers: false, notes_are_read: false, width };
             let drawn = screen.draw(&names, (0..5).map(row).collect());
             assert_eq!(drawn.lines().count(), 6, "{width} columns:\n{drawn}");
         }

@@ -7,10 +7,11 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use folkmoot_server::{Config, Server, StartError};
+use folkmoot_server::{Config, Server, StartError, open_files};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    connection,
     context::Context,
     doctor,
     exit::{Exit, Stopped},
@@ -53,6 +54,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     logging::for_serve(args.log_json, telemetry.as_ref())?;
     let shutdown = signal::shutdown()?;
     end_in_time(shutdown.clone());
+    open_files::raise();
     let mut config = Config::new(ctx.data.clone());
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
@@ -70,7 +72,11 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         Some(_) => format!("PostgreSQL, and {}", ctx.data.path().display()),
         None => ctx.data.path().display().to_string(),
     };
+    let is_first = matches!(ctx.data.tokens(), Ok(None));
     let server = start(config).await?;
+    if is_first && !args.log_json {
+        connection::offer_protection(ctx);
+    }
     if ctx.screen.json {
         ctx.screen.json(&ctx.data.server())?;
     } else {

@@ -58,6 +58,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         input: args.input,
         ..StartRun::default()
     };
+    if !connection.agrees(ctx, args.who, "Start this run in your name?").await? {
+        return Ok(Exit::Waiting);
+    }
     let start = async |client: &Client| Ok(client.start_run(&request, Some(&key)).await?);
     let run = connection.ask(ctx, args.who, start).await?;
     if ctx.screen.json {

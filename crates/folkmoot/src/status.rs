@@ -1,5 +1,7 @@
 //! `folkmoot status`: what waits, who is halted, which runs stopped, and what was decided last.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use folkmoot_api::{
     Client,
@@ -95,6 +97,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         hold_view::print(ctx, &held)?;
     }
     let Waiting { gates, questions, mut stopped, away, .. } = waiting;
+    let gates = interleaved(gates);
     stopped.extend(away);
     if !stopped.is_empty() {
         ctx.screen.say("")?;
@@ -109,6 +112,19 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         questions::print(ctx, &questions)?;
     }
     if args.waiting { Ok(Exit::Done) } else { decided_last(ctx, connection).await }
+}
+
+/// The first gate of each requester, then the second of each, and so on: nobody's gates hide another's.
+fn interleaved(gates: Vec<Gate>) -> Vec<Gate> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut ranked: Vec<(usize, Gate)> = Vec::with_capacity(gates.len());
+    for gate in gates {
+        let rank = seen.entry(gate.requested_by.to_string()).or_default();
+        ranked.push((*rank, gate));
+        *rank += 1;
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, gate)| gate).collect()
 }
 
 async fn decided_last(ctx: &Context, connection: &mut Connection) -> Result<Exit> {

@@ -85,7 +85,16 @@ async fn events(
             feed.next().await
         };
         *position = feed.position();
-        let Some(event) = event.transpose()? else { return Ok(()) };
+        let event = match event.transpose() {
+            Ok(Some(event)) => event,
+            Ok(None) => return Ok(()),
+            Err(error) if error.code() == Some("log_lost") => {
+                ctx.screen.note(error.to_string());
+                *position = None;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         if ctx.screen.json {
             ctx.screen.say(serde_json::to_string(&event)?)?;
         } else {
@@ -147,6 +156,9 @@ pub(crate) fn details(kind: &str, payload: &Value) -> String {
             Some(_) => format!("its default answers: {}", answer(payload)),
         },
         "question.reminded" => format!("{} still waits for an answer", text("/agent_id")),
+        "question.fetched" if payload.get("released_by").is_some() => {
+            format!("{} releases {} from the denial", text("/released_by"), text("/agent_id"))
+        }
         "question.fetched" => format!("{} has heard the denial", text("/agent_id")),
         "question.denied" | "question.skipped" | "question.cancelled" => text("/reason").to_owned(),
         "halt.raised" => because(&whom(payload), text("/reason")),

@@ -29,6 +29,13 @@ pub(crate) struct Server {
     pub(crate) ready_after: Duration,
 }
 
+const UNLIMITED: &str = "[limits]
+connections_per_principal = 0
+pending_gates_per_agent = 0
+pending_bytes_per_agent = 0
+open_questions_per_agent = 0
+";
+
 #[derive(Deserialize)]
 struct Announced {
     url: String,
@@ -43,6 +50,8 @@ impl Server {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
+        // One principal opens, asks and follows all that there is.
+        fs::write(data.join("folkmoot.toml"), UNLIMITED)?;
         let log_path = data.with_extension("log");
         let log = fs::File::create(&log_path)?;
         let mut command = Command::new(&binary);

@@ -8,9 +8,9 @@ use reqwest::{Method, header::ACCEPT};
 
 use super::{Client, Error, feed::messages};
 use crate::wire::{
-    CancelDebate, CodeVersionList, Debate, DebateList, DebateProgress, DebateQuery, DebateReplay, DebateResults,
-    DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate, TrailQuery,
-    Verdict, VersionQuery,
+    CancelDebate, CodeVersionList, Debate, DebateLessonList, DebateList, DebateProgress, DebateQuery, DebateReplay,
+    DebateResults, DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate,
+    TrailQuery, Verdict, VersionQuery,
 };
 
 /// What a debate's stream says.
@@ -26,6 +26,11 @@ pub enum DebateFrame {
 pub type DebateFrames = Pin<Box<dyn Stream<Item = Result<DebateFrame, Error>> + Send>>;
 
 impl Client {
+    /// What debates learnt, the newest first.
+    pub async fn lessons(&self) -> Result<DebateLessonList, Error> {
+        self.get("/v1/lessons", &()).await
+    }
+
     /// Starts a debate.
     pub async fn start_debate(&self, debate: &StartDebate, key: Option<&str>) -> Result<DebateStarted, Error> {
         self.call(Method::POST, "/v1/debates", debate, key).await

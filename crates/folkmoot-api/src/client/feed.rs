@@ -42,6 +42,11 @@ impl Stream for Feed {
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             };
+            // The last that is said, where the stream cannot go on.
+            if let (Some("error"), Some(data)) = (message.event.as_deref(), &message.data) {
+                let problem = serde_json::from_str(data).map(Error::Problem);
+                return Poll::Ready(Some(Err(problem.unwrap_or_else(|error| self.client.foreign(error.to_string())))));
+            }
             // Heartbeats have neither; a position alone has no data.
             let event = match &message.data {
                 Some(data) if message.id.is_some() => {

@@ -14,9 +14,15 @@ impl Client {
         self.call(Method::POST, "/v1/questions", question, idempotency_key).await
     }
 
-    /// One question. Its asker has then fetched a denial.
+    /// One question.
     pub async fn question(&self, id: &QuestionId) -> Result<Question, Error> {
         self.get(&format!("/v1/questions/{id}"), &()).await
+    }
+
+    /// Says, as its asker, that a denial was heard; or, as somebody who decides, releases the asker from it. It does not halt the
+    /// asker any more.
+    pub async fn acknowledge(&self, id: &QuestionId, why: &WithReason) -> Result<Question, Error> {
+        self.call(Method::POST, &format!("/v1/questions/{id}/acknowledge"), why, None).await
     }
 
     /// A page of questions.

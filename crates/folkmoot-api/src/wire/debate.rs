@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use folkmoot_core::{
-    GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp,
+    Digest, GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp,
     agent::{AgentRole, DebatePhase, Domain, Score, Share},
     debate::{
         Cast, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns, Verdict, record::Status,
@@ -108,6 +108,10 @@ pub struct StartDebate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub reflexion_attempts: Option<u32>,
+    /// How many of its earlier reflections whoever tries again is shown, the newest; 10 unless it is given, which is all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 100)]
+    pub reflections_max: Option<u32>,
     /// How often the red team attacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
@@ -432,6 +436,9 @@ pub struct Debate {
     /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// The questions and halts that keep it from working, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted_by: Vec<String>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.
@@ -484,6 +491,9 @@ pub struct DebateProgress {
     /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// The questions and halts that keep it from working, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted_by: Vec<String>,
     /// What it has spent on models.
     pub cost: DebateCost,
     /// Why it has no result, where it has none and will have none as it is.
@@ -594,6 +604,10 @@ pub struct DebateVerdict {
     pub tests: Option<DebateTests>,
     /// How many turns there were of each sort.
     pub turns: DebateTurns,
+    /// Whether the method that was asked for could not decide, so that another did.
+    pub fallback_used: bool,
+    /// Whether there is as much agreement as `min_consensus` asked for.
+    pub consensus_reached: bool,
 }
 
 /// How many tests passed.
@@ -650,6 +664,8 @@ impl From<Verdict> for DebateVerdict {
             consensus: decimal(verdict.consensus),
             rounds: verdict.rounds,
             effective_votes: verdict.effective_votes.map(|hundredths| f64::from(hundredths) / 100.0),
+            fallback_used: verdict.elected.as_ref().is_some_and(|elected| elected.fallback.is_some()),
+            consensus_reached: verdict.consensus_reached,
             elected: verdict.elected,
             ballots: verdict.ballots.into_iter().map(DebateBallot::from).collect(),
             dissent: verdict.dissent.into_iter().map(DebateDissent::from).collect(),
@@ -988,4 +1004,39 @@ pub struct CancelDebate {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// What debates learnt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DebateLessonList {
+    /// The newest first.
+    pub lessons: Vec<DebateLesson>,
+}
+
+/// What a debate learnt, and later ones of whoever started it may be shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DebateLesson {
+    /// Its id.
+    pub id: String,
+    /// Which debate learnt it.
+    #[schema(value_type = String)]
+    pub debate_id: RunId,
+    /// Where it holds.
+    pub domain: String,
+    /// For code in this language; for anything where it is null.
+    pub language: Option<String>,
+    /// What had gone wrong; null if that was erased.
+    pub root_cause: Option<String>,
+    /// What to do about it.
+    pub lesson: String,
+    /// The digest of that text, under which it can be erased: then it is shown to no debate any more.
+    #[schema(value_type = String)]
+    pub digest: Digest,
+    /// How sure that is, from 0 to 1.
+    pub confidence: f64,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// When it was learnt.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
 }

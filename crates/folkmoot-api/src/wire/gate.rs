@@ -1,7 +1,7 @@
 //! Gates on the wire.
 
 use folkmoot_core::{
-    Deadline, Digest, GateId, Name, Phase, RunId, SessionId, Status, Timeout, Timestamp,
+    Deadline, Digest, GateId, Name, Phase, Presence, Refusal, RunId, SessionId, Status, Timeout, Timestamp,
     gate::{self, Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview, State},
 };
 use serde::{Deserialize, Serialize};
@@ -129,13 +129,17 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_digest)]
     pub digest: Option<Digest>,
-    /// An admin's approval without the quorum; it needs a reason.
+    /// An admin's approval or rejection without the quorum; it needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Must be your own name, if it is given: who decides comes from the credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
+    /// The gate that you mean, where the path names only its debate. Where the path names a gate, it must be that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub request_id: Option<GateId>,
 }
 
 /// A decision whose word is in the body.
@@ -172,7 +176,19 @@ impl Decide {
     /// The word, and what goes with it.
     pub fn split(self) -> (Choice, Verdict) {
         let Decide { decision, reason, feedback, edited, digest, force, reviewer } = self;
-        (decision, Verdict { reason, feedback, edited, digest, force, reviewer })
+        (decision, Verdict { reason, feedback, edited, digest, force, reviewer, request_id: None })
+    }
+}
+
+impl Verdict {
+    /// What is said, on this gate. A body that names another one is refused.
+    pub fn on(self, gate: GateId, choice: Choice) -> Result<gate::Verdict, Refusal> {
+        let Verdict { reason, feedback, edited, digest, force, reviewer, request_id } = self;
+        if request_id.is_some_and(|meant| meant != gate) {
+            return Err(Refusal::invalid("request_id", "is another gate than the path's; leave it out"));
+        }
+        let reason = reason.unwrap_or_default();
+        Ok(gate::Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer })
     }
 }
 
@@ -213,6 +229,14 @@ pub struct GateQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
+    /// Only those that this principal opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::name)]
+    pub requested_by: Option<Name>,
+    /// Pending gates of all requesters in turn: the most urgent one of each, then the second of each. Without other filters, and without
+    /// a next page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interleaved: bool,
     /// `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -342,6 +366,10 @@ pub struct Gate {
     pub dedupe_key: Option<String>,
     /// Whom to tell, beside the feed.
     pub notification_channels: Vec<String>,
+    /// How a person must show that they decide, where the configuration demands something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
     /// Counts the contents it has had.
     pub revision: u32,
     /// Of the content; name it when you decide.
@@ -387,6 +415,10 @@ pub struct Vote {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
+    /// How it was shown that a person said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
 }
 
 /// What was decided, by whom, when, why, and about exactly which content.
@@ -417,6 +449,10 @@ pub struct Decision {
     pub digest: Digest,
     /// That content's revision.
     pub revision: u32,
+    /// How it was shown that a person decided; nothing where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
     /// Every vote that counted, where there was a quorum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,
@@ -459,6 +495,7 @@ impl Gate {
             self_review: gate.self_review,
             dedupe_key: gate.dedupe_key,
             notification_channels: gate.notification_channels,
+            presence: gate.presence,
             revision: gate.revision,
             digest: gate.digest,
             votes: votes.into_iter().map(Vote::from).collect(),
@@ -477,8 +514,8 @@ impl From<gate::ArtifactRef> for Artifact {
 
 impl From<gate::Vote> for Vote {
     fn from(vote: gate::Vote) -> Self {
-        let gate::Vote { reviewer, choice, reason, at } = vote;
-        Self { reviewer, choice, reason, at }
+        let gate::Vote { reviewer, choice, reason, at, presence } = vote;
+        Self { reviewer, choice, reason, at, presence }
     }
 }
 
@@ -495,6 +532,7 @@ impl From<gate::Decision> for Decision {
             decided_at: decision.decided_at,
             digest: decision.digest,
             revision: decision.revision,
+            presence: decision.presence,
             votes: decision.votes.into_iter().map(Vote::from).collect(),
         }
     }

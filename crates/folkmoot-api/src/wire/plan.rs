@@ -103,6 +103,9 @@ pub struct Plan {
     pub outages: Vec<Outage>,
     /// What that gate is called at `/api/approve`.
     pub approval_id: Option<String>,
+    /// The questions and halts that keep it from working, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted_by: Vec<String>,
     /// Who started it.
     #[schema(value_type = String)]
     pub initiator: Name,

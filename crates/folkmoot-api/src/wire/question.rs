@@ -1,7 +1,7 @@
 //! Questions on the wire.
 
 use folkmoot_core::{
-    Deadline, Name, QuestionId, RunId, Scope, SessionId, Timeout, Timestamp,
+    Deadline, Name, Presence, QuestionId, RunId, Scope, SessionId, Timeout, Timestamp,
     question::{self, AtTimeout, Closure, Priority, QuestionType, Status},
 };
 use serde::{Deserialize, Serialize};
@@ -171,16 +171,24 @@ pub struct Closed {
     pub at: Timestamp,
     /// Why.
     pub reason: String,
-    /// When the asker fetched a denial.
+    /// When the asker fetched a denial, or somebody released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub fetched_at: Option<Timestamp>,
+    /// Who released a denial that the asker had not fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub released_by: Option<Name>,
+    /// How it was shown that a person said it; nothing where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = schema::maybe_presence)]
+    pub presence: Option<Presence>,
 }
 
 impl From<Closure> for Closed {
     fn from(closure: Closure) -> Self {
-        let Closure { status, answer, by, at, reason, fetched_at } = closure;
-        Self { status, answer, by, at, reason, fetched_at }
+        let Closure { status, answer, by, at, reason, fetched_at, released_by, presence } = closure;
+        Self { status, answer, by, at, reason, fetched_at, released_by, presence }
     }
 }
 

@@ -180,6 +180,9 @@ pub struct Run {
     /// The providers of models that it waits for. It goes on by itself when they are back, or at once when it is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
+    /// The questions and halts that keep it from working, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted_by: Vec<String>,
     /// Why it cannot go on until somebody has looked at it, where it is `stopped`.
     pub stopped: Option<Fault>,
     /// How it ended, once it has.
@@ -301,6 +304,7 @@ impl Run {
             input: None,
             waiting_at: None,
             outages,
+            halted_by: Vec::new(),
             stopped,
             ending,
         }

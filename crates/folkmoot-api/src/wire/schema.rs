@@ -1,7 +1,7 @@
 //! How core's types look in the OpenAPI document.
 
 use folkmoot_core::{
-    Capability, GateId, Name, Phase, Role, RunId, Scope, SessionId, Status, WorkflowName,
+    Capability, GateId, Name, Phase, Presence, Role, RunId, Scope, SessionId, Status, WorkflowName,
     agent::{AgentRole, DebatePhase, Domain, team::AGENTS_MAX},
     clearance::Reason,
     debate::{DecidedBy, NoDecision, Provenance, Style, Topology, record},
@@ -11,6 +11,7 @@ use folkmoot_core::{
     plan::{ApprovalStatus, ApprovalType, OnExpiry, PlanStatus},
     question::{self, Priority, QuestionType},
     run::{self, RunKind},
+    token,
     voting::{Fallback, Method, TieBreak},
 };
 use utoipa::{
@@ -43,6 +44,8 @@ words! {
     on_timeout: OnTimeout;
     risk: Risk;
     self_review: SelfReview;
+    presence: Presence;
+    token_kind: token::Kind;
     question_type: QuestionType;
     question_status: question::Status;
     priority: Priority;
@@ -183,6 +186,7 @@ maybe! {
     maybe_priority: priority;
     maybe_question_type: question_type;
     maybe_self_review: self_review;
+    maybe_presence: presence;
     maybe_choices: choices;
     maybe_timeout: timeout;
     maybe_run_kind: run_kind;

@@ -21,6 +21,10 @@ pub struct NewToken {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(schema_with = schema::capabilities)]
     pub capabilities: Vec<Capability>,
+    /// How its secret will be kept. Only the owner of a data folder says another than `minted`, for themselves.
+    #[serde(default, skip_serializing_if = "token::Kind::is_minted")]
+    #[schema(schema_with = schema::token_kind)]
+    pub kind: token::Kind,
 }
 
 /// A token.
@@ -48,6 +52,10 @@ pub struct Token {
     /// When it stopped working.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub revoked_at: Option<Timestamp>,
+    /// How its secret is kept, and so what using it shows.
+    #[serde(default)]
+    #[schema(schema_with = schema::token_kind)]
+    pub kind: token::Kind,
     /// The secret, shown once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
@@ -71,6 +79,7 @@ impl Token {
             created_at: token.created_at,
             created_by: token.created_by,
             revoked_at: token.revoked_at,
+            kind: token.kind,
             token: secret,
         }
     }

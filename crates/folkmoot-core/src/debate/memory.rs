@@ -15,8 +15,6 @@ pub(super) mod tests;
 
 /// So many episodes are kept where nobody says otherwise.
 pub const EPISODES_MAX: usize = 1000;
-/// So many reflections are shown to whoever tries again, the newest.
-pub const REFLECTIONS_SHOWN: usize = 3;
 
 /// An attempt that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -35,7 +35,7 @@ impl Progress {
                 self.round = *round;
                 self.votes = 0;
             }
-            Told::PhaseStarted { phase, round, leader, speakers } => {
+            Told::PhaseStarted { phase, round, leader, speakers, .. } => {
                 self.round = *round;
                 self.phase = Some(*phase);
                 self.leader = Some(leader.clone());

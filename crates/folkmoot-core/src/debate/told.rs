@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::verdict::Verdict;
+use super::{record::Level, verdict::Verdict};
 use crate::{
     Name,
     agent::{AgentRole, DebatePhase, Share},
@@ -82,6 +82,9 @@ pub enum Told {
         leader: Name,
         /// Who speaks, in groups one after another.
         speakers: Vec<Vec<Name>>,
+        /// Who of the team does not, because others suffice.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<Name>,
     },
     /// A phase is over.
     PhaseCompleted {
@@ -225,6 +228,68 @@ impl Told {
             Told::Hook { .. } => "debate.hook",
             Told::Error { .. } => "debate.error",
             Told::Completed { .. } => "debate.completed",
+        }
+    }
+
+    /// How grave it is, in a debate's log.
+    pub fn level(&self) -> Level {
+        match self {
+            Told::Error { .. } | Told::Rebalanced { .. } => Level::Warn,
+            Told::Turn { state, .. } if *state != TurnState::Answered => Level::Warn,
+            Told::Vote { refused: Some(_), .. } => Level::Warn,
+            Told::Completed { verdict } if verdict.winner.is_none() => Level::Warn,
+            Told::Started { .. }
+            | Told::ConfigChanged { .. }
+            | Told::LessonsShown { .. }
+            | Told::RoundStarted { .. }
+            | Told::RoundCompleted { .. }
+            | Told::PhaseStarted { .. }
+            | Told::PhaseCompleted { .. }
+            | Told::Turn { .. }
+            | Told::Tested { .. }
+            | Told::Reflected { .. }
+            | Told::Version { .. }
+            | Told::Vote { .. }
+            | Told::Hook { .. }
+            | Told::Completed { .. } => Level::Info,
+        }
+    }
+
+    /// What happened, in a line.
+    pub fn summary(&self) -> String {
+        match self {
+            Told::Started { agents, phases, .. } => {
+                format!("the debate began, with {} agents and {} phases", agents.len(), phases.len())
+            }
+            Told::ConfigChanged { field, value, reason } => format!("{field} is {value} now: {reason}"),
+            Told::LessonsShown { lessons } => format!("{} lessons of earlier debates are shown", lessons.len()),
+            Told::RoundStarted { round } => format!("round {round} began"),
+            Told::RoundCompleted { round, decided, .. } => {
+                format!("round {round} is over, and {} was decided", if *decided { "something" } else { "nothing" })
+            }
+            Told::PhaseStarted { phase, round, leader, .. } => {
+                format!("{phase} of round {round} began, led by {leader}")
+            }
+            Told::PhaseCompleted { phase, round, answered, asked, note, .. } => {
+                format!("{phase} of round {round} is over, {answered} of {asked} answered: {note}")
+            }
+            Told::Turn { agent, part, state, why, .. } if why.is_empty() => format!("{agent}, {part}: {state}"),
+            Told::Turn { agent, part, state, why, .. } => format!("{agent}, {part}: {state}: {why}"),
+            Told::Tested { author, passed, of, .. } => format!("{author}'s code passes {passed} of {of} tests"),
+            Told::Reflected { agent, .. } => format!("{agent} thought about why its code failed"),
+            Told::Version { version, author, .. } => format!("version {version} of the code, by {author}"),
+            Told::Vote { voter, refused: Some(why), .. } => format!("{voter}'s vote does not count: {why}"),
+            Told::Vote { voter, ranking, .. } => {
+                let first = ranking.first().map_or("nobody", |first| first.as_str());
+                format!("{voter} votes for {first}")
+            }
+            Told::Rebalanced { agent, reason } => format!("it goes on without {agent}: {reason}"),
+            Told::Hook { hook, passed, of, .. } => format!("{hook}: {passed} of {of} of the project's commands passed"),
+            Told::Error { message, .. } => message.clone(),
+            Told::Completed { verdict } => match &verdict.winner {
+                Some(winner) => format!("the debate is over: {winner}'s answer wins"),
+                None => format!("the debate is over without a decision: {}", verdict.reason),
+            },
         }
     }
 

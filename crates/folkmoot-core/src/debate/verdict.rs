@@ -67,6 +67,9 @@ pub struct Verdict {
     pub tests: Option<(u32, u32)>,
     /// How many turns there were of each sort.
     pub turns: Turns,
+    /// Whether there is as much agreement as the debate was to reach.
+    #[serde(default)]
+    pub consensus_reached: bool,
 }
 
 impl Verdict {

@@ -32,10 +32,10 @@ fn gates_tell_those_whom_they_name_only_what_matters() {
         policy tell=ops quorum=2 timeout=1h on_timeout=escalate
         09:00 bot opens a                             → pending
         09:01 bot amends "Something else"             → pending, revision 2
-        09:02 alice approves                          → pending, revision 2, alice approve
+        09:02 alice approves digest=r2                → pending, revision 2, alice approve
         10:00 system expires                          → pending, revision 2, escalated, alice approve
         10:01 bot extends by=5h                       → pending, revision 2, escalated, alice approve
-        10:02 bob rejects "no"                        → rejected by bob, stop
+        10:02 bob rejects "no" digest=r2              → rejected by bob, stop
         outbox                                        → ops a gate.opened, ops a gate.escalated, ops a gate.decided
         "#,
     );

@@ -17,6 +17,7 @@ pub(crate) fn decide_alone(gate: &mut Gate, reason: &str, now: Timestamp) -> Gat
         digest: gate.digest,
         revision: gate.revision,
         outcome: Next::Proceed,
+        presence: None,
         votes: Vec::new(),
     })
 }

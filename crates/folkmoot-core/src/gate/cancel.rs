@@ -24,6 +24,7 @@ pub(crate) fn withdraw(gate: &Gate, reason: &str, by: Name, now: Timestamp) -> G
         digest: gate.digest,
         revision: gate.revision,
         outcome: Next::Stop,
+        presence: None,
         votes: Vec::new(),
     })
 }

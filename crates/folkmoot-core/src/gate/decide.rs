@@ -1,7 +1,7 @@
 //! Deciding on a gate: one person's voice, and the decision once enough have spoken.
 
-use super::{Choice, Decision, DecisionWord, Gate, GateEvent, Kind, Next, Risk, SelfReview, State, Vote};
-use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, text};
+use super::{Choice, Decision, DecisionWord, Gate, GateEvent, Kind, Next, OnTimeout, Risk, SelfReview, State, Vote};
+use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, presence::Shown, text};
 
 /// What a reviewer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Verdict {
     pub edited: Option<String>,
     /// The digest of what the reviewer saw.
     pub digest: Option<Digest>,
-    /// An admin's approval without the quorum.
+    /// An admin's approval or rejection without the quorum.
     pub force: bool,
     /// Who the caller says they are; it must be who they are.
     pub reviewer: Option<Name>,
@@ -41,19 +41,31 @@ impl Verdict {
 }
 
 /// Judges a verdict. Every rule that can refuse one is here.
-pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
+pub(crate) fn decide(
+    gate: &Gate,
+    verdict: &Verdict,
+    by: &Principal,
+    shown: Option<Shown>,
+    now: Timestamp,
+) -> Result<GateEvent, Refusal> {
     if !by.role.decides() {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
     }
     // Whoever comes too late is told who won, whether or not they could have decided.
     let votes = gate.must_be_open(now)?;
     may_decide(gate, verdict, by)?;
+    // Whoever calls the rules directly has no token: an embedding program answers for its own people.
+    if let Some(shown) = shown {
+        shown.must_decide(gate.presence)?;
+    }
+    let presence = shown.map(Shown::presence);
     check_content(gate, verdict)?;
     check_words(gate, verdict)?;
     if votes.iter().any(|vote| vote.reviewer == by.name) && !verdict.force {
         return Err(Refusal::AlreadyVoted { gate: gate.id.clone() });
     }
-    let vote = Vote { reviewer: by.name.clone(), choice: verdict.choice, reason: verdict.reason.clone(), at: now };
+    let vote =
+        Vote { reviewer: by.name.clone(), choice: verdict.choice, reason: verdict.reason.clone(), at: now, presence };
     let mut votes: Vec<Vote> = votes.iter().filter(|earlier| earlier.reviewer != by.name).cloned().collect();
     votes.push(vote.clone());
 
@@ -77,6 +89,7 @@ pub(crate) fn decide(gate: &Gate, verdict: &Verdict, by: &Principal, now: Timest
         digest: gate.digest,
         revision: gate.revision,
         outcome: next(word),
+        presence,
         votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
     }))
 }
@@ -92,7 +105,7 @@ fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refu
     if let Some(claimed) = verdict.reviewer.as_ref().filter(|claimed| **claimed != by.name) {
         return Err(Refusal::NotYou { claimed: claimed.clone(), name: by.name.clone() });
     }
-    if gate.requested_by == by.name || gate.on_behalf_of.as_ref() == Some(&by.name) {
+    if gate.requested_by == by.name {
         return Err(Refusal::OwnGate { gate: gate.id.clone() });
     }
     if gate.self_review == SelfReview::Deny && gate.initiator.as_ref() == Some(&by.name) {
@@ -105,7 +118,9 @@ fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refu
         };
     }
     let named: &[Name] = &gate.content.reviewers;
-    if !named.is_empty() && !named.contains(&by.name) {
+    // Where silence consents, nobody who decides is kept from saying no.
+    let objects = gate.content.on_timeout == OnTimeout::Approve && verdict.choice == Choice::Reject;
+    if !named.is_empty() && !named.contains(&by.name) && !objects {
         return Err(Refusal::NotAReviewer { reviewers: named.to_vec() });
     }
     Ok(())
@@ -116,7 +131,12 @@ fn check_content(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
         Some(seen) if seen != gate.digest => {
             Err(Refusal::StaleDigest { seen, current: gate.digest, revision: gate.revision })
         }
-        None if gate.content.risk == Risk::Critical => Err(Refusal::DigestRequired { current: gate.digest }),
+        None if gate.content.risk == Risk::Critical => {
+            Err(Refusal::DigestRequired { why: "it is critical", current: gate.digest })
+        }
+        None if gate.revision > 1 => {
+            Err(Refusal::DigestRequired { why: "it was changed since it was opened", current: gate.digest })
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -125,8 +145,8 @@ fn check_words(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
     if !gate.content.allowed.contains(&verdict.choice) {
         return Err(Refusal::NotAllowed { choice: verdict.choice, allowed: gate.content.allowed.clone() });
     }
-    if verdict.force && verdict.choice != Choice::Approve {
-        return Err(Refusal::invalid("force", "only approves; leave it out to say anything else"));
+    if verdict.force && !matches!(verdict.choice, Choice::Approve | Choice::Reject) {
+        return Err(Refusal::invalid("force", "approves or rejects; leave it out to say anything else"));
     }
     if (verdict.force || verdict.choice == Choice::Reject) && verdict.reason.trim().is_empty() {
         return Err(Refusal::ReasonRequired { choice: verdict.choice });

@@ -80,6 +80,8 @@ pub enum GateEvent {
         code: String,
         /// The refusal in words.
         refusal: String,
+        /// How many attempts of the same principal were refused before and are not in the log, because they were too many.
+        unrecorded: u64,
     },
 }
 
@@ -126,6 +128,8 @@ struct Refused {
     force: bool,
     code: String,
     refusal: String,
+    #[serde(default, skip_serializing_if = "crate::quota::is_zero")]
+    unrecorded: u64,
 }
 
 impl GateEvent {
@@ -161,8 +165,8 @@ impl GateEvent {
                 serde_json::to_string(&Moved { requested_by, deadline, early, next })
             }
             GateEvent::Decided { requested_by, decision } => serde_json::to_string(&Decided { requested_by, decision }),
-            GateEvent::Refused { requested_by, attempted, force, code, refusal } => {
-                serde_json::to_string(&Refused { requested_by, attempted, force, code, refusal })
+            GateEvent::Refused { requested_by, attempted, force, code, refusal, unrecorded } => {
+                serde_json::to_string(&Refused { requested_by, attempted, force, code, refusal, unrecorded })
             }
         };
         written.expect("structs of texts and integers are JSON")
@@ -197,8 +201,8 @@ impl GateEvent {
                 Ok(GateEvent::Decided { requested_by, decision })
             }
             "gate.refused" => {
-                let Refused { requested_by, attempted, force, code, refusal } = Broken::parse(fact)?;
-                Ok(GateEvent::Refused { requested_by, attempted, force, code, refusal })
+                let Refused { requested_by, attempted, force, code, refusal, unrecorded } = Broken::parse(fact)?;
+                Ok(GateEvent::Refused { requested_by, attempted, force, code, refusal, unrecorded })
             }
             other => Err(Broken(format!("{other:?} is no event of a gate"))),
         }

@@ -24,6 +24,7 @@ pub(crate) fn expire(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
             digest: gate.digest,
             revision: gate.revision,
             outcome: outcome(gate.content.on_timeout),
+            presence: None,
             votes: Vec::new(),
         })),
     }

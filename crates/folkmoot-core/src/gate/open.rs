@@ -77,6 +77,10 @@ pub(crate) fn open(
     let deadline = resolved.timeout.deadline(now);
     if let Some(name) = &opening.on_behalf_of {
         principal::check_name("on_behalf_of", name)?;
+        if by.role == Role::Agent && resolved.on_timeout == OnTimeout::Approve {
+            let policy = "nobody's, because silence consents here".to_owned();
+            return Err(Refusal::WeakensPolicy { field: "on_behalf_of", policy });
+        }
     }
     if let Some(key) = &opening.dedupe_key {
         text::check_filled("dedupe_key", key, text::TITLE_BYTES_MAX)?;
@@ -104,6 +108,7 @@ pub(crate) fn open(
         dedupe_key: opening.dedupe_key.clone(),
         notification_channels: channels.into_iter().cloned().collect(),
         reminders: Reminders::resolve(policy, deadline, now),
+        presence: policy.presence.get(&opening.risk).copied(),
         revision: 1,
         digest,
         seq: 1,

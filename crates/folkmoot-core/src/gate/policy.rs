@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde::Deserialize;
 
 use super::{OnTimeout, Opening, Risk, SelfReview};
-use crate::{Name, Principal, Refusal, Role, Timeout, delivery, run::Run};
+use crate::{Name, Presence, Principal, Refusal, Role, Timeout, delivery, presence::Demands, run::Run};
 
 /// What configuration says about gates that outside agents open. Resolved when a gate opens and recorded with it: a
 /// later change of configuration does not reach a gate that stands.
@@ -33,6 +33,8 @@ pub struct Policy {
     pub escalate_before_ms: Option<u64>,
     /// Whom to tell of an escalation too, whenever it comes.
     pub escalate_to: Vec<String>,
+    /// How it must be shown that a person decides, by risk. No gate says otherwise.
+    pub presence: Demands,
 }
 
 impl Default for Policy {
@@ -48,6 +50,7 @@ impl Default for Policy {
             remind_before_ms: Vec::new(),
             escalate_before_ms: None,
             escalate_to: Vec::new(),
+            presence: Demands::new(),
         }
     }
 }
@@ -83,6 +86,12 @@ impl Policy {
             return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
         }
         check_timeout(self.timeout)?;
+        if let Some(demanded) =
+            self.presence.values().find(|demanded| matches!(demanded, Presence::Page | Presence::Passkey))
+        {
+            let problem = format!("{demanded} cannot be shown in this version; demand token, terminal or passphrase");
+            return Err(Refusal::invalid("presence", problem));
+        }
         self.check_reminders()?;
         delivery::check_channels("notification_channels", &self.notification_channels)?;
         delivery::check_channels("escalate_to", &self.escalate_to)?;
@@ -142,7 +151,7 @@ impl Policy {
         check_timeout(resolved.timeout)?;
         // Of those who are named, whoever asks or is asked for will be refused: they make no quorum reachable.
         let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.start.initiator);
-        let involved = [Some(&by.name), opening.on_behalf_of.as_ref(), denied];
+        let involved = [Some(&by.name), denied];
         let free = resolved.reviewers.iter().filter(|name| !involved.contains(&Some(name))).count();
         let people = (!resolved.reviewers.is_empty()).then_some(free);
         check_reachable(people, resolved.quorum, resolved.reject_quorum)?;
@@ -151,6 +160,10 @@ impl Policy {
 
     fn refuse_weaker(&self, wanted: &Resolved, usual: SelfReview) -> Result<(), Refusal> {
         let weaker = |field, policy: String| Err(Refusal::WeakensPolicy { field, policy });
+        // Where silence consents, whoever chooses the reviewers or the quorums chooses who can object.
+        if wanted.on_timeout == OnTimeout::Approve {
+            self.refuse_choosing(wanted)?;
+        }
         let consents = wanted.on_timeout == OnTimeout::Approve;
         if consents && self.on_timeout != OnTimeout::Approve {
             return weaker("on_timeout", format!("{:?}", self.on_timeout.word()));
@@ -174,6 +187,23 @@ impl Policy {
             return weaker("self_review", "\"deny\"".to_owned());
         }
         Ok(())
+    }
+}
+
+impl Policy {
+    fn refuse_choosing(&self, wanted: &Resolved) -> Result<(), Refusal> {
+        let named: BTreeSet<_> = self.reviewers.iter().collect();
+        let field = if wanted.reviewers.iter().collect::<BTreeSet<_>>() != named {
+            "reviewers"
+        } else if wanted.quorum != self.quorum {
+            "quorum"
+        } else if wanted.reject_quorum != self.reject_quorum {
+            "reject_quorum"
+        } else {
+            return Ok(());
+        };
+        let policy = "what is configured, because silence consents here".to_owned();
+        Err(Refusal::WeakensPolicy { field, policy })
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Notice {
     pub session_id: Option<SessionId>,
     /// Who asked the question or raised the halt.
     pub asked_by: Name,
-    /// What was answered.
+    /// What was answered; only where an agent is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
     /// Whether nothing else covers it: an agent can be resumed while its session, or everyone, is still halted.
@@ -132,7 +132,8 @@ fn notice(target: &Target, hold: &Hold, answer: Option<&Value>, can_proceed: Opt
         agent_id: hold.agent_id.clone(),
         session_id: hold.session_id.clone(),
         asked_by: hold.by.clone(),
-        answer: answer.cloned(),
+        // Everybody of a session, and everyone, hears that work goes on; what was answered is its asker's to know.
+        answer: answer.filter(|_| level == Level::Agent).cloned(),
         can_proceed,
     }
 }

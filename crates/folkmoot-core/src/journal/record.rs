@@ -30,6 +30,13 @@ pub struct Recording {
     pub write: Write,
 }
 
+impl Recording {
+    /// Whether it says that an agent which executes its run itself goes on working.
+    pub(crate) fn waits_for_gates(&self) -> bool {
+        self.fence == Fence::Owner && matches!(self.write, Write::Begin | Write::Done(_))
+    }
+}
+
 /// Who may write to a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {

@@ -13,8 +13,8 @@ impl Case<'_> {
         let by = self.principal("raise a halt")?;
         let event = match halt::raise(raising, by, self.now) {
             Ok(event) => event,
-            Err(refusal @ Refusal::RoleMayNot { .. }) => {
-                let event = attempt("raise", &by.name, &refusal);
+            Err(refusal @ Refusal::RoleMayNot { .. }) if self.command.quota.records_refusals => {
+                let event = self.attempt("raise", &by.name, &refusal);
                 // A stream of its own, which never becomes a halt.
                 let fact =
                     self.fact(raising.id.as_str(), 1, event.kind(), event.payload(), raising.session_id.as_ref());
@@ -44,8 +44,9 @@ impl Case<'_> {
                 let wakes = released(before.hold().as_ref(), halt.hold().as_ref());
                 Ok(Commit { rows, events, wakes, outcome: Outcome::Halt(Box::new(halt)), ..Commit::default() })
             }
+            Err(refusal) if !self.command.quota.records_refusals => Err(refusal.into()),
             Err(refusal) => {
-                let event = attempt("lift", &halt.raised_by, &refusal);
+                let event = self.attempt("lift", &halt.raised_by, &refusal);
                 halt.apply(&event).expect("a refusal changes nothing but the count");
                 let events = vec![self.on(&halt, &event)];
                 let rows = vec![Row::Halt(Box::new(halt))];
@@ -69,13 +70,14 @@ impl Case<'_> {
     fn on(&self, halt: &Halt, event: &HaltEvent) -> Fact {
         self.fact(halt.id.as_str(), halt.seq, event.kind(), event.payload(), halt.session_id.as_ref())
     }
-}
 
-fn attempt(attempted: &'static str, raised_by: &Name, refusal: &Refusal) -> HaltEvent {
-    HaltEvent::Refused(RefusedAttempt {
-        asked_by: raised_by.clone(),
-        attempted: attempted.into(),
-        code: refusal.code().to_owned(),
-        refusal: refusal.to_string(),
-    })
+    fn attempt(&self, attempted: &'static str, raised_by: &Name, refusal: &Refusal) -> HaltEvent {
+        HaltEvent::Refused(RefusedAttempt {
+            asked_by: raised_by.clone(),
+            attempted: attempted.into(),
+            code: refusal.code().to_owned(),
+            refusal: refusal.to_string(),
+            unrecorded: self.command.quota.unrecorded,
+        })
+    }
 }

@@ -6,6 +6,7 @@ use crate::{
     Timer, TimerChange, Wake,
     clearance::{Others, Target},
     halt::notices,
+    presence::Shown,
     question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, Usual},
 };
 
@@ -34,16 +35,16 @@ impl Case<'_> {
         let by = self.principal(closing.close.verb())?;
         // An agent that tries to answer another's question is refused for what it is, and that is recorded.
         let question = self.known(loaded.question, &closing.question)?;
-        match question::close(&question, closing, by, self.now) {
+        match question::close(&question, closing, by, self.shown.map(Shown::presence), self.now) {
             Ok(event) => Ok(self.moves(question, &event, loaded.others)),
             Err(refusal) => Err(self.refused_on_question(question, closing, refusal)),
         }
     }
 
-    pub(super) fn fetch(&self, id: &QuestionId, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn fetch(&self, id: &QuestionId, reason: &str, loaded: Loaded) -> Result<Commit, No> {
         let by = self.principal("fetch an answer")?;
         let question = self.known(loaded.question, id)?;
-        match question::fetch(&question, by, self.now) {
+        match question::fetch(&question, reason, by, self.now)? {
             Some(event) => Ok(self.moves(question, &event, loaded.others)),
             None => Ok(Commit { outcome: Outcome::Question(Box::new(question)), ..Commit::default() }),
         }
@@ -100,11 +101,15 @@ impl Case<'_> {
     }
 
     fn refused_on_question(&self, mut question: Question, closing: &Closing, refusal: Refusal) -> No {
+        if !self.command.quota.records_refusals {
+            return refusal.into();
+        }
         let event = QuestionEvent::Refused(RefusedAttempt {
             asked_by: question.asked_by.clone(),
             attempted: closing.close.verb().into(),
             code: refusal.code().to_owned(),
             refusal: refusal.to_string(),
+            unrecorded: self.command.quota.unrecorded,
         });
         question.apply(&event).expect("a refusal changes nothing but the count");
         let events = vec![self.about(&question, &event)];

@@ -2,8 +2,8 @@
 
 use super::{Case, No};
 use crate::{
-    Actor, Artifact, Commit, Deadline, Fact, Loaded, Outcome, Principal, Question, Refusal, Row, Run, RunId, Subject,
-    Timer, TimerChange, Wake,
+    Actor, Artifact, Commit, Deadline, Fact, Gate, Loaded, Name, Outcome, Principal, Question, Refusal, Role, Row, Run,
+    RunId, Subject, Timer, TimerChange, Wake,
     clearance::{Holds, Others},
     debate::{
         self,
@@ -11,6 +11,7 @@ use crate::{
     },
     gate::{self, GateEvent},
     journal::{self, Fence, Recorded, Recording, Write},
+    principal,
     question::{self, QuestionEvent},
     run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
 };
@@ -22,6 +23,7 @@ impl Case<'_> {
             run::start_again(starting, by, existing, self.now)?;
             return Ok(Commit { outcome: Outcome::ExistingRun(Box::new(existing.clone())), ..Commit::default() });
         }
+        principal::must_be_no_person("id", &run::as_agent(&starting.id), &by.name, &self.known)?;
         let start = run::start(starting, by, self.now)?;
         Ok(self.starts(start, starting.input.as_deref()))
     }
@@ -55,6 +57,9 @@ impl Case<'_> {
     pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, No> {
         let mut run = found(loaded.run, &recording.run)?;
         let by = self.writer(&run, recording.fence, "record a step")?;
+        if let (Fence::Owner, Some(name)) = (recording.fence, &recording.entry.agent_id) {
+            principal::must_be_no_person("agent_id", name, &by.name, &self.known)?;
+        }
         let known = loaded.entry.as_ref();
         let entry = match (journal::record(&run, known, recording, &by, self.now)?, known) {
             (Recorded::New(entry), _) => entry,
@@ -63,6 +68,10 @@ impl Case<'_> {
                 return Ok(Commit { outcome: Outcome::Stands(Box::new(known)), ..Commit::default() });
             }
         };
+        // A step that was begun before may be the one that waits at the gate: a script that is started again begins it again.
+        if recording.waits_for_gates() && known.is_none() {
+            must_pass_its_gates(&run, &loaded.open_gates)?;
+        }
         let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };
         run.apply(&event, known).expect("an event that the rules just allowed applies");
         let mut commit = Commit { events: vec![self.of_run(&run, &event)], ..Commit::default() };
@@ -178,9 +187,12 @@ impl Case<'_> {
         journal::must_be_writer(&run, fence, &by)?;
         if fence == Fence::Owner {
             run::must_have_ended_its_steps(&run, conclusion)?;
+            if matches!(conclusion, Conclusion::Completed { .. }) {
+                must_pass_its_gates(&run, &loaded.open_gates)?;
+            }
         }
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
-        let mut commit = self.ends(run, &event, loaded);
+        let mut commit = self.ends(run, &event, &Ender::of(&self.command.by, Some(fence)), loaded);
         if let Conclusion::Completed { output } = conclusion {
             commit.rows.push(artifact(output));
         }
@@ -194,7 +206,7 @@ impl Case<'_> {
             Actor::System => {}
         }
         let event = run::cancel(&run, reason, self.command.by.name(), self.now)?;
-        Ok(self.ends(run, &event, loaded))
+        Ok(self.ends(run, &event, &Ender::of(&self.command.by, None), loaded))
     }
 
     pub(super) fn resume_run(&self, id: &RunId, loaded: Loaded) -> Result<Commit, No> {
@@ -206,29 +218,29 @@ impl Case<'_> {
         }
     }
 
-    /// A run's end, and with it the end of all that is still open of it.
-    fn ends(&self, run: Run, event: &RunEvent, loaded: Loaded) -> Commit {
+    /// A run's end, and with it the end of what is still open of it, as far as whoever ends the run may close that.
+    fn ends(&self, run: Run, event: &RunEvent, ender: &Ender, loaded: Loaded) -> Commit {
         let id = run.start.id.clone();
         let mut commit = self.moves_run(run, event);
         let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("a run that moves is told") };
         let reason = format!("its run {id} is over: {}", run.status());
         let by = self.command.by.name();
         // The time of a gate or question may be over although its timer has not come round yet: then that closes it.
-        for gate in loaded.open_gates {
+        for gate in loaded.open_gates.into_iter().filter(|gate| ender.closes_gate(&run, gate)) {
             let event = gate::expire(&gate, self.now)
                 .filter(|lapse| matches!(lapse, GateEvent::Decided { .. }))
                 .unwrap_or_else(|| gate::withdraw(&gate, &reason, by.clone(), self.now));
             commit.merge(self.happens(gate, &event));
         }
-        let mut questions = loaded.open_questions;
-        while let Some((question, others)) = questions.pop() {
-            let asker = Principal::new(question.asked_by.clone(), run.start.role);
-            // A denial that nobody can fetch any more must not hold its agent for ever.
-            let event = question::fetch(&question, &asker, self.now)
+        let closes = |(question, _): &(Question, Others)| ender.closes_question(&run, question);
+        let (mut closing, staying): (Vec<_>, Vec<_>) = loaded.open_questions.into_iter().partition(closes);
+        while let Some((question, others)) = closing.pop() {
+            // A denial that nobody can hear any more must not hold its agent for ever.
+            let event = question::release(&question, &reason, by.clone(), self.now)
                 .or_else(|| question::lapse(&question, self.now))
                 .filter(|event| matches!(event, QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }))
                 .unwrap_or_else(|| question::withdraw(&question, &reason, by.clone(), self.now));
-            let others = beside(others, &question, &questions);
+            let others = beside(others, &question, closing.iter().chain(&staying));
             commit.merge(self.moves(question, &event, others));
         }
         commit.wakes.extend(run.start.parent.clone().map(Wake::Run));
@@ -263,10 +275,53 @@ impl Commit {
     }
 }
 
+/// Who ends a run, and so what of it ends with it.
+enum Ender {
+    /// Somebody who decides: all that is open.
+    Decider,
+    /// Its workflow, or Folkmoot for it: what the workflow has opened.
+    Workflow,
+    /// An agent: what it may withdraw itself.
+    Agent(Name),
+}
+
+impl Ender {
+    fn of(by: &Actor, fence: Option<Fence>) -> Self {
+        match (by, fence) {
+            (_, Some(Fence::Epoch(_))) | (Actor::System, _) => Ender::Workflow,
+            (Actor::Principal(by), _) if by.role.decides() => Ender::Decider,
+            (Actor::Principal(by), _) => Ender::Agent(by.name.clone()),
+        }
+    }
+
+    /// What people and other agents opened outlives a run that none of them ends.
+    fn closes_gate(&self, run: &Run, gate: &Gate) -> bool {
+        self.may_withdraw(run, &gate.requested_by)
+    }
+
+    /// What halts stays until somebody who decides closes it; so does a denial that its asker has not heard.
+    fn closes_question(&self, run: &Run, question: &Question) -> bool {
+        match self {
+            Ender::Decider => true,
+            Ender::Workflow if run.start.workflow.is_some() && question.asked_by == run.speaker().name => true,
+            Ender::Workflow | Ender::Agent(_) => question.halts.is_none() && self.may_withdraw(run, &question.asked_by),
+        }
+    }
+
+    fn may_withdraw(&self, run: &Run, opened_by: &Name) -> bool {
+        let by_workflow = *opened_by == run.speaker().name;
+        match self {
+            Ender::Decider => true,
+            Ender::Workflow => by_workflow || run.start.role == Role::Agent && *opened_by == run.start.initiator,
+            Ender::Agent(by) => by_workflow || opened_by == by,
+        }
+    }
+}
+
 /// What holds the same as a question, when some others of its run are still open.
-fn beside(others: Others, question: &Question, open: &[(Question, Others)]) -> Others {
+fn beside<'a>(others: Others, question: &Question, open: impl Iterator<Item = &'a (Question, Others)>) -> Others {
     let mut holds = Holds::default();
-    for hold in open.iter().filter_map(|(question, _)| question.hold()) {
+    for hold in open.filter_map(|(question, _)| question.hold()) {
         holds.replace(&hold.id.clone(), Some(hold));
     }
     let session = question.session_id.as_ref();
@@ -283,6 +338,12 @@ fn parked_timer(run: &Run) -> Vec<TimerChange> {
         State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(run))],
         _ => Vec::new(),
     }
+}
+
+/// Refuses to go on with a run that somebody else's agent executes while one of its gates waits.
+fn must_pass_its_gates(run: &Run, open: &[Gate]) -> Result<(), Refusal> {
+    let first = open.iter().min_by_key(|gate| (gate.requested_at, &gate.id));
+    first.map_or(Ok(()), |gate| Err(Refusal::GatePending { run: run.start.id.clone(), gate: gate.id.clone() }))
 }
 
 fn subject(run: &Run) -> Subject {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Closure, Question, QuestionEvent, QuestionType, Status, ask::is_offered};
-use crate::{Name, Principal, QuestionId, Refusal, Role, Timestamp, text};
+use crate::{Name, Presence, Principal, QuestionId, Refusal, Role, Timestamp, text};
 
 /// What somebody says to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +46,12 @@ pub(crate) fn close(
     question: &Question,
     closing: &Closing,
     by: &Principal,
+    shown: Option<Presence>,
     now: Timestamp,
 ) -> Result<QuestionEvent, Refusal> {
-    may_close(question, &closing.close, by)?;
-    question.must_be_open(now)?;
+    may_close(question, closing, by)?;
     text::check("reason", &closing.reason, text::REASON_BYTES_MAX)?;
+    question.must_be_open(now)?;
     let (status, answer) = match &closing.close {
         Close::Answer(answer) => answered(question, answer)?,
         Close::Deny => (Status::Denied, Some(DENY.into())),
@@ -58,7 +59,16 @@ pub(crate) fn close(
         Close::Cancel => (Status::Cancelled, None),
     };
     let reason = closing.reason.clone();
-    Ok(question.closes(Closure { status, answer, by: by.name.clone(), at: now, reason, fetched_at: None }))
+    Ok(question.closes(Closure {
+        status,
+        answer,
+        by: by.name.clone(),
+        at: now,
+        reason,
+        fetched_at: None,
+        released_by: None,
+        presence: shown,
+    }))
 }
 
 const DENY: &str = "deny";
@@ -72,8 +82,9 @@ fn answered(question: &Question, answer: &Value) -> Result<(Status, Option<Value
     Ok((if denies { Status::Denied } else { Status::Answered }, Some(answer.clone())))
 }
 
-/// People who may decide may close what others asked. An asker may only withdraw what halts nobody.
-fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), Refusal> {
+/// People who may decide may close what others asked. An asker may only withdraw what halts nobody; an admin also what
+/// halts, and must then say why.
+fn may_close(question: &Question, Closing { close, reason, .. }: &Closing, by: &Principal) -> Result<(), Refusal> {
     let verb = close.verb();
     let withdraws = match close {
         Close::Answer(_) | Close::Deny => false,
@@ -82,6 +93,7 @@ fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), R
     match by.role {
         Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb }),
         _ if withdraws && question.halts.is_none() => Ok(()),
+        Role::Admin if withdraws && !reason.trim().is_empty() => Ok(()),
         _ if withdraws => Err(Refusal::HaltsAsker { question: question.id.clone(), verb }),
         Role::Agent => Err(Refusal::RoleMayNot { role: by.role, verb }),
         Role::Admin | Role::Reviewer if question.is_asked_by(by) => {
@@ -94,7 +106,16 @@ fn may_close(question: &Question, close: &Close, by: &Principal) -> Result<(), R
 /// The withdrawal of a question that waits, because its run is over.
 pub(crate) fn withdraw(question: &Question, reason: &str, by: Name, now: Timestamp) -> QuestionEvent {
     let (status, reason) = (Status::Cancelled, reason.to_owned());
-    question.closes(Closure { status, answer: None, by, at: now, reason, fetched_at: None })
+    question.closes(Closure {
+        status,
+        answer: None,
+        by,
+        at: now,
+        reason,
+        fetched_at: None,
+        released_by: None,
+        presence: None,
+    })
 }
 
 impl Question {

@@ -30,7 +30,7 @@ pub enum QuestionEvent {
         /// How it was closed.
         closure: Box<Closure>,
     },
-    /// The asker of a denied question has heard it.
+    /// The asker of a denied question has heard it, or somebody who decides has released it.
     Fetched {
         /// Who asked.
         asked_by: Name,
@@ -38,6 +38,10 @@ pub enum QuestionEvent {
         agent_id: Name,
         /// When.
         fetched_at: Timestamp,
+        /// Who released it, where it was not the asker who heard it.
+        released_by: Option<Name>,
+        /// Why it was released.
+        reason: String,
     },
     /// Somebody tried to close it, and was refused.
     Refused(RefusedAttempt),
@@ -56,6 +60,9 @@ pub struct RefusedAttempt {
     pub code: String,
     /// The refusal in words.
     pub refusal: String,
+    /// How many attempts of the same principal were refused before and are not in the log, because they were too many.
+    #[serde(default, skip_serializing_if = "crate::quota::is_zero")]
+    pub unrecorded: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -78,6 +85,10 @@ struct Fetched {
     asked_by: Name,
     agent_id: Name,
     fetched_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    released_by: Option<Name>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    reason: String,
 }
 
 impl QuestionEvent {
@@ -110,8 +121,8 @@ impl QuestionEvent {
             QuestionEvent::Closed { asked_by, agent_id, closure } => {
                 serde_json::to_string(&Closed { asked_by, agent_id, closure })
             }
-            QuestionEvent::Fetched { asked_by, agent_id, fetched_at } => {
-                serde_json::to_string(&Fetched { asked_by, agent_id, fetched_at })
+            QuestionEvent::Fetched { asked_by, agent_id, fetched_at, released_by, reason } => {
+                serde_json::to_string(&Fetched { asked_by, agent_id, fetched_at, released_by, reason })
             }
             QuestionEvent::Refused(attempt) => serde_json::to_string(&attempt),
             QuestionEvent::Noticed(notice) => serde_json::to_string(&notice),
@@ -136,8 +147,8 @@ impl QuestionEvent {
                 Ok(QuestionEvent::Closed { asked_by, agent_id, closure })
             }
             "question.fetched" => {
-                let Fetched { asked_by, agent_id, fetched_at } = Broken::parse(fact)?;
-                Ok(QuestionEvent::Fetched { asked_by, agent_id, fetched_at })
+                let Fetched { asked_by, agent_id, fetched_at, released_by, reason } = Broken::parse(fact)?;
+                Ok(QuestionEvent::Fetched { asked_by, agent_id, fetched_at, released_by, reason })
             }
             "question.refused" => Ok(QuestionEvent::Refused(Broken::parse(fact)?)),
             other => match Notice::read(fact)? {
@@ -179,10 +190,11 @@ impl Question {
                 *state = State::Closed(closure.as_ref().clone());
                 Ok(())
             }
-            (QuestionEvent::Fetched { fetched_at, .. }, State::Closed(closure))
+            (QuestionEvent::Fetched { fetched_at, released_by, .. }, State::Closed(closure))
                 if closure.status == Status::Denied && closure.fetched_at.is_none() =>
             {
                 closure.fetched_at = Some(*fetched_at);
+                closure.released_by.clone_from(released_by);
                 Ok(())
             }
             (QuestionEvent::Reminded { .. } | QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }, state) => {

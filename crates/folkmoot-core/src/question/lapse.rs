@@ -31,5 +31,7 @@ pub(crate) fn lapse(question: &Question, now: Timestamp) -> Option<QuestionEvent
         at: now,
         reason: reason.to_owned(),
         fetched_at: None,
+        released_by: None,
+        presence: None,
     }))
 }

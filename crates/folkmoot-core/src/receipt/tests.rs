@@ -14,8 +14,8 @@ fn world() -> World {
         09:00 bot opens a quorum=2 "one"
         09:01 alice approves
         09:02 bot amends "two"
-        09:03 alice approves
-        09:04 bob approves "fine"
+        09:03 alice approves digest=r2
+        09:04 bob approves "fine" digest=r2
         "#,
     )
 }

@@ -88,7 +88,7 @@ pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Resu
     }
     starting.limits.must_be_usual(by)?;
     // A run of ours works as an agent that is called as it is.
-    principal::check_name("id", &starting.id.as_str().parse().expect("what names a run can name an agent"))?;
+    principal::check_name("id", &as_agent(&starting.id))?;
     let session_id = starting.session_id.clone();
     Ok(Start {
         id: starting.id.clone(),
@@ -113,6 +113,11 @@ pub(crate) fn start_child(starting: &Starting, parent: &Run, now: Timestamp) -> 
         ..starting.clone()
     };
     Ok(Start { parent: Some(parent.start.id.clone()), ..start(&starting, &by, now)? })
+}
+
+/// The agent that a run of ours is.
+pub(crate) fn as_agent(run: &RunId) -> Name {
+    run.as_str().parse().expect("what names a run can name an agent")
 }
 
 /// The session of a run that names none.

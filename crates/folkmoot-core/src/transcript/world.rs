@@ -9,8 +9,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Fact, Gate, GateId, Halt, HaltId, Head, Hold,
-    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Refusal, Role, Row, RunId,
-    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId,
+    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Quota, Refusal, Role, Row, RunId,
+    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId,
     audit::{self, Record},
     chain,
     clearance::{Holds, Others, Target},
@@ -22,9 +22,12 @@ use crate::{
     journal::{Entry, Key},
     judge,
     question::{self, QuestionEvent},
+    quota,
     run::{self, Run, RunEvent},
     token::Token,
 };
+
+use super::{CAST, principal};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
@@ -50,13 +53,15 @@ pub(crate) struct World {
     pub log: Vec<Event>,
     pub outbox: Vec<Delivery>,
     pub subscriptions: Vec<Subscription>,
+    pub quota: Quota,
 }
 
 impl World {
     pub(crate) fn execute(&mut self, by: Actor, action: Action, now: Timestamp) -> Result<Outcome, Refusal> {
         let id = format!("command-{}", self.log.len()).parse().unwrap();
         let subscriptions = self.subscriptions.clone().into();
-        let command = Command { id, by, token: None, idempotency: None, action, subscriptions };
+        let command =
+            Command { id, by, token: None, claims: None, idempotency: None, action, quota: self.quota, subscriptions };
         let loaded = self.load(&command);
         let subject = subject(&command, &loaded);
         self.check_new(&command.action);
@@ -97,6 +102,17 @@ impl World {
         covering
     }
 
+    /// What an agent has open, by looking at every row.
+    fn usage(&self, name: &Name) -> Usage {
+        let gates = self.gates.values().filter(|gate| gate.requested_by == *name && gate.decision().is_none());
+        let open = |question: &&Question| question.asked_by == *name && question.closure().is_none();
+        Usage {
+            gates: gates.clone().count() as u64,
+            bytes: gates.map(quota::bytes_of).sum(),
+            questions: self.questions.values().filter(open).count() as u64,
+        }
+    }
+
     pub(crate) fn head(&self) -> Head {
         self.log.last().map_or(Head::START, |event| Head { position: event.position, hash: event.hash })
     }
@@ -111,8 +127,12 @@ impl World {
             };
             self.gates.values().find(is_twin).cloned()
         });
-        let principal =
-            needs.principal.and_then(|name| self.principals.get(name).map(|role| Principal::new(name.clone(), *role)));
+        // Everybody of the cast has a token, but for whoever mints one.
+        let mints = matches!(command.action, Action::Mint(_));
+        let minted = |name: &Name| self.principals.get(name).map(|role| Principal::new(name.clone(), *role));
+        let of_cast = |name: &Name| CAST.contains(&name.as_str()).then(|| principal(name.as_str()));
+        let known = |name: &Name| minted(name).or_else(|| of_cast(name).filter(|_| !mints));
+        let principals = needs.principals.iter().filter_map(known).collect();
         let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
         let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
         let others = match (&question, &halt) {
@@ -129,8 +149,9 @@ impl World {
             gate,
             summary,
             twin,
-            principal,
+            principals,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            usage: needs.usage.map(|name| self.usage(name)).unwrap_or_default(),
             credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(&needs),
             delivery: self.outbox.iter().find(|known| needs.delivery == Some(&known.id)).cloned(),
@@ -166,16 +187,14 @@ impl World {
         let is_free =
             |(agents, session): (&[Name], _)| agents.iter().any(|agent| self.covering(agent, Some(session)).is_empty());
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
-        let (open_gates, open_questions) = match needs.run.filter(|_| needs.open) {
-            Some(id) => (self.open_gates(id).cloned().collect(), self.open_questions(id)),
-            None => Default::default(),
-        };
+        let open_gates = needs.run.filter(|_| needs.open_gates).map(|id| self.open_gates(id).cloned().collect());
+        let open_questions = needs.run.filter(|_| needs.open).map(|id| self.open_questions(id));
         Loaded {
             wakes: needs.run.and_then(|id| self.wakes.get(id)).copied().unwrap_or_default(),
             alive_until: run.as_ref().and_then(held_by),
             parent_over: run.as_ref().and_then(|run| run.start.parent.as_ref()).is_some_and(is_over),
-            open_gates,
-            open_questions,
+            open_gates: open_gates.unwrap_or_default(),
+            open_questions: open_questions.unwrap_or_default(),
             entry: needs.run.zip(needs.entry).and_then(|(id, key)| self.journals.get(id)?.get(key)).cloned(),
             free: needs.held.is_some_and(is_free),
             run,
@@ -316,6 +335,27 @@ impl World {
         Record::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 
+    /// Only what halts, and what others than its workflow and its agent opened, stays open when a run is over.
+    fn check_what_outlives(&self, run: &Run) {
+        let ending = run.ending().expect("it is over");
+        let by_decider = self.principal_is(&ending.by, Role::decides);
+        let workflow = run.start.workflow.as_ref().map(|_| run.speaker().name);
+        assert!(
+            self.open_gates(&run.start.id).all(|gate| !by_decider
+                && gate.requested_by != ending.by
+                && Some(&gate.requested_by) != workflow.as_ref()),
+            "a gate of a run ends with it, unless somebody else opened it"
+        );
+        for (question, _) in self.open_questions(&run.start.id) {
+            let own = question.asked_by == ending.by || Some(&question.asked_by) == workflow.as_ref();
+            assert!(!by_decider && (question.halts.is_some() || !own), "{} ends with its run", question.id);
+        }
+    }
+
+    fn principal_is(&self, name: &Name, test: impl Fn(Role) -> bool) -> bool {
+        CAST.contains(&name.as_str()) && test(principal(name.as_str()).role)
+    }
+
     fn put_run(&mut self, id: RunId, run: Run) {
         let starts = run.seq == 1;
         match self.runs.insert(id, run.clone()) {
@@ -382,8 +422,9 @@ impl World {
                 let kept = row.contents().iter().all(|digest| self.artifacts.contains_key(digest));
                 assert!(kept, "input, results and output are stored with their run");
                 let is_over = run.ending().is_some();
-                let waits = self.open_gates(&run.start.id).count() + self.open_questions(&run.start.id).len();
-                assert!(!is_over || waits == 0, "what was still open of a run has been closed with it");
+                if is_over {
+                    self.check_what_outlives(run);
+                }
                 let due = match &run.state {
                     run::State::Parked(parked) => Some(parked.due),
                     _ => None,

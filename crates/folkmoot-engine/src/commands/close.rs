@@ -1,9 +1,6 @@
-//! Answering, denying, skipping and cancelling questions, and fetching a denial.
+//! Answering, denying, skipping and cancelling questions, and acknowledging a denial.
 
-use folkmoot_core::{
-    Action, Question,
-    question::{Closing, Status},
-};
+use folkmoot_core::{Action, Question, QuestionId, question::Closing};
 use folkmoot_store::Error;
 
 use crate::{Caller, Engine};
@@ -14,15 +11,9 @@ impl Engine {
         self.execute_on_question(caller, Action::Close(closing)).await
     }
 
-    /// Takes note that the caller has been shown a denial, if it is the one that asked: it is not held by it any more.
-    pub async fn fetch(&self, caller: impl Into<Caller>, question: &Question) -> Result<(), Error> {
-        let caller = caller.into();
-        let unheard =
-            question.closure().is_some_and(|closure| closure.status == Status::Denied && closure.fetched_at.is_none());
-        if !unheard || !question.is_asked_by(&caller.principal) {
-            return Ok(());
-        }
-        let action = Action::Fetch { question: question.id.clone() };
-        self.execute_on_question(caller, action).await.map(drop)
+    /// Takes note that the caller has heard a denial, if it is the one that asked: it is not held by it any more. Whoever decides
+    /// releases the asker from it.
+    pub async fn acknowledge(&self, caller: Caller, question: QuestionId, reason: String) -> Result<Question, Error> {
+        self.execute_on_question(caller, Action::Fetch { question, reason }).await
     }
 }

@@ -114,7 +114,7 @@ impl Engine {
         if self.is_cleared(&agent, &run.start.session_id).await {
             return Ok(());
         }
-        Err(Refusal::Halted { agent }.into())
+        Err(Refusal::Halted { agent, session: run.start.session_id }.into())
     }
 
     async fn execute_on_run(&self, caller: Caller, action: Action) -> Result<Run, Error> {

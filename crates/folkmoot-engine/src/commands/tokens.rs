@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Action, Outcome, Principal, Refusal, Role, TokenId,
-    token::{Minting, Token},
+    Action, Name, Outcome, Principal, Refusal, Role, TokenId,
+    token::{self, Kind, Minting, Token},
 };
 use folkmoot_store::{Error, Store};
 
@@ -27,9 +27,9 @@ pub struct Minted {
 
 impl Engine {
     /// Makes a token with a secret that nobody can guess.
-    pub async fn mint(&self, caller: Caller, principal: Principal) -> Result<Minted, Error> {
+    pub async fn mint(&self, caller: Caller, principal: Principal, kind: Kind) -> Result<Minted, Error> {
         let secret = self.new_secret();
-        let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret) };
+        let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret), kind };
         let id = minting.id.clone();
         let token = token(self.execute(caller, Action::Mint(minting)).await?)?;
         if token.id != id {
@@ -60,33 +60,72 @@ impl Engine {
         }
     }
 
-    /// Makes sure that `secret` is a token of `principal`: for the first start, and for automation.
-    pub async fn ensure_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
-        let is_there = || self.authenticate(secret).is_some_and(|known| known.principal == principal);
-        if is_there() {
-            return Ok(());
-        }
+    /// Everybody who has, or had, a token: whom a gate can name.
+    pub async fn principals(&self) -> Result<Vec<Principal>, Error> {
+        Ok(self.0.store.tokens().await?.into_iter().map(|(token, _)| token.principal).collect())
+    }
+
+    /// Makes sure that `secret` is a token of `principal`, of this kind: for the first start, and for automation.
+    pub async fn ensure_token(&self, principal: Principal, kind: Kind, secret: &str) -> Result<(), Error> {
         let hash = credentials::hash(secret);
-        if let Some((token, _)) = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash) {
+        let is_there = async || {
+            let known = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash);
+            Ok::<_, Error>(known.map(|(token, _)| token))
+        };
+        if let Some(token) = is_there().await? {
             // Another node may have made it since this one has looked.
-            if token.revoked_at.is_none() && token.principal == principal {
+            if token.revoked_at.is_none() && token.principal == principal && token.kind == kind {
                 return self.reload_credentials().await;
             }
-            let problem = format!("of {} was revoked, or names somebody else; choose another secret", principal.name);
+            let problem = format!(
+                "of {} was revoked, names somebody else, or is of another kind; choose another secret",
+                principal.name
+            );
             return Err(Refusal::invalid("token", problem).into());
         }
         if secret.chars().count() < SECRET_CHARS_MIN {
             let problem = format!("of {} is shorter than {SECRET_CHARS_MIN} characters", principal.name);
             return Err(Refusal::invalid("token", problem).into());
         }
-        let action = Action::Mint(Minting { id: self.new_token_id(), principal: principal.clone(), hash });
+        let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash, kind });
         let made = self.execute_command(self.own(action)).await;
         self.reload_credentials().await?;
         match made {
             // One that starts at the same moment was faster.
-            Err(Error::Database(_)) if is_there() => Ok(()),
+            Err(Error::Database(_)) if is_there().await?.is_some_and(|token| token.revoked_at.is_none()) => Ok(()),
             made => made.map(drop),
         }
+    }
+
+    /// Makes sure that a token which configuration names is there. It cannot give anybody new a say where the owner of the folder
+    /// has protected theirs: whoever may start a server could then still decide without the passphrase.
+    pub async fn ensure_configured_token(&self, owner: &Name, principal: Principal, secret: &str) -> Result<(), Error> {
+        let hash = credentials::hash(secret);
+        let tokens = self.0.store.tokens().await?;
+        let is_new = tokens.iter().all(|(_, known)| *known != hash);
+        if is_new && principal.role.decides() && token::is_protected(tokens.iter().map(|(token, _)| token), owner) {
+            let problem = format!(
+                "of {} is new, and {owner} has protected this folder; make it with `folkmoot token create` instead",
+                principal.name
+            );
+            return Err(Refusal::invalid("token", problem).into());
+        }
+        self.ensure_token(principal, Kind::Minted, secret).await
+    }
+
+    /// Whether this person's deciding token is kept under a passphrase.
+    pub async fn is_protected(&self, name: &Name) -> Result<bool, Error> {
+        let tokens = self.0.store.tokens().await?;
+        Ok(token::is_protected(tokens.iter().map(|(token, _)| token), name))
+    }
+
+    /// Ends the token with this secret, if there is one that works.
+    pub async fn end_token(&self, secret: &str) -> Result<(), Error> {
+        let hash = credentials::hash(secret);
+        let known = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash);
+        let Some((token, _)) = known.filter(|(token, _)| token.revoked_at.is_none()) else { return Ok(()) };
+        self.execute_command(self.own(Action::Revoke { token: token.id })).await?;
+        self.reload_credentials().await
     }
 
     /// A secret of 256 bits.

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use folkmoot_core::{Principal, Role, Timestamp, token::Token};
+use folkmoot_core::{
+    Principal, Role, Timestamp,
+    token::{Kind, Token},
+};
 use shuttle::thread;
 
 use super::{Credentials, Known};
@@ -22,7 +25,7 @@ fn token(id: &str) -> Token {
     let name: folkmoot_core::Name = "bob".parse().unwrap();
     let principal = Principal::new(name.clone(), Role::Reviewer);
     let created_at = Timestamp::from_micros(0);
-    Token { id: id.parse().unwrap(), principal, created_at, created_by: name, revoked_at: None }
+    Token { id: id.parse().unwrap(), principal, created_at, created_by: name, kind: Kind::Minted, revoked_at: None }
 }
 
 /// All tokens, as they were read, with the hashes of their secrets.

@@ -133,7 +133,7 @@ impl Ctx {
         let run = &self.pass.run;
         Asking {
             id: self.pass.engine.new_question_id(),
-            agent_id: Some(ask.agent.clone().unwrap_or_else(|| run.agent())),
+            agent_id: Some(ask.agent.as_ref().map_or_else(|| run.agent(), |agent| run.agent_named(agent))),
             run_id: Some(run.start.id.clone()),
             session_id: Some(run.start.session_id.clone()),
             question_type: ask.question_type,
@@ -160,7 +160,7 @@ impl Ctx {
         if closure.status == Status::Denied && closure.fetched_at.is_none() {
             // It has been heard: it does not hold the asker any more.
             let _busy = self.pass.busy();
-            let fetched = self.pass.persist(Action::Fetch { question: id.clone() }).await;
+            let fetched = self.pass.persist(Action::Fetch { question: id.clone(), reason: String::new() }).await;
             fetched.map_err(|refusal| Failure::new(refusal.code(), refusal.to_string()))?;
         }
         // The first pass has not fetched it yet, and the answer is the same in every one.

@@ -11,16 +11,18 @@ use crate::Failure;
 
 impl Ctx {
     /// The newest lessons of debates of whoever started this run, as they were when this was first called. Nobody else's: a lesson is a
-    /// model's words, and whoever chose that model would speak in other people's debates.
+    /// model's words, and whoever chose that model would speak in other people's debates. What a rehearsal learnt is shown to rehearsals,
+    /// and what models learnt to models.
     pub async fn lessons(
         &self,
         key: impl Into<String>,
         domain: Option<Domain>,
+        rehearsed: bool,
         limit: u32,
     ) -> Result<Vec<Remembered>, Failure> {
         let (engine, start) = (self.pass.engine.clone(), &self.pass.run.start);
         let initiated_by = Some(start.initiator.clone());
-        let query = LessonQuery { domain, initiated_by, limit };
+        let query = LessonQuery { domain, initiated_by, rehearsed: Some(rehearsed), limit };
         let read = move || {
             let (engine, query) = (engine.clone(), query.clone());
             async move {

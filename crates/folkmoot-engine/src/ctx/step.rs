@@ -144,7 +144,8 @@ impl<T, W> Step<T, W> {
         self
     }
 
-    /// The agent that works, and needs clearance for it; the run's own unless it is said.
+    /// The agent that works, and needs clearance for it as `agent@run`; the run's own unless it is said. An operator's halt of the bare
+    /// name holds it too.
     pub fn agent(mut self, agent: Name) -> Self {
         self.agent = Some(agent);
         self
@@ -340,7 +341,7 @@ impl Job {
             let _busy = pass.busy();
             let turn = pass.engine.worker().turns.take(&pass.run.start.id).await;
             // As the store has it by now: it may have been halted while it waited, or on another node.
-            if pass.engine.is_cleared(&agent, &pass.run.start.session_id).await && pass.engine.has_lease() {
+            if pass.engine.is_cleared_in(&pass.run, &agent).await && pass.engine.has_lease() {
                 break turn;
             }
             drop(turn);
@@ -512,13 +513,11 @@ impl Ctx {
     /// Returns when this node knows of nothing that keeps the agent from working in this run's session. It can be waited
     /// for while the run is parked.
     async fn clearance(&self, agent: &Name) {
-        let (engine, session) = (&self.pass.engine, &self.pass.run.start.session_id);
+        let engine = &self.pass.engine;
         loop {
             let (mut look, mut changes) = (self.pass.next_look(), engine.clearance_changes());
-            if engine.can_proceed(agent.as_str(), Some(session.as_str())) {
-                return;
-            }
-            let _waiting = self.pass.waiting(Wait::Clearance(agent.clone()));
+            let Some(held) = engine.held_as(&self.pass.run, agent) else { return };
+            let _waiting = self.pass.waiting(Wait::Clearance(held));
             tokio::select! {
                 biased;
                 // Errors mean that the engine has ended, and this with it.

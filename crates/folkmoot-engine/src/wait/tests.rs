@@ -70,7 +70,7 @@ fn whoever_reads_before_registering_is_lost_in_some_order() {
             block_on(async {
                 if node.gate(&id).await.expect("it is there").gate.decision().is_none() {
                     let mut events = node.waiters.listen(id.as_str());
-                    while events.next().await.fact.kind != "gate.decided" {}
+                    while events.next().await.expect("the log goes on").fact.kind != "gate.decided" {}
                 }
             });
         };
@@ -141,8 +141,10 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
             id: "c".parse().expect("an id"),
             by,
             token: None,
+            claims: None,
             idempotency: None,
             action,
+            quota: Default::default(),
             subscriptions: [].into(),
         };
         let loaded = Loaded { gate: story.last().map(|(gate, _)| gate.clone()), ..Loaded::default() };

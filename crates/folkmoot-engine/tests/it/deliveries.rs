@@ -65,7 +65,7 @@ fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> Settings {
 }
 
 async fn next(letters: &mut Given) -> Letter {
-    tokio::time::timeout(Duration::from_secs(10), letters.recv()).await.expect("somebody is told").unwrap()
+    tokio::time::timeout(Duration::from_secs(120), letters.recv()).await.expect("somebody is told").unwrap()
 }
 
 fn telling(moot: &Moot, channels: &[&str], timeout: Option<Duration>) -> Request {
@@ -352,7 +352,7 @@ async fn what_is_taken_while_the_engine_ends_is_still_sent() {
     let engine = Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap();
     *witness.0.lock().unwrap() = Some((engine.clone(), ended.clone()));
     engine.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(10), ended.notified()).await.expect("something is taken");
+    tokio::time::timeout(Duration::from_secs(120), ended.notified()).await.expect("something is taken");
     assert_eq!(letters.try_recv().map(|letter| letter.delivery.attempts), Ok(1));
     let engine = Engine::start(AnyStore::Sqlite(file()), Settings::default(), Arc::new(TokioHost)).await.unwrap();
     let [delivery] = <[Delivery; 1]>::try_from(deliveries(&engine).await).unwrap();

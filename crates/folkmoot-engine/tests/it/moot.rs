@@ -123,7 +123,7 @@ impl Moot {
             reason: String::new(),
             feedback: None,
             edited: None,
-            digest: None,
+            digest: Some(gate.digest),
             force: false,
             reviewer: None,
         };

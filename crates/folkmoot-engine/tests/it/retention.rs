@@ -32,7 +32,7 @@ async fn contents_go_when_all_that_shows_them_was_decided_long_ago() {
     let old = open(&moot, "old").await;
     let amendment =
         Amendment { gate: old.id.clone(), title: None, summary: Some("newer".to_owned()), risk: None, artifacts: None };
-    moot.engine.amend(agent().into(), amendment, None).await.unwrap();
+    let old = moot.engine.amend(agent().into(), amendment, None).await.unwrap();
     moot.approve(&old).await.unwrap();
     let shared = open(&moot, "shared").await;
     moot.approve(&shared).await.unwrap();

@@ -34,7 +34,7 @@ async fn no_wake_up_is_lost_however_the_two_interleave() {
             tokio::task::yield_now().await;
         }
         moot.approve(&gate).await.unwrap();
-        let view = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("it wakes").unwrap();
+        let view = tokio::time::timeout(Duration::from_secs(120), waiting).await.expect("it wakes").unwrap();
         assert_eq!(view.gate.status(), Status::Approved, "round {round}");
         assert_eq!(view.summary.as_deref(), Some("may I?"));
     }

@@ -9,6 +9,7 @@ use folkmoot_core::{
     agent::{Domain, ModelName, Team},
     debate::{self, Style, Topology, record, topology::Traits},
     gate::Wanted,
+    principal,
     run::{Limits, RunKind, Starting},
     text,
     vocabulary::UnknownWord,
@@ -18,10 +19,11 @@ use folkmoot_store::RunQuery;
 use folkmoot_workflows::{
     debate::{Debating, Gates, OnRejected, Preset, TOPIC_BYTES_MAX},
     llm::settings::Spending,
+    plan::Planning,
     tools::Repository,
 };
 
-use crate::app::App;
+use crate::{app::App, notify, plans};
 
 #[cfg(test)]
 mod tests;
@@ -79,6 +81,15 @@ fn limits(timeout_ms: Option<u64>) -> Result<Limits, Refusal> {
     }
 }
 
+/// Refuses gates that this principal may not have, or on which nobody whom they name could decide.
+pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &Wanted) -> Result<(), Error> {
+    app.policy.must_allow(wanted, by)?;
+    if let Some(reviewers) = &wanted.reviewers {
+        principal::must_decide(reviewers, &app.engine.principals().await?)?;
+    }
+    Ok(())
+}
+
 /// Refuses a debate whose gates this principal may not have, or that would reach where it may not. Whoever starts the workflow by
 /// its name meets the same.
 pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Debating) -> Result<(), Error> {
@@ -90,7 +101,12 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Deba
         reviewers: gates.reviewers.clone(),
         notification_channels: gates.notification_channels.clone(),
     };
-    app.policy.must_allow(&wanted, by)?;
+    must_have_gates(app, by, &wanted).await?;
+    let people = app.engine.principals().await?;
+    for agent in debating.agents.agents() {
+        principal::must_be_no_person("agents", &agent.id, &by.name, &people)?;
+    }
+    notify::must_be_channels(app, "gates.notification_channels", &gates.notification_channels).await?;
     if gates.on_rejected == OnRejected::Continue && !by.role.decides() {
         // A no that changes nothing is no gate.
         let policy = "a rejection ends a debate, or has its phase done again".to_owned();
@@ -142,6 +158,7 @@ fn debating(wanted: wire::StartDebate) -> Result<Debating, Refusal> {
     set(&mut debating.instructor, word("instructor", wanted.instructor.as_deref())?);
     set(&mut debating.self_evolvement_iterations, wanted.self_evolvement_iterations);
     set(&mut debating.reflexion_attempts, wanted.reflexion_attempts);
+    set(&mut debating.reflections_max, wanted.reflections_max);
     set(&mut debating.adversarial_rounds, wanted.adversarial_rounds);
     set(&mut debating.tool_calls_max, wanted.tool_calls_max);
     set(&mut debating.lessons, wanted.lessons);
@@ -258,12 +275,17 @@ fn gates(asked: wire::DebateGates) -> Result<Gates, Refusal> {
 
 /// What was given to whoever starts the workflow by its name, if it is a debate at all.
 pub(crate) async fn started_by_name(app: &App, by: &Principal, starting: &Starting) -> Result<(), Error> {
-    if RunKind::of(starting.workflow.as_ref()) != RunKind::Debate {
-        return Ok(());
-    }
-    // What is no debate at all fails in its workflow, and says why.
-    match starting.input.as_deref().and_then(|input| serde_json::from_str::<Debating>(input).ok()) {
-        Some(debating) => must_be_startable(app, by, &debating).await,
-        None => Ok(()),
+    // What is no debate or plan at all fails in its workflow, and says why.
+    let Some(input) = starting.input.as_deref() else { return Ok(()) };
+    match RunKind::of(starting.workflow.as_ref()) {
+        RunKind::Debate => match serde_json::from_str::<Debating>(input) {
+            Ok(debating) => must_be_startable(app, by, &debating).await,
+            Err(_) => Ok(()),
+        },
+        RunKind::Plan => match serde_json::from_str::<Planning>(input) {
+            Ok(planning) => must_have_gates(app, by, &plans::gates_of(&planning)).await,
+            Err(_) => Ok(()),
+        },
+        RunKind::External | RunKind::Custom => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use folkmoot_core::{
@@ -17,12 +17,20 @@ use super::EVENTS;
 const DEBATES_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<HashMap<RunId, (u64, Progress)>>);
+pub(crate) struct Seen(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Of the log that it was read from.
+    epoch: u64,
+    debates: HashMap<RunId, (u64, Progress)>,
+}
 
 impl Seen {
     /// How far a debate is that `principal` may know of.
     pub(crate) async fn progress(&self, engine: &Engine, principal: &Principal, id: &RunId) -> Result<Progress, Error> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let epoch = *engine.log_epoch().borrow();
+        let known = self.of(epoch).debates.get(id).cloned();
         let (mut position, mut progress) = known.unwrap_or_default();
         let before = position;
         loop {
@@ -35,13 +43,26 @@ impl Seen {
             }
         }
         if position > before {
-            self.keep(id, position, &progress);
+            self.keep(epoch, id, position, &progress);
         }
         Ok(progress)
     }
 
-    fn keep(&self, id: &RunId, position: u64, progress: &Progress) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What is remembered of this log; nothing of one before it.
+    fn of(&self, epoch: u64) -> MutexGuard<'_, Kept> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.epoch < epoch {
+            *kept = Kept { epoch, debates: HashMap::new() };
+        }
+        kept
+    }
+
+    fn keep(&self, epoch: u64, id: &RunId, position: u64, progress: &Progress) {
+        let mut kept = self.of(epoch);
+        if kept.epoch > epoch {
+            return;
+        }
+        let seen = &mut kept.debates;
         if seen.len() >= DEBATES_MAX && !seen.contains_key(id) {
             seen.clear();
         }

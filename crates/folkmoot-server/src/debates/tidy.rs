@@ -47,6 +47,7 @@ async fn branch(app: &App, run: &Run) -> Result<Option<Branch>, Error> {
 
 /// For as long as the server lives: what ended while none did, and then each debate as it ends.
 pub(crate) async fn keep_tidy(app: App) {
+    let (reader, mut epoch) = (everything(), app.engine.log_epoch());
     // Taken before the look, so that what ends during it is not missed.
     let mut position = loop {
         match app.engine.position().await {
@@ -58,7 +59,16 @@ pub(crate) async fn keep_tidy(app: App) {
         wait_after(&error).await;
     }
     loop {
-        let events = match app.engine.follow(&everything(), position).await {
+        let followed = tokio::select! {
+            biased;
+            // The position is of a log that is no more.
+            Ok(()) = epoch.changed() => {
+                position = app.engine.position().await.unwrap_or(position);
+                continue;
+            }
+            followed = app.engine.follow(&reader, position) => followed,
+        };
+        let events = match followed {
             Ok((reached, events)) => {
                 position = reached;
                 events

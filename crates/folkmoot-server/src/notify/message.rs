@@ -83,7 +83,7 @@ fn of_gate(kind: &str, gate: &Gate, summary: Option<&str>, now: Timestamp) -> To
         (_, None) => format!("{title}: {kind}"),
     };
     let asked_by = match &gate.on_behalf_of {
-        Some(agent) => format!("{agent}, by {}", gate.requested_by),
+        Some(agent) => format!("{} for {agent}", gate.requested_by),
         None => gate.requested_by.to_string(),
     };
     let mut facts = vec![("Asked by", asked_by), ("Risk", risk.to_string()), ("Phase", gate.content.phase.to_string())];
@@ -112,7 +112,11 @@ fn by(decision: &gate::Decision) -> String {
 }
 
 fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timestamp) -> Told {
-    let agent = &question.agent_id;
+    // Who really asked comes first: the agent's name is the asker's choice.
+    let agent = match question.asked_by == question.agent_id {
+        true => question.agent_id.to_string(),
+        false => format!("{} as {}", question.asked_by, question.agent_id),
+    };
     let title = match (kind, &question.state) {
         (_, question::State::Closed(closure)) => {
             format!("The question of {agent} is {} by {}", closure.status, closure.by)
@@ -121,7 +125,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         ("question.reminded", _) => format!("{agent} still waits for an answer ({})", question.question_type),
         _ => format!("A question of {agent}: {kind}"),
     };
-    let mut facts = vec![("Asked by", agent.to_string()), ("Priority", question.priority.to_string())];
+    let mut facts = vec![("Asked by", agent), ("Priority", question.priority.to_string())];
     let is_open = matches!(question.state, question::State::Pending);
     if let (Some(scope), true) = (question.halts, is_open) {
         facts.push(("Halts", scope.to_string()));

@@ -104,6 +104,12 @@ impl Follower {
             self.push(Some(event.position), told_frame(&told));
         } else if kind.starts_with("gate.") {
             self.tell_of_gate(event).await?;
+        } else if kind == "run.parked" && event.fact.payload.contains(r#""held""#) {
+            let plan = planned(&self.app.engine, &self.who.principal, &self.id).await?;
+            if !plan.halted_by.is_empty() {
+                let ids: Vec<&str> = plan.halted_by.iter().map(|hold| hold.id.as_str()).collect();
+                self.push(Some(event.position), ("halted", json!({ "halted_by": ids, "message": plan.message() })));
+            }
         } else if matches!(kind, "run.ended" | "run.stopped") {
             let run = self.app.engine.run(&self.who.principal, &self.id).await?;
             let plan = of_run(&self.app.engine, &self.who.principal, run).await?;

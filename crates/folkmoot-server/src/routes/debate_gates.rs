@@ -9,10 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{self, GateDecision, GateRequest, GateRequests, Problem};
-use folkmoot_core::{
-    GateId, Principal, Refusal, Run, RunId, Status,
-    gate::{Choice, Verdict},
-};
+use folkmoot_core::{GateId, Principal, Refusal, Run, RunId, Status, gate::Choice};
 use folkmoot_engine::{Caller, Error};
 use folkmoot_store::GateView;
 use serde_json::Value;
@@ -99,10 +96,8 @@ async fn say(
 ) -> Result<Response, ApiError> {
     let principal = caller.principal.clone();
     let (run, found) = find(app, &principal, debate, request_id).await?;
-    let wire::Verdict { reason, feedback, edited, digest, force, reviewer } = body;
-    let (gate, reason) = (found.gate.id, reason.unwrap_or_default());
-    let verdict = Verdict { gate: gate.clone(), choice, reason, feedback, edited, digest, force, reviewer };
-    let decided = app.engine.decide(caller, verdict).await?;
+    let gate = found.gate.id;
+    let decided = app.engine.decide(caller, body.on(gate.clone(), choice)?).await?;
     match decided.decision() {
         Some(decision) => Ok(Json(GateDecision {
             request_id: gate,

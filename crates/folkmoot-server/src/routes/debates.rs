@@ -6,6 +6,7 @@ pub(crate) mod code_versions;
 pub(crate) mod decide;
 pub(crate) mod events;
 pub(crate) mod gates;
+pub(crate) mod lessons;
 pub(crate) mod list;
 pub(crate) mod replay;
 pub(crate) mod results;

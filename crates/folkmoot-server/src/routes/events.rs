@@ -4,13 +4,14 @@ use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
 use axum::{
     extract::State,
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response, Sse, sse},
 };
 use folkmoot_api::wire;
 use folkmoot_core::Event;
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
+use tokio::sync::watch;
 use utoipa::IntoParams;
 
 use crate::{
@@ -33,7 +34,8 @@ pub(crate) struct From {
 /// Follows the feed
 ///
 /// Every event from `Last-Event-ID` on (or from now on), in order, without a gap, and never before it is committed.
-/// Come back with the last id you saw and you miss nothing. Agents see what concerns their own gates.
+/// Come back with the last id you saw and you miss nothing. Agents see what concerns their own gates. Where the database has
+/// lost the end of its log, the last message is of type `error`, with a problem of code `log_lost`.
 #[utoipa::path(get, path = "/v1/events", tag = "feed",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = wire::FeedMessage, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
@@ -79,13 +81,28 @@ pub(crate) async fn begin(app: &App, headers: &HeaderMap, from: From) -> Result<
 }
 
 fn feed(app: App, who: Authenticated, position: u64) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    stream::unfold(Subscriber::new(app, who, position, "sse"), |mut subscriber| async move {
-        let event = subscriber.next().await.ok()?;
+    stream::unfold(Some(Subscriber::new(app, who, position, "sse")), |subscriber| async move {
+        let mut subscriber = subscriber?;
+        let event = match subscriber.next().await {
+            Ok(event) => event,
+            Err(Ended::LogLost) => return Some((Ok(log_lost()), None)),
+            Err(Ended::Closing | Ended::Revoked | Ended::Unreadable) => return None,
+        };
         let text = serde_json::to_string(&wire::Event::new(&event)).unwrap_or_default();
         let message = sse::Event::default().id(event.position.to_string()).event(event.fact.kind.as_ref()).data(text);
-        Some((Ok(message), subscriber))
+        Some((Ok(message), Some(subscriber)))
     })
 }
+
+/// What a subscriber is told last, when the database has lost the end of its log.
+fn log_lost() -> sse::Event {
+    let problem = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "log_lost", LOG_LOST).into_problem();
+    sse::Event::default().event("error").data(serde_json::to_string(&problem).unwrap_or_default())
+}
+
+/// Why a stream ends whose positions mean nothing any more. A WebSocket's reason has at most 123 bytes.
+pub(crate) const LOG_LOST: &str =
+    "the database lost the end of its log: what you were told last may be gone; read it again and begin anew";
 
 /// Somebody who follows the feed, through whichever door.
 pub(crate) struct Subscriber {
@@ -94,6 +111,8 @@ pub(crate) struct Subscriber {
     position: u64,
     ready: VecDeque<Arc<Event>>,
     door: &'static str,
+    /// Of the log that the position is of.
+    epoch: watch::Receiver<u64>,
 }
 
 /// Why there are no more events.
@@ -105,12 +124,15 @@ pub(crate) enum Ended {
     Revoked,
     /// The log cannot be read.
     Unreadable,
+    /// The database has lost the end of the log.
+    LogLost,
 }
 
 impl Subscriber {
     pub(crate) fn new(app: App, who: Authenticated, position: u64, door: &'static str) -> Self {
         metrics::gauge!("folkmoot_subscribers", "door" => door).increment(1);
-        Self { app, who, position, ready: VecDeque::new(), door }
+        let epoch = app.engine.log_epoch();
+        Self { app, who, position, ready: VecDeque::new(), door, epoch }
     }
 
     pub(crate) fn who(&self) -> &Authenticated {
@@ -139,16 +161,26 @@ impl Subscriber {
 
     /// The next event, if it needs not be waited for.
     pub(crate) fn ready(&mut self) -> Option<Arc<Event>> {
+        if self.epoch.has_changed().unwrap_or(false) {
+            return None;
+        }
         self.ready.pop_front()
     }
 
     /// The next event. Cancelling this loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Arc<Event>, Ended> {
         loop {
+            if self.epoch.has_changed().unwrap_or(false) {
+                return Err(Ended::LogLost);
+            }
             if let Some(event) = self.ready.pop_front() {
                 return Ok(event);
             }
             let followed = tokio::select! {
+                Ok(()) = self.epoch.changed() => {
+                    self.epoch.mark_changed();
+                    return Err(Ended::LogLost);
+                }
                 followed = self.app.engine.follow(&self.who.principal, self.position) => followed,
                 () = self.app.closing.cancelled() => return Err(Ended::Closing),
             };

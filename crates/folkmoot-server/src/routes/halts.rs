@@ -69,11 +69,11 @@ pub(crate) async fn show(
 /// What is halted, and by what
 ///
 /// For everyone, each session and each agent the questions and halts that hold it, oldest first. Agents see what holds
-/// themselves and what stops everyone.
+/// themselves, the sessions in which they work, and everyone.
 #[utoipa::path(get, path = "/v1/halts", operation_id = "list_halts", tag = "halts",
     responses((status = 200, body = HaltStatus), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn status(State(app): State<App>, who: Authenticated) -> Result<Json<HaltStatus>, ApiError> {
-    let status = app.engine.halts(&who.principal);
+    let status = app.engine.halts(&who.principal).await?;
     let held_by = HeldBy {
         system: blocked(&status.system),
         sessions: status.sessions.into_iter().map(|(session, by)| (session, blocked(&by))).collect(),

@@ -217,7 +217,7 @@ async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Resu
             Err(Error::Refused(Refusal::UnknownRun { .. })) => continue,
             planned => planned?.run,
         };
-        for gate in plans::gates(&app.engine, principal, &id, None).await? {
+        for gate in plans::gates(&app.engine, principal, &run, None).await? {
             let Some(asked) = plans::asked(&app.engine, &run, gate).await? else { continue };
             if asked.request.is_called(&body.approval_id, session) || asked.gate.id.as_str() == body.approval_id {
                 return Ok(Found { id, session: session.clone(), asked });

@@ -27,7 +27,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let minted = app
         .engine
-        .mint(caller, Principal { name: body.name, role: body.role, capabilities: body.capabilities })
+        .mint(caller, Principal { name: body.name, role: body.role, capabilities: body.capabilities }, body.kind)
         .await?;
     Ok((StatusCode::CREATED, Json(Token::new(minted.token, minted.secret))).into_response())
 }

@@ -88,7 +88,8 @@ async fn a_script_with_openssl_checks_a_receipt_and_a_checkpoint() {
     let agent = crate::node::token("agent-a");
     let amended = crate::http::send(&node.url, "PATCH", &path, &agent, &[], r#"{"summary": "Gasse"}"#).await;
     assert_eq!(amended.status, 200, "{amended:?}");
-    assert_eq!(node.post("alice", &format!("{path}/approve"), json!({"reason": "tested"})).await.status, 200);
+    let verdict = json!({"reason": "tested", "digest": amended.json()["digest"]});
+    assert_eq!(node.post("alice", &format!("{path}/approve"), verdict).await.status, 200);
     let body = json!({"reason": "a key was in it"}).to_string();
     let erase = format!("/v1/artifacts/{}", gate["artifacts"][1]["digest"].as_str().unwrap());
     let erased = crate::http::send(&node.url, "DELETE", &erase, &crate::node::token("root-of-all"), &[], &body).await;

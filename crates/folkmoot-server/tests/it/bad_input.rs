@@ -120,8 +120,8 @@ async fn a_body_that_is_too_long_is_refused_before_it_is_read() {
 #[tokio::test]
 async fn after_two_lengths_in_one_request_the_connection_is_closed() {
     let node = Node::start().await;
-    let head = format!("POST /v1/gates HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", token("agent-a"));
-    let smuggled = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let head = format!("POST /v1/gates HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n", token("agent-a"));
+    let smuggled = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let both = format!("{head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}");
     let answer = http::raw(&node.url, both.as_bytes()).await;
     assert!(answer.head.contains("connection: close"), "{answer:?}");
@@ -183,8 +183,8 @@ async fn malformed_http_never_gets_a_5xx() {
         b"GET\r\n\r\n".as_slice(),
         b"\x00\x01\x02\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
-        b"POST /v1/gates HTTP/1.1\r\nhost: x\r\ncontent-length: abc\r\n\r\n",
-        b"GET /v1/gates HTTP/1.1\r\nhost: x\r\nauthorization: Bearer \xff\xfe\r\nconnection: close\r\n\r\n",
+        b"POST /v1/gates HTTP/1.1\r\nhost: localhost\r\ncontent-length: abc\r\n\r\n",
+        b"GET /v1/gates HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer \xff\xfe\r\nconnection: close\r\n\r\n",
     ] {
         let answer = http::raw(&node.url, bytes).await;
         assert!(answer.status < 500, "{bytes:?} got {answer:?}");

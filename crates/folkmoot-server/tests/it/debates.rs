@@ -5,6 +5,7 @@ mod doors;
 mod fields;
 mod replay;
 mod seed_gates;
+mod tables;
 mod tidy;
 mod trail;
 
@@ -68,6 +69,15 @@ pub async fn waits(node: &Node, id: &str, after: &str) -> String {
         }
     }
     panic!("it never waited: {:#}", show(node, id).await);
+}
+
+/// [`ALICE`] decides on the gate at which a debate waits, at the debate's own door.
+pub async fn decide(node: &Node, id: &str, verb: &str, mut body: Value) -> Answer {
+    let status = ok(node.get(ALICE, &format!("/v1/debates/{id}/status")).await);
+    if let Some(gate) = status["waiting_at"].as_str() {
+        body["request_id"] = json!(gate);
+    }
+    node.post(ALICE, &format!("/v1/debates/{id}/{verb}"), body).await
 }
 
 /// The status and the code of a problem, which docs/errors.md explains.

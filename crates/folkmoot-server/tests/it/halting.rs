@@ -46,6 +46,13 @@ impl Node {
         said.json()
     }
 
+    /// `agent-a`, which asked, has heard the denial.
+    pub async fn acknowledges(&self, question: &str) -> Value {
+        let heard = self.closes("agent-a", question, "acknowledge", json!({})).await;
+        assert_eq!(heard.status, 200, "{heard:?}");
+        heard.json()
+    }
+
     pub async fn question(&self, who: &str, question: &str) -> Value {
         self.get(who, &format!("/v1/questions/{question}")).await.json()
     }

@@ -16,7 +16,7 @@ use crate::{
 
 /// Sends a request of which everything but the token is given, on a connection that is closed afterwards.
 async fn sent(node: &Node, who: &str, line: &str, headers: &str, body: &[u8]) -> Answer {
-    let mut bytes = format!("{line}\r\nhost: x\r\nconnection: close\r\n").into_bytes();
+    let mut bytes = format!("{line}\r\nhost: localhost\r\nconnection: close\r\n").into_bytes();
     if !who.is_empty() {
         bytes.extend(format!("authorization: Bearer {}\r\n", token(who)).bytes());
     }
@@ -121,9 +121,9 @@ async fn an_address_is_what_it_says_and_nothing_more() {
     #[rustfmt::skip]
     let cases: Vec<(String, u16, &str)> = vec![
         (format!("GET /v1/gates/{gate} HTTP/1.1"), 200, ""),
-        // What a proxy sends. The server in it is not asked, only the path.
-        (format!("GET http://x/v1/gates/{gate} HTTP/1.1"), 200, ""),
-        (format!("GET http://elsewhere.example/v1/gates/{gate} HTTP/1.1"), 200, ""),
+        // What a proxy sends.
+        (format!("GET http://localhost/v1/gates/{gate} HTTP/1.1"), 200, ""),
+        (format!("GET http://elsewhere.example/v1/gates/{gate} HTTP/1.1"), 421, "unknown_host"),
         (format!("GET /v1/gates/{gate}%00 HTTP/1.1"), 404, "unknown_gate"),
         (format!("GET /v1/gates/%2e%2e%2f{gate} HTTP/1.1"), 404, "unknown_gate"),
         (format!("GET /v1/gates/{gate}%2fwait HTTP/1.1"), 404, "unknown_gate"),
@@ -145,7 +145,7 @@ async fn an_address_is_what_it_says_and_nothing_more() {
         ("TRACE /v1/gates HTTP/1.1".to_owned(), 405, "wrong_method"),
         ("PUT /v1/gates HTTP/1.1".to_owned(), 405, "wrong_method"),
         ("BREW /v1/gates HTTP/1.1".to_owned(), 405, "wrong_method"),
-        ("CONNECT x:1 HTTP/1.1".to_owned(), 404, "unknown_address"),
+        ("CONNECT localhost:1 HTTP/1.1".to_owned(), 404, "unknown_address"),
         (format!("GET /v1/gates/{gate} HTTP/1.0"), 200, ""),
     ];
     for (line, status, code) in cases {
@@ -206,11 +206,14 @@ async fn too_many_or_too_long_headers_are_refused() {
 /// One byte now and then keeps no connection: the whole head has one time limit, and so has the whole body.
 #[tokio::test]
 async fn a_trickle_is_cut_off_like_silence() {
+    // Far below the usual 30 seconds.
     let limits = Limits { header_timeout_ms: 400, body_timeout_ms: 400, ..Limits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
-    let head = "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ".to_owned();
-    let to_body =
-        format!("{OPEN}\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 1000\r\n\r\n", token("agent-a"));
+    let head = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned();
+    let to_body = format!(
+        "{OPEN}\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: 1000\r\n\r\n",
+        token("agent-a")
+    );
     for begin in [head, to_body] {
         let mut stream = TcpStream::connect(node.url.trim_start_matches("http://")).await.unwrap();
         stream.write_all(begin.as_bytes()).await.unwrap();
@@ -223,9 +226,107 @@ async fn a_trickle_is_cut_off_like_silence() {
         });
         let mut rest = Vec::new();
         let _ =
-            tokio::time::timeout(Duration::from_secs(10), reader.read_to_end(&mut rest)).await.expect("it is cut off");
-        assert!(began.elapsed() < Duration::from_secs(3), "it lasted {:?}", began.elapsed());
+            tokio::time::timeout(Duration::from_secs(120), reader.read_to_end(&mut rest)).await.expect("it is cut off");
+        assert!(began.elapsed() < Duration::from_secs(25), "it lasted {:?}", began.elapsed());
         trickle.abort();
     }
+    still_works(&node).await;
+}
+
+/// A page whose name was made to point here (DNS rebinding) is a stranger's, whatever the browser thinks.
+#[tokio::test]
+async fn a_request_that_was_sent_to_another_name_is_refused_and_says_what_to_configure() {
+    let node = Node::with(Setting { hosts: vec!["board.example".to_owned()], ..Setting::default() }).await;
+    let port = node.url.rsplit_once(':').unwrap().1.to_owned();
+    for (host, status) in [
+        (format!("127.0.0.1:{port}"), 200),
+        (format!("localhost:{port}"), 200),
+        (format!("[::1]:{port}"), 200),
+        ("board.example".to_owned(), 200),
+        ("BOARD.example:8080".to_owned(), 200),
+        (format!("evil.example:{port}"), 421),
+        ("localhost.evil.example".to_owned(), 421),
+        ("127.0.0.1.evil.example".to_owned(), 421),
+        ("a b".to_owned(), 421),
+    ] {
+        for path in ["/v1/gates", "/healthz", "/openapi.json"] {
+            let request = format!(
+                "GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n",
+                token("alice")
+            );
+            let answer = http::raw(&node.url, request.as_bytes()).await;
+            assert_eq!(answer.status, status, "{host} {path}: {answer:?}");
+            if status == 421 {
+                assert_eq!(answer.code(), "unknown_host");
+                assert!(answer.body.contains("[server] hosts"), "{answer:?}");
+            }
+        }
+    }
+    let two = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    assert_eq!(http::raw(&node.url, two.as_bytes()).await.status, 421);
+    still_works(&node).await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_announced_as_too_long_is_refused_before_it_is_sent() {
+    let node = Node::start().await;
+    for who in ["agent-a", "nobody"] {
+        let began = Instant::now();
+        let request = format!(
+            "{OPEN}\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: 5000000000\r\n\
+             expect: 100-continue\r\n\r\n",
+            token(who)
+        );
+        let answer = http::raw(&node.url, request.as_bytes()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (413, "body_too_large"), "{answer:?}");
+        assert!(!answer.head.contains("100 continue"), "{answer:?}");
+        assert!(began.elapsed() < Duration::from_secs(20), "it took {:?}", began.elapsed());
+    }
+    still_works(&node).await;
+}
+
+#[tokio::test]
+async fn every_answer_forbids_browsers_to_guess_its_type() {
+    let node = Node::start().await;
+    for (who, path, status) in [
+        ("alice", "/v1/gates", 200),
+        ("nobody", "/v1/gates", 401),
+        ("alice", "/v1/nothing", 404),
+        ("", "/healthz", 200),
+        ("", "/openapi.json", 200),
+        ("", "/docs/", 200),
+    ] {
+        let answer = sent(&node, who, &format!("GET {path} HTTP/1.1"), "", b"").await;
+        assert_eq!(answer.status, status, "{path}: {answer:?}");
+        assert!(answer.head.contains("x-content-type-options: nosniff"), "{path}: {}", answer.head);
+    }
+}
+
+/// What one side reads as one header, another that ends lines only at CR LF reads as two.
+#[tokio::test]
+async fn a_line_of_a_head_ends_in_cr_lf_and_not_in_lf_alone() {
+    let node = Node::start().await;
+    let alice = format!("authorization: Bearer {}", token("alice"));
+    for request in [
+        format!("GET /v1/gates HTTP/1.1\nhost: localhost\n{alice}\nconnection: close\n\n"),
+        format!("GET /v1/gates HTTP/1.1\r\nhost: localhost\r\nx: y\n{alice}\r\nconnection: close\r\n\r\n"),
+        format!("GET /v1/gates HTTP/1.1\nhost: localhost\r\n{alice}\r\nconnection: close\r\n\r\n"),
+        format!("GET /v1/gates HTTP/1.1\r\nhost: localhost\r\n{alice}\r\nconnection: close\r\n\n"),
+        format!("\nGET /v1/gates HTTP/1.1\r\nhost: localhost\r\n{alice}\r\nconnection: close\r\n\r\n"),
+    ] {
+        let answer = http::raw(&node.url, request.as_bytes()).await;
+        assert_eq!(answer.status, 400, "{request:?}: {answer:?}");
+    }
+    // The second request on a connection, too, and never the line feeds of a body.
+    let body = "{\n\"summary\": \"x\"\n}";
+    let first = format!(
+        "{OPEN}\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
+        token("agent-a"),
+        body.len()
+    );
+    let second = format!("GET /v1/gates HTTP/1.1\r\nhost: localhost\nx: y\r\n{alice}\r\n\r\n");
+    let answer = http::raw(&node.url, format!("{first}{second}").as_bytes()).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert!(answer.body.contains("HTTP/1.1 400"), "{answer:?}");
     still_works(&node).await;
 }

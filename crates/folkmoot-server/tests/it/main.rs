@@ -4,6 +4,7 @@
 
 mod audit_script;
 mod bad_input;
+mod capacity;
 mod debates;
 mod documents;
 mod erasing;
@@ -19,10 +20,12 @@ mod node;
 mod observing;
 mod parsers;
 mod plans;
+mod presence;
 mod privileges;
 mod promises;
 mod questions;
 mod quorum;
+mod reach;
 mod runs;
 mod tokens;
 mod webhooks;

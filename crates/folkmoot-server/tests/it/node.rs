@@ -50,6 +50,8 @@ pub struct Setting {
     pub channels: BTreeMap<String, Channel>,
     pub public_url: Option<String>,
     pub origins: Vec<Origin>,
+    /// The names under which it may be asked.
+    pub hosts: Vec<String>,
     pub plans: Plans,
     /// Whom agents of ours ask, by name; the rehearsal unless it is said.
     pub provider: Option<(String, Provider)>,
@@ -150,9 +152,16 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.key = setting.key;
     config.clock = setting.clock;
     config.origins = setting.origins;
+    config.hosts = setting.hosts;
     config.policy = setting.policy;
     config.database = setting.database;
-    config.limits = setting.limits.unwrap_or(Limits { requests_per_second: 1_000_000, ..Limits::default() });
+    let usual = Limits {
+        requests_per_second: 1_000_000,
+        pending_gates_per_agent: 0,
+        open_questions_per_agent: 0,
+        ..Limits::default()
+    };
+    config.limits = setting.limits.unwrap_or(usual);
     config.bootstrap_tokens = PEOPLE
         .iter()
         .map(|(role, name)| BootstrapToken {

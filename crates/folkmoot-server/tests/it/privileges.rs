@@ -62,6 +62,7 @@ POST   /v1/questions                            401    401     403    ok    ok  
 GET    /v1/questions                            401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/questions/{id}                       401    401     ok     ok    404   404     ok       ok    question
 GET    /v1/questions/{id}/wait?timeout_ms=1     401    401     ok     ok    404   404     ok       ok    question
+POST   /v1/questions/{id}/acknowledge           401    401     ok     ok    404   404     ok       ok    question {}
 POST   /v1/questions/{id}/answer                401    401     403    403   403   403     ok       ok    question {"answer": "this"}
 POST   /v1/questions/{id}/deny                  401    401     403    403   403   403     ok       ok    question {}
 POST   /v1/questions/{id}/skip                  401    401     403    ok    403   403     ok       ok    question {}
@@ -91,8 +92,8 @@ GET    /v1/debates/{id}/audit                   401    401     ok     ok    404 
 GET    /v1/debates/{id}/replay                  401    401     ok     ok    404   404     ok       ok    debated
 GET    /v1/debates/{id}/gates                   401    401     ok     ok    404   404     ok       ok    debated
 GET    /v1/debates/{id}/events                  401    401     ok     ok    404   404     ok       ok    debated
-POST   /v1/debates/{id}/approve                 401    401     403    403   404   404     ok       ok    debate   {}
-POST   /v1/debates/{id}/reject                  401    401     403    403   404   404     ok       ok    debate   {"reason": "no"}
+POST   /v1/debates/{id}/approve                 401    401     403    403   404   404     ok       ok    asked    {"request_id": "{request_id}"}
+POST   /v1/debates/{id}/reject                  401    401     403    403   404   404     ok       ok    asked    {"request_id": "{request_id}", "reason": "no"}
 GET    /v1/debate/{debate_id}/gates             401    401     ok     ok    404   404     ok       ok    debate
 GET    /v1/debate/{debate_id}/gates/{request_id} 401    401     ok     ok    404   404     ok       ok    asked
 POST   /v1/debate/{debate_id}/gates/{request_id}/approve 401    401     403    403   404   404     ok       ok    asked    {}
@@ -108,6 +109,7 @@ POST   /api/plan                                401    401     403    ok    ok  
 GET    /api/plan/{session_id}                   401    401     ok     ok    404   404     ok       ok    planned
 GET    /api/execute-plan?session_id={id}        401    401     ok     ok    404   404     ok       ok    planned
 POST   /api/approve                             401    401     403    403   404   404     ok       ok    plan     {"approval_id": "proposal_{id}", "approval_status": "rejected"}
+GET    /v1/lessons                              401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/models                               401    401     ok     403   403   403     ok       ok    -
 GET    /v1/models/asked                         401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/clearance                            401    401     ok     ok    ok    ok      ok       ok    -
@@ -168,7 +170,7 @@ impl Line<'_> {
     /// About this thing; of a plan, its first entity; of a debate, its gate where it is named too.
     fn address(&self, thing: &str) -> String {
         if let Some((debate, gate)) = thing.split_once(' ') {
-            return self.address.replace("{debate_id}", debate).replace("{request_id}", gate);
+            return self.address.replace("{debate_id}", debate).replace("{id}", debate).replace("{request_id}", gate);
         }
         let address = ["{id}", "{digest}", "{session_id}", "{debate_id}"]
             .iter()
@@ -222,7 +224,8 @@ async fn each_route_is_open_to_whom_the_table_says_and_to_nobody_else() {
             };
             let thing = make(&node, line.thing).await;
             let address = line.address(&thing);
-            let body = line.body.replace("{id}", &thing);
+            let gate = thing.split_once(' ').map_or("", |(_, gate)| gate);
+            let body = line.body.replace("{id}", &thing).replace("{request_id}", gate);
             found.push(call(&node, line.method, &address, &secret, &body).await);
             calls += 1;
         }

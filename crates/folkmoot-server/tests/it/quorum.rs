@@ -66,9 +66,10 @@ async fn an_amendment_takes_back_what_was_said_with_a_token_that_leaked() {
     let body = json!({"summary": "Deploy, after a token leaked"}).to_string();
     let amended = http::send(&node.url, "PATCH", &path, &token("agent-a"), &[], &body).await.json();
     assert_eq!((&amended["revision"], &amended["status"]), (&json!(2), &json!("pending")));
-    let alone = node.post("alice", &format!("{path}/approve"), json!({})).await.json();
+    let seen = json!({"digest": amended["digest"]});
+    let alone = node.post("alice", &format!("{path}/approve"), seen.clone()).await.json();
     assert_eq!(alone["status"], "pending", "one of two");
-    assert_eq!(node.post("bob", &format!("{path}/approve"), json!({})).await.json()["status"], "approved");
+    assert_eq!(node.post("bob", &format!("{path}/approve"), seen).await.json()["status"], "approved");
 }
 
 struct Made {

@@ -15,24 +15,32 @@ use std::{
 use folkmoot_core::{
     Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
     Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
-    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
+    TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
     debate::record::{self, Stored},
     erase::Kept,
     journal::{Entry, Key, Write},
     judge,
     question::Asking,
+    quota,
     run::{Starting, State},
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
 use tokio_postgres::{Client, Statement, types::ToSql};
 
-use super::{Time, failed, statements::Statements};
+use super::{Time, failed, statements::Statements, warnings::Warnings};
 use crate::{
-    Error, Written,
+    Error, Written, query,
     rows::{self, Columns, RunAside, Table, Type, Value},
 };
+
+/// Begins a transaction and says in it everything that it relies on: behind a pooler that gives each transaction another
+/// session, what was said to a session holds for somebody else. The plans are made while the tables may still be empty,
+/// when to read all of one looks cheapest, and are kept while it grows; but a batch only ever looks up single rows.
+const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '5s'; \
+    SET LOCAL idle_in_transaction_session_timeout = '5s'; \
+    SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off";
 
 /// More open questions than any run has at once.
 const OPEN_OF_A_RUN: usize = 10_000;
@@ -47,7 +55,7 @@ pub(super) struct Done {
 pub(super) enum Failure {
     /// Nothing was written.
     RolledBack(Error),
-    /// The connection was lost during the commit.
+    /// The connection was lost during the commit, or the database takes its success back.
     Unknown,
 }
 
@@ -58,7 +66,13 @@ impl From<Error> for Failure {
 }
 
 /// Writes all that the rules say to `commands`, in order, in one transaction.
-pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands: &[Command]) -> Result<Done, Failure> {
+pub(super) async fn run(
+    client: &Client,
+    sql: &Statements,
+    warnings: &Warnings,
+    time: &Time,
+    commands: &[Command],
+) -> Result<Done, Failure> {
     let loaded = load(client, sql, commands).await;
     let (mut work, micros) = match loaded {
         Ok(loaded) => loaded,
@@ -77,7 +91,11 @@ pub(super) async fn run(client: &Client, sql: &Statements, time: &Time, commands
             let _ = client.batch_execute("ROLLBACK").await;
             return Err(failed(error).into());
         }
+        warnings.forget();
         work.write(client, sql).await?;
+        if warnings.are_doubtful() {
+            return Err(Failure::Unknown);
+        }
     }
     Ok(Done { answers, events: work.events })
 }
@@ -88,6 +106,8 @@ struct Work {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
     twins: HashMap<(Name, String), GateId>,
+    /// What each agent that opens or asks something here has open, as it is by now.
+    usage: HashMap<Name, Usage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
     /// What holds each agent, session and everyone that a command asks about. Of very many, more than this batch can
@@ -133,6 +153,9 @@ struct Work {
     /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
     woken_others: WokenOthers,
     new_keys: Vec<Vec<Value<'static>>>,
+    /// Somebody is told again what an earlier transaction wrote. Whether that one reached the standby is not known here, so
+    /// this one is committed too, which waits for both.
+    replayed: bool,
 }
 
 impl Work {
@@ -145,6 +168,7 @@ impl Work {
         let key = command.idempotency.as_ref().map(|known| (command.by.name(), known.route.clone(), known.key.clone()));
         if let Some((fingerprint, outcome)) = key.as_ref().and_then(|key| self.known_keys.get(key)) {
             command.must_be_authentic(command.token.as_ref().and_then(|id| self.tokens.get(id)))?;
+            self.replayed = true;
             return rows::replay(command, fingerprint, outcome);
         }
         match judge(command, self.loaded(command), now) {
@@ -187,10 +211,8 @@ impl Work {
         let aside = needs.run.and_then(|id| self.asides.get(id)).copied().unwrap_or_default();
         let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
         let node = run.as_ref().and_then(|run| node_of(&run.state));
-        let (open_gates, open_questions) = match &run {
-            Some(run) if needs.open => self.open_of(&run.start.id),
-            Some(_) | None => (Vec::new(), Vec::new()),
-        };
+        let open_gates = run.as_ref().filter(|_| needs.open_gates).map(|run| self.open_gates_of(&run.start.id));
+        let open_questions = run.as_ref().filter(|_| needs.open).map(|run| self.open_questions_of(&run.start.id));
         let entry = needs.run.zip(needs.entry).map(|(run, key)| (run.clone(), key.clone()));
         let is_free =
             |session: &SessionId, agent: &Name| self.others(|_| true, Some(agent), Some(session)) == Others::default();
@@ -198,8 +220,8 @@ impl Work {
             wakes: aside.wakes,
             alive_until: node.and_then(|node| self.alive_until.get(node)).copied(),
             parent_over: aside.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
-            open_gates,
-            open_questions,
+            open_gates: open_gates.unwrap_or_default(),
+            open_questions: open_questions.unwrap_or_default(),
             entry: entry.and_then(|place| self.entries.get(&place)).cloned(),
             free: needs.held.is_some_and(|(agents, session)| agents.iter().any(|agent| is_free(session, agent))),
             question,
@@ -208,8 +230,9 @@ impl Work {
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
             kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
             twin: twin.and_then(|id| self.gates.get(id)).cloned(),
+            usage: needs.usage.and_then(|name| self.usage.get(name)).copied().unwrap_or_default(),
             run,
-            principal: needs.principal.and_then(|name| self.principals.get(name)).cloned(),
+            principals: needs.principals.iter().filter_map(|name| self.principals.get(name)).cloned().collect(),
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
             credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
             webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
@@ -243,11 +266,16 @@ impl Work {
         waiting.into_iter().cloned().collect()
     }
 
-    /// All that is still open of a run: its gates, and its questions with what else holds what they hold.
-    fn open_of(&self, run: &RunId) -> (Vec<Gate>, Vec<(Question, Others)>) {
+    /// The gates of a run that wait.
+    fn open_gates_of(&self, run: &RunId) -> Vec<Gate> {
         let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none());
         let mut gates: Vec<Gate> = gates.cloned().collect();
         gates.sort_by(|a, b| (a.requested_at, &a.id).cmp(&(b.requested_at, &b.id)));
+        gates
+    }
+
+    /// The questions of a run that wait or hold, with what else holds what they hold.
+    fn open_questions_of(&self, run: &RunId) -> Vec<(Question, Others)> {
         let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
         let own = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
         let mut questions: Vec<&Question> = self.questions.values().filter(own).collect();
@@ -257,7 +285,7 @@ impl Work {
             let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
             ((*question).clone(), self.others(|id| !ids.contains(id), agent, session))
         };
-        (gates, questions.iter().map(with_others).collect())
+        questions.iter().map(with_others).collect()
     }
 
     /// Whether anything that counts holds the agent, the session, or everyone.
@@ -287,6 +315,11 @@ impl Work {
                 Row::Question(question) => {
                     let before = self.questions.get(&question.id).and_then(Question::hold);
                     self.hold(before, question.hold());
+                    let open = |question: &Question| u64::from(question.closure().is_none());
+                    let before = self.questions.get(&question.id).map_or(0, open);
+                    if let Some(usage) = self.usage.get_mut(&question.asked_by) {
+                        usage.questions = (usage.questions + open(&question)).saturating_sub(before);
+                    }
                     self.new_questions.insert(question.id.clone());
                     self.questions.insert(question.id.clone(), *question);
                 }
@@ -412,6 +445,13 @@ impl Work {
                 Some(_) => {}
             }
         }
+        let kept = |gate: &Gate| if gate.decision().is_none() { (1, quota::bytes_of(gate)) } else { (0, 0) };
+        let (before, before_bytes) = self.gates.get(&gate.id).map_or((0, 0), kept);
+        let (after, after_bytes) = kept(&gate);
+        if let Some(usage) = self.usage.get_mut(&gate.requested_by) {
+            usage.gates = (usage.gates + after).saturating_sub(before);
+            usage.bytes = (usage.bytes + after_bytes).saturating_sub(before_bytes);
+        }
         if !self.new_gates.contains(&gate.id) {
             self.new_gates.push(gate.id.clone());
         }
@@ -422,7 +462,7 @@ impl Work {
         // Whatever is written has an event, except timers that only wake or are no longer needed, signs of life, and
         // deliveries on their way.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
-        let quiet = quiet && self.new_deliveries.is_empty();
+        let quiet = quiet && self.new_deliveries.is_empty() && !self.replayed;
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
     }
@@ -638,13 +678,14 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
     let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
+    let (mut using, mut gates_most, mut questions_most) = (BTreeSet::new(), 0, 0);
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut touched = Touched::default();
     let mut kept = BTreeSet::new();
-    let mut claiming = BTreeSet::new();
+    let (mut claiming, mut at_gates) = (BTreeSet::new(), BTreeSet::new());
     let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
@@ -656,6 +697,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         halts.extend(needs.halt.map(HaltId::as_str));
         runs.extend(needs.run.map(RunId::as_str));
         ending.extend(needs.run.filter(|_| needs.open).map(RunId::as_str));
+        at_gates.extend(needs.run.filter(|_| needs.open_gates).map(RunId::as_str));
         if let Some((run, key)) = needs.run.zip(needs.entry) {
             entry_runs.push(run.as_str());
             entry_keys.push(key.as_str());
@@ -664,7 +706,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         if let Action::Claim(claim) = &command.action {
             claiming.insert(claim.node.as_str());
         }
-        principals.extend(needs.principal.map(Name::as_str));
+        principals.extend(needs.principals);
         tokens.extend(needs.token.iter().chain(&needs.credential).map(|token| token.as_str()));
         webhooks.extend(needs.webhook.map(WebhookId::as_str));
         webhook_names.extend(needs.webhook_named.map(Name::as_str));
@@ -673,6 +715,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             *waiting.entry(channel).or_default() += i64::from(limit);
         }
         kept.extend(needs.kept.iter().map(Digest::to_string));
+        if let Some(name) = needs.usage {
+            using.insert(name.as_str());
+            gates_most = gates_most.max(query::counted(command.quota.pending_gates));
+            questions_most = questions_most.max(query::counted(command.quota.open_questions));
+        }
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
             twin_keys.push(key);
@@ -685,15 +732,17 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     }
     let gates: Vec<&str> = gates.into_iter().collect();
     let amended: Vec<&str> = amended.into_iter().collect();
+    let using: Vec<&str> = using.into_iter().collect();
     let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
     let ending: Vec<&str> = ending.into_iter().collect();
+    let at_gates: Vec<&str> = at_gates.into_iter().collect();
     // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
     let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
     let Touched { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
-    let (runs, principals, tokens): (Vec<&str>, Vec<&str>, Vec<&str>) =
-        (runs.into_iter().collect(), principals.into_iter().collect(), tokens.into_iter().collect());
+    let (runs, tokens): (Vec<&str>, Vec<&str>) = (runs.into_iter().collect(), tokens.into_iter().collect());
+    let principals: Vec<&str> = principals.iter().map(Name::as_str).collect();
 
     let claiming: Vec<&str> = claiming.into_iter().collect();
     let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
@@ -705,7 +754,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
     let kept: Vec<String> = kept.into_iter().collect();
 
-    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 20] = [
+    let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 21] = [
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
@@ -720,7 +769,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         ),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
         (!claiming.is_empty(), &sql.load_nodes, vec![&claiming]),
-        (!ending.is_empty(), &sql.load_open_gates, vec![&ending]),
+        (!at_gates.is_empty(), &sql.load_open_gates, vec![&at_gates]),
         (!ending.is_empty(), &sql.load_open_questions, vec![&ending]),
         (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),
@@ -730,11 +779,12 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
         (!kept.is_empty(), &sql.load_kept, vec![&kept]),
+        (!using.is_empty(), &sql.load_usage, vec![&using, &gates_most, &questions_most]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
     });
-    let (begun, found) = tokio::join!(biased; client.batch_execute("BEGIN"), try_join_all(asked));
+    let (begun, found) = tokio::join!(biased; client.batch_execute(BEGIN), try_join_all(asked));
     begun.map_err(failed)?;
     let found = found.map_err(failed)?;
     let [
@@ -758,7 +808,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         waiting,
         keys,
         kept,
-    ] = <[_; 20]>::try_from(found).expect("twenty were asked");
+        usage,
+    ] = <[_; 21]>::try_from(found).expect("twenty-one were asked");
 
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
@@ -769,6 +820,11 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
         }
         work.gates.insert(gate.id.clone(), gate);
+    }
+    for row in &usage {
+        let count = |n| Ok::<_, Error>(row.int(n)? as u64);
+        let usage = Usage { gates: count(1)?, bytes: count(2)?, questions: count(3)? };
+        work.usage.insert(rows::parse(&row.text(0)?)?, usage);
     }
     for row in &summaries {
         if let Some(text) = row.maybe_bytes(1)? {

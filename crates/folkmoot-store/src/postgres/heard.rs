@@ -19,6 +19,11 @@ impl Heard {
         Self(Mutex::new(VecDeque::from([(end, moment)])))
     }
 
+    /// Forgets the looks at a log that is no more.
+    pub(super) fn start_over(&self, end: u64, moment: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = VecDeque::from([(end, moment)]);
+    }
+
     /// At this moment the log ended here.
     pub(super) fn all(&self, end: u64, moment: Instant) {
         let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,10 +9,13 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
-use super::{CATCH_UP, CLOCK, PATIENCE, Time, dollars, failed, heard::Heard, select_events, silent, tls::Tls};
+use super::{
+    CATCH_UP, CLOCK, PATIENCE, SELECT_HEAD, Time, dollars, failed, heard::Heard, read_head, select_events, silent,
+    tls::Tls,
+};
 use crate::{
     Error,
-    recent::Recent,
+    recent::{Offered, Recent},
     rows::{self, Columns},
 };
 
@@ -94,21 +97,50 @@ impl Listener {
         }
     }
 
+    /// Reads what comes after what is known. The last event that is known is read too: where it is gone, or another is in
+    /// its place, the database has lost the end of the log.
     async fn rescan(&self, client: &Client, events: &Statement) -> Result<(), Error> {
         loop {
             let asked_at = std::time::Instant::now();
-            let known = self.recent.last();
-            let (after, limit) = (rows::int(known), i64::from(CATCH_UP));
+            let known = self.recent.head();
+            let (after, limit) = (rows::int(known.position.saturating_sub(1)), i64::from(CATCH_UP));
             let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
             let found =
                 timeout(PATIENCE, client.query(events, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
             let events: Vec<_> =
                 found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
-            self.recent.offer(&events);
+            let new = match events.split_first() {
+                _ if known.position == 0 => &events[..],
+                Some((last, new)) if last.position == known.position && last.hash == known.hash => new,
+                Some(_) | None => return self.start_over(client).await,
+            };
+            if self.recent.offer(new) == Offered::OfAnotherLog {
+                return self.start_over(client).await;
+            }
             if events.len() < CATCH_UP as usize {
-                self.heard.all(events.last().map_or(known, |event| event.position), asked_at);
+                self.heard.all(new.last().map_or(known.position, |event| event.position), asked_at);
                 return Ok(());
             }
         }
+    }
+
+    async fn start_over(&self, client: &Client) -> Result<(), Error> {
+        let asked_at = std::time::Instant::now();
+        let known = self.recent.head();
+        let found = timeout(PATIENCE, client.query(SELECT_HEAD, &[])).await.map_err(|_| silent())?.map_err(failed)?;
+        let head = read_head(&found)?;
+        tracing::error!(
+            "the database has lost the end of its log: this node has followed it to event {} ({}), and it now ends at {} \
+             ({}); after a fail-over to a standby that lagged behind, what was acknowledged last is gone. This node reads \
+             everything again",
+            known.position,
+            known.hash,
+            head.position,
+            head.hash
+        );
+        self.recent.start_over(head);
+        self.heard.start_over(head.position, asked_at);
+        metrics::counter!("folkmoot_log_lost_total").increment(1);
+        Ok(())
     }
 }

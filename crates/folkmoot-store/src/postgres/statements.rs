@@ -48,6 +48,12 @@ statements! {
                  AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
         rows::GATES.names()
     ),
+    load_usage: "SELECT name,
+                   (SELECT count(*) FROM (SELECT 1 FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
+                   (SELECT coalesce(sum(content_bytes), 0)::bigint FROM (
+                      SELECT content_bytes FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
+                   (SELECT count(*) FROM (SELECT 1 FROM questions WHERE asked_by = name AND status = 'pending' LIMIT ?3) AS own)
+                 FROM unnest(?1::text[]) AS name",
     load_summaries: "SELECT digest, content FROM artifacts WHERE barred = 0 AND digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
     load_questions: by_id(&rows::QUESTIONS, "id"),
     load_halts: by_id(&rows::HALTS, "id"),

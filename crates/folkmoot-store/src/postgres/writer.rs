@@ -6,12 +6,13 @@ use std::{
 };
 
 use folkmoot_core::Command;
+use futures_util::StreamExt;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
     time::timeout,
 };
-use tokio_postgres::{Client, Config};
+use tokio_postgres::{AsyncMessage, Client, Config};
 
 use super::{
     PATIENCE, Time,
@@ -19,8 +20,13 @@ use super::{
     failed,
     statements::Statements,
     tls::Tls,
+    warnings::Warnings,
 };
-use crate::{Error, Written, figures::Figures, recent::Recent};
+use crate::{
+    Error, Written,
+    figures::Figures,
+    recent::{Offered, Recent},
+};
 
 /// The most commands in one transaction.
 const BATCH: usize = 128;
@@ -49,7 +55,7 @@ pub(super) struct Writer {
 
 /// The connection, while there is one.
 enum Link {
-    Up { client: Client, statements: Box<Statements>, driver: JoinHandle<()> },
+    Up { client: Client, statements: Box<Statements>, warnings: Arc<Warnings>, driver: JoinHandle<()> },
     Down { since: Option<Instant>, why: String },
 }
 
@@ -84,14 +90,14 @@ impl Writer {
             Ok(answers) => answers,
             // One of them broke a constraint, ran into another node, or needs a row that cannot be read: alone, each
             // gets an answer of its own.
-            Err(Error::Database(_) | Error::Unreadable(_)) if commands.len() > 1 => {
+            Err(Error::Database(_) | Error::Cancelled(_) | Error::Unreadable(_)) if commands.len() > 1 => {
                 let mut answers = Vec::with_capacity(commands.len());
                 for command in commands {
                     answers.push(self.alone(command).await);
                 }
                 answers
             }
-            Err(Error::Database(_)) => vec![self.alone(&commands[0]).await],
+            Err(Error::Database(_) | Error::Cancelled(_)) => vec![self.alone(&commands[0]).await],
             Err(error) => commands.iter().map(|_| Err(error.clone())).collect(),
         }
     }
@@ -103,14 +109,14 @@ impl Writer {
 
     async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<Written, Error>>, Error> {
         let time = self.time.clone();
-        let (client, statements) = self.connected().await?;
+        let (client, statements, warnings) = self.connected().await?;
         let began = Instant::now();
-        let done = timeout(BATCH_PATIENCE, batch::run(client, statements, &time, commands)).await;
+        let done = timeout(BATCH_PATIENCE, batch::run(client, statements, warnings, &time, commands)).await;
         match done {
             Ok(Ok(done)) => {
                 self.figures.committed(commands.len(), began);
                 if !done.events.is_empty() {
-                    if !self.recent.offer(&done.events) {
+                    if self.recent.offer(&done.events) != Offered::Taken {
                         self.gap.notify_one();
                     }
                     self.hint.notify_one();
@@ -134,7 +140,7 @@ impl Writer {
         }
     }
 
-    async fn connected(&mut self) -> Result<(&Client, &Statements), Error> {
+    async fn connected(&mut self) -> Result<(&Client, &Statements, &Warnings), Error> {
         if matches!(&self.link, Link::Up { client, .. } if client.is_closed()) {
             self.down("the connection was closed".to_owned());
         }
@@ -156,7 +162,7 @@ impl Writer {
             }
         }
         match &self.link {
-            Link::Up { client, statements, .. } => Ok((client, statements)),
+            Link::Up { client, statements, warnings, .. } => Ok((client, statements, warnings)),
             Link::Down { why, .. } => Err(Error::Unavailable(why.clone())),
         }
     }
@@ -170,18 +176,25 @@ impl Writer {
 }
 
 async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
-    let (client, connection) = config.connect(tls.clone()).await.map_err(failed)?;
+    let (client, mut connection) = config.connect(tls.clone()).await.map_err(failed)?;
+    let warnings = Arc::new(Warnings::default());
+    let heard = warnings.clone();
     let driver = tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::warn!("the connection that writes to the database was lost: {error}");
+        let mut messages = futures_util::stream::poll_fn(move |cx| connection.poll_message(cx));
+        while let Some(message) = messages.next().await {
+            match message {
+                // The answers that follow a notice are handed out only after the next poll, so whoever is told that the
+                // COMMIT is done finds its warning here.
+                Ok(AsyncMessage::Notice(notice)) => heard.take(&notice),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!("the connection that writes to the database was lost: {error}");
+                    // What is polled after an error may never answer.
+                    break;
+                }
+            }
         }
     });
-    // The plans are made while the tables may still be empty, when to read all of one looks cheapest, and are kept while
-    // it grows. But the writer only ever looks up single rows.
-    let settings =
-        "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'";
-    client.batch_execute(settings).await.map_err(failed)?;
-    client.batch_execute(super::PLANS).await.map_err(failed)?;
     let statements = Box::new(Statements::prepare(&client).await.map_err(failed)?);
-    Ok(Link::Up { client, statements, driver })
+    Ok(Link::Up { client, statements, warnings, driver })
 }

@@ -149,6 +149,8 @@ pub struct LessonQuery {
     pub domain: Option<Domain>,
     /// Only of debates that this principal started.
     pub initiated_by: Option<Name>,
+    /// Only of debates in which the rehearsal spoke, or only of those in which it did not.
+    pub rehearsed: Option<bool>,
     /// At most so many.
     pub limit: u32,
 }
@@ -321,7 +323,14 @@ impl LessonQuery {
         let select = SQL.get_or_init(|| select(&LESSONS, &["root_cause_digest", "lesson_digest"]));
         let of_them = "EXISTS (SELECT 1 FROM runs WHERE runs.id = lessons.run_id AND runs.initiator = ?)";
         let there = format!("{} IS NOT NULL", shown("lesson_digest"));
-        Wanted { conditions: vec![there], arguments: Vec::new() }
+        // Every row has it, also those that are older than the question: the turns say who spoke.
+        let rehearsed = self.rehearsed.map(|rehearsed| {
+            let not = if rehearsed { "" } else { "NOT " };
+            format!(
+                "{not}EXISTS (SELECT 1 FROM turns WHERE turns.run_id = lessons.run_id AND turns.provider = 'rehearsal')"
+            )
+        });
+        Wanted { conditions: std::iter::once(there).chain(rehearsed).collect(), arguments: Vec::new() }
             .and("domain = ?", self.domain.map(|domain| Value::Text(domain.word().into())))
             .and(of_them, self.initiated_by.as_ref().map(|name| Value::Text(name.as_str().into())))
             .sql(select, "created_at DESC, id DESC", self.limit)

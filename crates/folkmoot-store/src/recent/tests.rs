@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use folkmoot_core::{Digest, Event, Fact, Timestamp};
+use folkmoot_core::{Digest, Event, Fact, Head, Timestamp};
 use shuttle::{
     Config, FailurePersistence, Runner, current,
     future::block_on,
@@ -11,7 +11,7 @@ use shuttle::{
     thread,
 };
 
-use super::{After, Recent};
+use super::{After, Offered, Recent};
 
 #[test]
 fn no_order_of_events_loses_one_who_follows_the_log() {
@@ -42,7 +42,7 @@ pub(super) fn switch() {
 
 /// A writer and a tailer, who hand on the same events, as on PostgreSQL; and two who follow from the start.
 fn play(grown_past: fn(&Recent, u64)) {
-    let recent = Arc::new(Recent::starting_at(0));
+    let recent = Arc::new(Recent::starting_at(Head::START));
     let mut tasks = Vec::new();
     for batches in [vec![1..=1, 2..=3], vec![1..=2, 1..=3]] {
         let recent = recent.clone();
@@ -50,7 +50,7 @@ fn play(grown_past: fn(&Recent, u64)) {
             for batch in batches {
                 let events: Vec<_> = batch.map(|position| Arc::new(event(position))).collect();
                 // Whoever finds a gap reads it from the table, and comes again.
-                while !recent.offer(&events) {
+                while recent.offer(&events) == Offered::Gap {
                     thread::yield_now();
                 }
             }
@@ -98,4 +98,33 @@ fn event(position: u64) -> Event {
         payload: String::new(),
     };
     Event { position, fact, prev_hash: Digest::ZERO, hash: Digest::ZERO }
+}
+
+/// An event with hashes of its own; `log` makes it another one.
+fn chained(position: u64, log: &str) -> Arc<Event> {
+    let hash = |position: u64| match position {
+        0 => Head::START.hash,
+        _ => Digest::of(format!("{log} {position}").as_bytes()),
+    };
+    Arc::new(Event { prev_hash: hash(position - 1), hash: hash(position), ..event(position) })
+}
+
+#[test]
+fn events_of_another_log_are_not_taken_wherever_they_part_from_what_is_known() {
+    let recent = Recent::starting_at(Head::START);
+    let ours: Vec<_> = (1..=5).map(|position| chained(position, "ours")).collect();
+    assert_eq!(recent.offer(&ours), Offered::Taken);
+    assert_eq!(recent.offer(&ours[2..]), Offered::Taken, "what is known is skipped");
+    for first in 1..=6 {
+        let theirs: Vec<_> = (first..=7).map(|position| chained(position, "theirs")).collect();
+        assert_eq!(recent.offer(&theirs), Offered::OfAnotherLog, "from {first} on");
+    }
+    assert_eq!(recent.offer(&[chained(8, "theirs")]), Offered::Gap);
+    let mut epoch = recent.epoch();
+    assert!(!epoch.has_changed().unwrap());
+    recent.start_over(Head { position: 3, hash: chained(3, "theirs").hash });
+    assert!(epoch.has_changed().unwrap());
+    assert_eq!(*epoch.borrow_and_update(), 1);
+    assert!(matches!(recent.after(3), After::Nothing), "nothing of the old log is handed out");
+    assert_eq!(recent.offer(&[chained(4, "theirs")]), Offered::Taken);
 }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Row, RunId, SessionId, TimerChange,
-    Timestamp, Wake, chain,
+    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Quota, Row, RunId, SessionId,
+    TimerChange, Timestamp, Usage, Wake, chain,
     clearance::{Others, Target},
     judge,
     token::Token,
@@ -414,6 +414,9 @@ impl Writer {
             let text = self.one(query::SHOWN, &digest, |row| row.maybe_bytes(0))?;
             loaded.summary = text.flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         }
+        if let Some(name) = needs.usage {
+            loaded.usage = self.usage(name, command.quota)?;
+        }
         if let Some((requester, key)) = needs.twin {
             let arguments = [Value::Text(requester.as_str().into()), Value::Text(key.into())];
             loaded.twin = self.one(&self.sql.load_twin, &arguments, rows::read_gate)?;
@@ -442,8 +445,10 @@ impl Writer {
                     (aside.wakes, aside.alive_until, aside.parent_over);
                 loaded.run = Some(run);
             }
-            if needs.open && loaded.run.is_some() {
+            if needs.open_gates && loaded.run.is_some() {
                 loaded.open_gates = all(&self.connection, &self.sql.load_open_gates, &key, rows::read_gate)?;
+            }
+            if needs.open && loaded.run.is_some() {
                 let questions = all(&self.connection, &self.sql.load_open_questions, &key, rows::read_question)?;
                 for question in questions {
                     let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
@@ -465,9 +470,9 @@ impl Writer {
         if !needs.kept.is_empty() {
             loaded.kept = super::kept(&self.connection, &needs.kept)?;
         }
-        if let Some(name) = needs.principal {
+        for name in &needs.principals {
             let sql = "SELECT name, role FROM principals WHERE name = ?1";
-            loaded.principal = self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?;
+            loaded.principals.extend(self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?);
         }
         if let Some(token) = needs.token {
             loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
@@ -512,6 +517,15 @@ impl Writer {
             session: session.map_or(Ok(false), |session| held(&HELD_SESSION, Some(session.as_str())))?,
             system: held(&HELD_ALL, None)?,
         })
+    }
+
+    /// What an agent has open, as far as its limits need to know.
+    fn usage(&self, name: &Name, quota: Quota) -> Result<Usage, Error> {
+        let of = |limit| [Value::Text(name.as_str().into()), Value::Int(query::counted(limit))];
+        let gates = self.one(query::PENDING_OF, &of(quota.pending_gates), |row| Ok((row.int(0)?, row.int(1)?)))?;
+        let questions = self.one(query::OPEN_OF, &of(quota.open_questions), |row| row.int(0))?;
+        let (gates, bytes) = gates.unwrap_or_default();
+        Ok(Usage { gates: gates as u64, bytes: bytes as u64, questions: questions.unwrap_or_default() as u64 })
     }
 
     /// The token that was shown for the command.

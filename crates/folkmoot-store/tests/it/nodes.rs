@@ -228,7 +228,7 @@ async fn nodes_that_meet_at_a_lapsed_gate_do_not_wait_for_each_other() {
         }
     }
     // PostgreSQL looks for a deadlock after a second.
-    assert!(started.elapsed() < Duration::from_secs(10), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "took {:?}", started.elapsed());
     assert_sound(&*nodes.a).await;
 }
 

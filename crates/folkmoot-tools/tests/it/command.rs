@@ -35,7 +35,7 @@ async fn fails(command: &Command, kind: FailureKind, part: &str) {
     let failure = ask(command, "?").await.unwrap_err();
     assert_eq!((failure.kind, failure.provider.as_str()), (kind, "mine"), "{failure}");
     assert!(failure.detail.contains(part), "{failure}");
-    assert!(begun.elapsed() < Duration::from_secs(15), "took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "took {:?}", begun.elapsed());
 }
 
 async fn is_gone(pid_file: &Path) -> bool {
@@ -115,7 +115,7 @@ async fn a_grandchild_that_holds_the_pipe_open_holds_nobody_up() {
     let answer =
         ask(&bash(&format!("setsid sleep 60 & echo $! > {}; echo done", pid_file.display())), "?").await.unwrap();
     assert_eq!(answer.text, "done");
-    assert!(begun.elapsed() < Duration::from_secs(15), "took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "took {:?}", begun.elapsed());
     let escaped = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
     let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(escaped), nix::sys::signal::Signal::SIGKILL);
 }

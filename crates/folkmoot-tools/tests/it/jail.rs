@@ -140,10 +140,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Waits for something that is about to happen.
+/// Waits for something that is about to happen. How long that takes on a busy machine says nothing.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(10) {
+    while started.elapsed() < Duration::from_secs(120) {
         if let Some(found) = look() {
             return Some(found);
         }

@@ -49,7 +49,7 @@ async fn toolbox(server: Server) -> Toolbox {
 async fn call(tools: &Toolbox, tool: &str, arguments: Value) -> Result<Value, (ToolErrorCode, String)> {
     let begun = Instant::now();
     let call = tools.call(&format!("mcp/test/{tool}"), arguments).await;
-    assert!(begun.elapsed() < Duration::from_secs(15), "{tool} took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{tool} took {:?}", begun.elapsed());
     call.result.map_err(|error| (error.code, error.detail))
 }
 
@@ -182,7 +182,7 @@ async fn a_server_that_cannot_be_used_is_a_clear_error() {
     let connect = |server: Server| async move {
         let begun = Instant::now();
         let error = Mcp::connect(server).await.unwrap_err();
-        assert!(begun.elapsed() < Duration::from_secs(15), "{error} after {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(60), "{error} after {:?}", begun.elapsed());
         (error.kind, error.detail)
     };
     let with = |command: &[&str]| {

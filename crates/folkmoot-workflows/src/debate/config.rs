@@ -105,6 +105,9 @@ pub struct Debating {
     pub self_evolvement_iterations: u32,
     /// How often the best answer is tried, reflected on and tried again.
     pub reflexion_attempts: u32,
+    /// How many of its earlier reflections whoever tries again is shown, the newest.
+    #[serde(default = "reflections_max")]
+    pub reflections_max: u32,
     /// How often the red team attacks.
     pub adversarial_rounds: u32,
     /// How many tools an agent may call in a turn; 0 for none.
@@ -210,6 +213,7 @@ impl Preset {
             instructor: Instructor::Agent,
             self_evolvement_iterations: 2,
             reflexion_attempts: 3,
+            reflections_max: reflections_max(),
             adversarial_rounds: 3,
             tool_calls_max: tool_calls(language),
             lessons: true,
@@ -221,6 +225,11 @@ impl Preset {
             hooks: Vec::new(),
         }
     }
+}
+
+/// All of them: nobody tries more often than ten times.
+fn reflections_max() -> u32 {
+    10
 }
 
 /// How many tools an agent may call in a turn where nobody says: whoever writes no code needs none.
@@ -277,6 +286,7 @@ impl Debating {
         within("clarification_rounds", self.clarification_rounds, 1, 10)?;
         within("self_evolvement_iterations", self.self_evolvement_iterations, 0, 10)?;
         within("reflexion_attempts", self.reflexion_attempts, 1, 10)?;
+        within("reflections_max", self.reflections_max, 1, 100)?;
         within("adversarial_rounds", self.adversarial_rounds, 1, 10)?;
         within("tool_calls_max", self.tool_calls_max, 0, 32)?;
         if let Some(max_tokens) = self.max_tokens {

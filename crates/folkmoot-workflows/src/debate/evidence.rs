@@ -7,7 +7,7 @@ use folkmoot_core::{
     agent::{DebatePhase, Share},
     debate::{
         Note, Part, Told,
-        memory::{Cause, Episode, REFLECTIONS_SHOWN, Reflection, TestFailure, TestResults},
+        memory::{Cause, Episode, Reflection, TestFailure, TestResults},
         record::{self, Record},
     },
 };
@@ -80,8 +80,9 @@ pub(super) fn results(runs: &[&TestRun]) -> TestResults {
 }
 
 /// The newest reflections, for whoever tries again.
-pub(super) fn shown(reflections: &[Reflection]) -> Vec<(Note, String)> {
-    let newest = &reflections[reflections.len().saturating_sub(REFLECTIONS_SHOWN)..];
+pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(Note, String)> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let newest = &reflections[reflections.len().saturating_sub(most)..];
     let text = |Reflection { root_cause, what_went_wrong, what_to_change, .. }: &Reflection| {
         format!("Cause: {root_cause}\nWhat went wrong: {what_went_wrong}\nWhat to change: {what_to_change}")
     };
@@ -170,7 +171,7 @@ impl Room {
         let Attempt { agent, failed, results, .. } = attempt;
         let notes = std::iter::once((Note::Own, failed.text.clone()))
             .chain(results.told().into_iter().map(|line| (Note::Result, line)))
-            .chain(shown(earlier))
+            .chain(shown(earlier, self.debating.reflections_max))
             .collect();
         let asking = Asking {
             at,
@@ -286,7 +287,8 @@ impl Room {
             turn_id: Some(candidate.turn.clone()),
             language: language.word().to_owned(),
             version_number: number,
-            quality_score: state.quality(&candidate.author).or(test_pass_rate),
+            // What reviewers gave it; tests have a column of their own.
+            quality_score: state.quality(&candidate.author),
             test_pass_rate,
             metrics: metrics(&code, state),
             diff_from_previous: diff,
@@ -341,6 +343,13 @@ impl Room {
         let ran: Result<Vec<Ran>, String> = ctx.step(at.key("hook"), work).await?;
         match ran {
             Ok(ran) => {
+                // What could not be executed is no evidence for or against anything.
+                let (ran, missing): (Vec<Ran>, Vec<Ran>) = ran.into_iter().partition(|ran| ran.executed);
+                for (number, Ran { command, output, .. }) in missing.iter().enumerate() {
+                    let message = format!("{hook}: {command} could not be executed: {output}");
+                    let told = Told::Error { phase: Some(at.phase), message };
+                    tell(ctx, &at.key(&format!("hook/missing/{}", number + 1)), told).await?;
+                }
                 let count = |passed: bool| {
                     u32::try_from(ran.iter().filter(|ran| ran.passed || !passed).count()).unwrap_or(u32::MAX)
                 };
@@ -348,7 +357,7 @@ impl Room {
                 let told = Told::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
                 state.hooked = ran
                     .iter()
-                    .map(|Ran { command, passed, output }| {
+                    .map(|Ran { command, passed, output, .. }| {
                         format!("{hook}: `{command}` {}\n{output}", if *passed { "passed" } else { "failed" })
                     })
                     .collect();
@@ -388,7 +397,9 @@ fn metrics(code: &str, state: &State) -> Value {
     });
     json!({
         "lines": lines.clone().count(), "longest_line": lines.map(|line| line.chars().count()).max().unwrap_or(0),
-        "branches": branches.count(), "findings": state.findings.len(),
+        "branches": branches.clone().count(), "findings": state.findings.len(),
+        // Of McCabe's, counted by the words. Nothing here measures the other two.
+        "complexity": branches.count() + 1, "maintainability": null, "security": null,
         "risk": folkmoot_core::debate::findings::risk(&state.findings),
     })
 }

@@ -50,8 +50,16 @@ pub struct Ran {
     pub command: String,
     /// Whether it is content.
     pub passed: bool,
-    /// What it printed last.
+    /// What it printed last; why it could not be executed, where it was not.
     pub output: String,
+    /// Whether it was executed at all.
+    #[serde(default = "executed")]
+    pub executed: bool,
+}
+
+/// As was recorded before anybody asked.
+fn executed() -> bool {
+    true
 }
 
 /// All that a debate does outside of itself, but for its models.
@@ -183,12 +191,13 @@ impl Hands for Yard {
                 match check.map_err(|error| error.to_string())? {
                     Check::NoCommand => {}
                     Check::Unavailable(why) => {
-                        all.push(Ran { command: purpose.to_string(), passed: false, output: why })
+                        all.push(Ran { command: purpose.to_string(), passed: false, output: why, executed: false })
                     }
                     Check::Ran(results) => all.extend(results.into_iter().map(|result| Ran {
                         command: result.command.argv.join(" "),
                         passed: result.passed,
                         output: result.output,
+                        executed: true,
                     })),
                 }
             }

@@ -6,6 +6,7 @@ use folkmoot_core::debate::{
     record::{Learned, Record, Remembered, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
+use folkmoot_llm::rehearsal;
 use serde_json::json;
 
 use super::{room::Room, state::State, tell};
@@ -23,8 +24,15 @@ impl Room {
         if !self.debating.lessons {
             return Ok(());
         }
+        // What was rehearsed is no experience of a model's, and the other way round. Where both speak, neither is shown the other's.
+        let is_rehearsal = |provider: &String| provider.split('/').next() == Some(rehearsal::NAME);
+        let providers = self.providers();
+        let rehearsed = providers.iter().any(is_rehearsal);
+        if rehearsed && !providers.iter().all(is_rehearsal) {
+            return Ok(());
+        }
         // Of all domains: what a task is about is a guess, and its words decide.
-        let known = ctx.lessons("lessons", None, LESSONS_MAX).await?;
+        let known = ctx.lessons("lessons", None, rehearsed, LESSONS_MAX).await?;
         let question = Question {
             topic: &self.debating.topic,
             domain: self.domain,

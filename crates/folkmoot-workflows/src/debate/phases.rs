@@ -48,7 +48,11 @@ impl Room {
 
     async fn begin(&self, ctx: &Ctx, at: At, speakers: &[Vec<Name>], state: &State) -> Result<(), Failure> {
         let leader = state.network.leader(at.phase).clone();
-        let told = Told::PhaseStarted { phase: at.phase, round: at.round, leader, speakers: speakers.to_vec() };
+        let speaks = |id: &Name| speakers.iter().flatten().any(|speaker| speaker == id);
+        let team = state.network.agents().iter().map(|agent| agent.id.clone());
+        let left_out = team.filter(|id| !speaks(id)).collect();
+        let speakers = speakers.to_vec();
+        let told = Told::PhaseStarted { phase: at.phase, round: at.round, leader, speakers, left_out };
         tell(ctx, &at.key("started"), told).await
     }
 

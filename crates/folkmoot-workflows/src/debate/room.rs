@@ -301,7 +301,8 @@ impl Room {
             metadata,
             response_time_ms,
         };
-        ctx.keep(format!("{}/turn", asking.key), told.kind(), &told, vec![record::Record::Turn(Box::new(row))]).await
+        let records = vec![record::Record::Turn(Box::new(row)), super::line(&told)];
+        ctx.keep(format!("{}/turn", asking.key), told.kind(), &told, records).await
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct State {
     pub candidates: BTreeMap<Name, Candidate>,
     /// What everybody is told: what people said, what was clarified, the plan.
     pub notes: Vec<(Note, String)>,
+    /// What whoever answered the questions before a debate could not clear up.
+    pub ambiguities: Vec<String>,
     pub lessons: Vec<Lesson>,
     pub points: Vec<Point>,
     pub scores: Vec<Scored>,

@@ -12,7 +12,7 @@ use folkmoot_llm::{
 use folkmoot_workflows::{Call, OnExceeded, Spending};
 use tokio::{io::AsyncReadExt, net::TcpListener, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::disallowed_methods, reason = "a real vendor, in real time")]

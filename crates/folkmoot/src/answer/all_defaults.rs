@@ -56,7 +56,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, reason: Opti
     if !ctx.screen.json {
         preview(ctx, &ready, &left_out)?;
     }
-    if !ready.is_empty() && !confirmed(ctx, ready.len(), yes).await? {
+    if !ready.is_empty() && !confirmed(ctx, connection, ready.len(), yes).await? {
         ctx.screen.say("Nothing was answered.")?;
         return Ok(Exit::Waiting);
     }
@@ -120,7 +120,7 @@ fn preview(ctx: &Context, ready: &[(&Question, &Value)], left_out: &[(&Question,
     let row = |question: &Question, what: String| {
         let id = if ctx.screen.terminal { find::short(&question.id) } else { question.id.as_str() };
         let text = one_line(question.text.as_deref().unwrap_or("(erased)"));
-        let (kind, agent) = (question.question_type.to_string(), question.agent_id.to_string());
+        let (kind, agent) = (question.question_type.to_string(), question_view::asker(question));
         Row { cells: vec![id.to_owned(), kind, agent, what, text], painted: None }
     };
     if ready.is_empty() {
@@ -140,8 +140,11 @@ fn preview(ctx: &Context, ready: &[(&Question, &Value)], left_out: &[(&Question,
     Ok(())
 }
 
-async fn confirmed(ctx: &Context, count: usize, yes: bool) -> Result<bool> {
+async fn confirmed(ctx: &Context, connection: &mut Connection, count: usize, yes: bool) -> Result<bool> {
     let these = if count == 1 { "this question".to_owned() } else { format!("these {count} questions") };
+    if connection.is_personal() {
+        return connection.confirm(ctx, As::You, "", &format!("Answer {these} so?"), !yes).await;
+    }
     if yes {
         return Ok(true);
     }

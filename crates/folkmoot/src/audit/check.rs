@@ -25,8 +25,9 @@ use crate::{
 /// Check a receipt: the signature, every hash and digest, and that the events make this decision
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Needs neither a server nor its data. Without --key it is only known that whoever made the file had the \
-                        key that is in it. Exits with 1 if something is wrong."
+    after_help = "Needs neither a server nor its data. Without --key the receipt must be signed with the key of this data \
+                        folder. Exits with 1 if something is wrong, and with 11 if nothing is wrong but it is signed with \
+                        a key that nobody vouched for: then anybody may have made it."
 )]
 pub(crate) struct Args {
     /// The receipt
@@ -42,6 +43,7 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let statement = statement::unambiguous(&statement::read(&args.file)?)
         .map_err(|problem| anyhow!("{shown} is no receipt: {problem}"))?;
     let expected = args.key.as_deref().map(statement::read_key).transpose()?;
+    let own = if expected.is_none() { ctx.data.public_key() } else { None };
     let signature = signed::check(&statement, expected.as_ref());
     let receipt: wire::Receipt =
         statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
@@ -55,8 +57,24 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
         (Some(events), Some(checkpoint)) => problems.extend(found(&receipt.receipt, &events, &checkpoint)),
         _ => problems.push(Problem::new("events", "some hashes are none")),
     }
+    let known = match (&expected, &signature) {
+        (Some(_), _) => Known::Given,
+        (None, Ok(key)) if own.is_some_and(|own| own.id() == key.id()) => Known::Own,
+        (None, _) => Known::Nowhere,
+    };
     let key = signature.map(|key| key.id().to_string()).unwrap_or_default();
-    report(ctx, &receipt.receipt, &problems, &key, expected.is_some())
+    report(ctx, &receipt.receipt, &problems, &key, known)
+}
+
+/// How it is known whose key signed the receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// It is the key that was given.
+    Given,
+    /// It is the key of this data folder.
+    Own,
+    /// Only the receipt says so.
+    Nowhere,
 }
 
 fn events(entries: Vec<AuditEntry>) -> Option<Vec<Event>> {
@@ -67,12 +85,16 @@ fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<Pr
     receipt.check(events, checkpoint)
 }
 
-fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, pinned: bool) -> Result<Exit> {
-    let exit = if problems.is_empty() { Exit::Done } else { Exit::Problems };
+fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, known: Known) -> Result<Exit> {
+    let exit = match known {
+        _ if !problems.is_empty() => Exit::Problems,
+        Known::Given | Known::Own => Exit::Done,
+        Known::Nowhere => Exit::UnknownKey,
+    };
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({
-            "ok": problems.is_empty(), "gate": receipt.gate, "status": receipt.status, "decision": receipt.decision,
-            "key": key, "key_was_given": pinned, "problems": problems,
+            "ok": exit == Exit::Done, "gate": receipt.gate, "status": receipt.status, "decision": receipt.decision,
+            "key": key, "key_was_given": known == Known::Given, "key_is_known": known != Known::Nowhere, "problems": problems,
         }))?;
         return Ok(exit);
     }
@@ -83,13 +105,22 @@ fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, pin
         ctx.screen.say(format!("This receipt proves nothing: {} problems.", problems.len()))?;
         return Ok(exit);
     }
-    ctx.screen.say(format!("{} {}", paint(style::GOOD, "ok"), account(receipt)))?;
+    let verdict = if exit == Exit::Done { paint(style::GOOD, "ok") } else { paint(style::WARN, "unknown key") };
+    ctx.screen.say(format!("{verdict} {}", account(receipt)))?;
     if let Some(shown) = receipt.standing() {
         ctx.screen.say(content(shown))?;
     }
-    ctx.screen.say(facts([("signed by", Some(key.to_owned()))]))?;
-    if !pinned {
-        ctx.screen.note("The key came with the receipt. Check it against the server's own: --key PEM.");
+    let presence = receipt.decision.as_ref().and_then(|decision| decision.presence);
+    let shown_by = presence.map(|presence| presence.to_string());
+    ctx.screen.say(facts([("shown by", shown_by), ("signed by", Some(key.to_owned()))]))?;
+    match known {
+        Known::Given => {}
+        Known::Own => ctx.screen.note("It is signed with the key of this data folder."),
+        Known::Nowhere => ctx.screen.note(
+            "The receipt agrees with itself, and with the key that came in it. Whose key that is was not shown: anybody can make \
+             such a receipt. Get the server's key from somebody you trust (`folkmoot audit key` prints it there) and give it \
+             with --key.",
+        ),
     }
     Ok(exit)
 }

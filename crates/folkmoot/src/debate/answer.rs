@@ -14,7 +14,7 @@ use crate::{
     clock,
     connection::Connection,
     context::Context,
-    find, idempotency, prompt, question_view,
+    find, gate_view, idempotency, prompt, question_view,
     style::{self, paint},
 };
 
@@ -30,7 +30,10 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &Questio
     let shown = question_view::request(&question, clock::now());
     if ctx.screen.json || !ctx.screen.answers {
         // Also beside JSON: whoever waits must know for whom.
-        let way = paint(style::COMMAND, format!("{} answer {} \"…\"", ctx.command(), find::short(id)));
+        let way = match ctx.screen.notes_are_read {
+            true => paint(style::COMMAND, format!("{} answer {} \"…\"", ctx.command(), find::short(id))),
+            false => gate_view::A_PERSON_DECIDES.to_owned(),
+        };
         anstream::eprintln!("Waits for an answer:\n{shown}\n  {way}");
         return Ok(true);
     }
@@ -45,6 +48,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &Questio
         }
     };
     let Some(said) = said else { return Ok(false) };
+    connection.answered().await?;
     let key = idempotency::new_key();
     let send = async |client: &Client| match said.trim() {
         "" => Ok(client.skip(id, &WithReason::default(), Some(&key)).await?),

@@ -19,6 +19,9 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let id = Which { id: args.id }.find_open(ctx, connection).await?;
     let why = CancelDebate { reason: args.reason };
+    if !connection.agrees(ctx, As::You, "Cancel the debate?").await? {
+        return Ok(Exit::Waiting);
+    }
     let cancel = async |client: &Client| Ok(client.cancel_debate(&id, &why).await?);
     let debate = connection.ask(ctx, As::You, cancel).await?;
     match ctx.screen.json {

@@ -44,7 +44,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
     let asks = ctx.screen.answers || manner.lightly && !ctx.screen.json && !io::stdin().is_terminal();
     if manner.plays.is_none() && !asks {
         // Also beside JSON: whoever waits must know for whom.
-        anstream::eprintln!("{}", gate_view::waits(&ctx.command(), &gate));
+        anstream::eprintln!("{}", gate_view::waits(ctx, &gate));
         return Ok(true);
     }
     if !ctx.screen.json {
@@ -71,6 +71,9 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
         Said::Leaves => return Ok(false),
         Said::Others => return Ok(true),
     };
+    if ctx.screen.answers && manner.plays.is_none() {
+        connection.answered().await?;
+    }
     let (reason, feedback) = if choice == Choice::Adjust { (None, text) } else { (text, None) };
     let verdict = Verdict { reason, feedback, digest: Some(gate.digest), ..Verdict::default() };
     let key = idempotency::new_key();

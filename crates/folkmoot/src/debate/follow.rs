@@ -186,6 +186,12 @@ async fn seen_until(
             DebateFrame::Ended(debate) => return Ok(Moved::Over(debate)),
             DebateFrame::Happened(event) => {
                 lock(seen).show(ctx, &event, manner);
+                if event.kind == "run.parked" && event.payload.get().contains(r#""held""#) {
+                    let halted_by = client.debate_status(id).await?.halted_by.join(", ");
+                    if !halted_by.is_empty() {
+                        ctx.screen.note(format!("Halted by {halted_by}. It goes on when that is answered or lifted."));
+                    }
+                }
                 if event.kind == "question.asked"
                     && let Ok(question) = event.stream.parse::<QuestionId>()
                     && client.debate_status(id).await?.questions.contains(&question)

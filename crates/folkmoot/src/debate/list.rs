@@ -16,7 +16,7 @@ use crate::{
     exit::Exit,
     find,
     screen::{Row, one_line},
-    span,
+    span, style,
 };
 
 /// List debates
@@ -46,13 +46,17 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 fn row(debate: &Debate, terminal: bool) -> Row {
     let id = if terminal { find::short_run(&debate.id) } else { debate.id.as_str() };
+    let (status, style) = match debate.halted_by.is_empty() {
+        true => (debate.status.word(), view::of_status(debate.status)),
+        false => ("halted", style::WARN),
+    };
     let cells = [
         id.to_owned(),
-        debate.status.word().to_owned(),
+        status.to_owned(),
         debate.phase.map_or("-", |phase| phase.word()).to_owned(),
         debate.round.to_string(),
         span::ago(debate.created_at, clock::now()),
         one_line(debate.topic.as_deref().unwrap_or("(erased)")),
     ];
-    Row { cells: cells.into(), painted: Some((debate.status.word(), view::of_status(debate.status))) }
+    Row { cells: cells.into(), painted: Some((status, style)) }
 }

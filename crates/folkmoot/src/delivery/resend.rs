@@ -15,6 +15,9 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
+    if !connection.agrees(ctx, As::You, "Send it again?").await? {
+        return Ok(Exit::Waiting);
+    }
     let resend = async |client: &Client| Ok(client.resend(&args.id, Some(&key)).await?);
     say(ctx, &connection.ask(ctx, As::You, resend).await?)?;
     Ok(Exit::Done)

@@ -55,6 +55,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         bail!("say what to change: --title, --summary, --risk or --artifact");
     }
     let key = idempotency::new_key();
+    if !connection.agrees(ctx, args.who, "Change the gate?").await? {
+        return Ok(Exit::Waiting);
+    }
     let amend = async |client: &Client| {
         let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.amend_gate(&id, &change, Some(&key)).await?)

@@ -24,6 +24,9 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let cancel = Cancel { reason: args.reason };
     let key = idempotency::new_key();
+    if !connection.agrees(ctx, args.who, "Withdraw the gate?").await? {
+        return Ok(Exit::Waiting);
+    }
     let withdraw = async |client: &Client| {
         let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.cancel_gate(&id, &cancel, Some(&key)).await?)

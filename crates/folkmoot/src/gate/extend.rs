@@ -25,6 +25,9 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let extend = Extend { timeout_ms: args.timeout };
     let key = idempotency::new_key();
+    if !connection.agrees(ctx, args.who, "Give the gate this time?").await? {
+        return Ok(Exit::Waiting);
+    }
     let give = async |client: &Client| {
         let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.extend_gate(&id, &extend, Some(&key)).await?)

@@ -1,9 +1,9 @@
-//! `folkmoot gate list`: gates, those that wait first by risk and deadline.
+//! `folkmoot gate list`: gates, those that wait by risk and deadline, and their requesters in turn.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{RunId, SessionId, Status},
+    core::{Name, RunId, SessionId, Status},
     wire::{GateList, GateQuery},
 };
 
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Only of this session
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
+    /// Only those that this principal opened
+    #[arg(long, value_name = "NAME")]
+    requester: Option<Name>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
@@ -44,16 +47,26 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
-    let query =
-        GateQuery { status, run: args.run, session: args.session, cursor: args.cursor, limit: Some(args.limit) };
+    let narrowed = args.run.is_some() || args.session.is_some() || args.requester.is_some() || args.cursor.is_some();
+    let query = GateQuery {
+        status,
+        run: args.run,
+        session: args.session,
+        requested_by: args.requester,
+        // Nobody's gates hide another's.
+        interleaved: status == Some(Status::Pending) && !narrowed && !ctx.screen.json,
+        cursor: args.cursor,
+        limit: Some(args.limit),
+    };
+    let interleaved = query.interleaved;
     let list = connection.ask(ctx, args.who, async |client: &Client| Ok(client.gates(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
     } else {
         let what = status.map_or("", Status::word).replace('_', " ");
         print(ctx, &list, &format!("There is no {what} gate.").replace("  ", " "))?;
-        if list.next.is_some() {
-            ctx.screen.note(format!("There are more than {}; see --limit.", args.limit));
+        if list.next.is_some() || (interleaved && list.gates.len() as u64 == u64::from(args.limit)) {
+            ctx.screen.note(format!("There may be more than {}; see --limit and --requester.", args.limit));
         }
     }
     Ok(Exit::Done)

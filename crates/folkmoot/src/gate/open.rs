@@ -19,7 +19,7 @@ use crate::{
     connection::Connection,
     context::Context,
     exit::Exit,
-    find, idempotency,
+    find, gate_view, idempotency,
     screen::one_line,
     span,
     style::{self, paint},
@@ -170,6 +170,9 @@ fn announce(ctx: &Context, connection: &Connection, gate: &Gate) {
     let command = |text: String| paint(style::COMMAND, text);
     ctx.screen.note(format!("{} {}", paint(style::STRONG, "Waiting for a decision:"), one_line(&gate.title)));
     ctx.screen.note(paint(style::FAINT, format!("{} on {}", gate.id, connection.url())));
+    if !ctx.screen.notes_are_read {
+        return ctx.screen.note(format!("  {}", gate_view::A_PERSON_DECIDES));
+    }
     ctx.screen.note(format!("  yes  {}", command(format!("{folkmoot} approve {short}"))));
     ctx.screen.note(format!("  no   {}", command(format!("{folkmoot} reject {short} --reason \"…\""))));
 }

@@ -28,12 +28,13 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan,
     }
     if ctx.screen.json || !ctx.screen.answers {
         // Also beside JSON: whoever waits must know for whom.
-        anstream::eprintln!("{}", view::waits(&ctx.command(), plan, &gate));
+        anstream::eprintln!("{}", view::waits(ctx, plan, &gate));
         return Ok(true);
     }
     ctx.screen.say(view::asked(plan, &gate))?;
     prompt::forget_typed_ahead();
     let Some((choice, verdict)) = answer(&gate).await? else { return Ok(false) };
+    connection.answered().await?;
     let verdict = Verdict { digest: Some(gate.digest), ..verdict };
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);

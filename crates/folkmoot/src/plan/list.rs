@@ -42,7 +42,10 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 fn row(plan: &Plan, terminal: bool) -> Row {
     let id = if terminal { find::short_run(&plan.id) } else { plan.id.as_str() };
+    let halted = plan.status == PlanStatus::InProgress && !plan.halted_by.is_empty();
+    let status = if halted { "halted" } else { plan.status.word() };
     let style = match plan.status {
+        PlanStatus::InProgress if halted => style::WARN,
         PlanStatus::InProgress => style::STRONG,
         PlanStatus::AwaitingApproval => style::WARN,
         PlanStatus::Complete => style::GOOD,
@@ -51,10 +54,10 @@ fn row(plan: &Plan, terminal: bool) -> Row {
     };
     let cells = [
         id.to_owned(),
-        plan.status.word().to_owned(),
+        status.to_owned(),
         format!("{}/{}", plan.current_iteration, plan.total_iterations),
         span::ago(plan.started_at, clock::now()),
         one_line(&plan.goal),
     ];
-    Row { cells: cells.into(), painted: Some((plan.status.word(), style)) }
+    Row { cells: cells.into(), painted: Some((status, style)) }
 }

@@ -71,8 +71,8 @@ fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
 }
 
 /// That somebody must decide, and how, for whoever is not asked here.
-pub(crate) fn waits(folkmoot: &str, plan: &Plan, gate: &Gate) -> String {
-    format!("{} ({})\n{}", one_line(&plan.message), plan.id, gate_view::ways(folkmoot, gate))
+pub(crate) fn waits(ctx: &Context, plan: &Plan, gate: &Gate) -> String {
+    format!("{} ({})\n{}", one_line(&plan.message), plan.id, gate_view::ways(ctx, gate))
 }
 
 /// What came of it.

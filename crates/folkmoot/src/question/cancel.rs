@@ -12,6 +12,9 @@ use crate::{
 
 /// Withdraw a question that need not be answered any more; what it halted goes on
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Of a question that was denied and goes on halting its asker, because that has not read the denial, it
+releases the asker; the denial stands. What an operator halted is released with `folkmoot lift`.")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use folkmoot_api::{Client, core::QuestionId, wire::Question};
 
+use super::show;
 use crate::{
     cli::As,
     connection::Connection,
@@ -21,7 +22,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A text is printed bare, any other answer as JSON. Exit code 0: answered, or its default was
-applied; 3: denied, skipped or cancelled; 5: the time was over first.")]
+applied; 3: denied, skipped or cancelled; 5: the time was over first. With its asker's token
+(--as agent, the default) a denial is acknowledged, and halts the agent no longer.")]
 pub(crate) struct Args {
     /// The question, or any unique beginning or end of its id; none if only one waits
     id: Option<String>,
@@ -61,12 +63,15 @@ pub(crate) async fn until_closed(
     let exit = Exit::of_question(&question);
     if ctx.screen.json {
         ctx.screen.json(&question)?;
-        return Ok(exit);
+    } else {
+        ctx.screen.note(question_view::story(&question));
     }
-    ctx.screen.note(question_view::story(&question));
-    if let (Exit::Done, Some(answer)) = (exit, &question.answer) {
+    if let (Exit::Done, Some(answer), false) = (exit, &question.answer, ctx.screen.json) {
         let answer = question_view::bare(answer);
         ctx.screen.say(if ctx.screen.terminal { printable(&answer) } else { answer })?;
+    }
+    if who == As::Agent {
+        show::acknowledge(ctx, connection, &question).await?;
     }
     Ok(exit)
 }

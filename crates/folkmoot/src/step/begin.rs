@@ -21,7 +21,7 @@ Exit codes:
   8   only with --once: it was begun before, and nobody knows whether it was done; look, then say
       `step done` or `step fail`
   9   it failed before, and that stands
-  6   you are halted: ask `folkmoot clear --wait`, then again
+  6   you are halted: run `folkmoot clear AGENT --session SESSION --wait` as it is printed, then ask again
 Without --once, a step that was begun and not ended is simply to be done again.
 
 Example (every other code means: do not do it, and do not go on as if it were done):

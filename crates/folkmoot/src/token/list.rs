@@ -26,8 +26,13 @@ pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> 
     Ok(Exit::Done)
 }
 
-/// Its role, and what it allows beyond that.
+/// Its role, what it allows beyond that, and how its secret is kept where the data folder keeps it.
 pub(super) fn powers(token: &Token) -> String {
     let can: Vec<_> = token.capabilities.iter().map(|capability| capability.word()).collect();
-    if can.is_empty() { token.role.to_string() } else { format!("{}, may {}", token.role, can.join(", ")) }
+    let kind = if token.kind.is_minted() { String::new() } else { format!(", {}", token.kind) };
+    if can.is_empty() {
+        format!("{}{kind}", token.role)
+    } else {
+        format!("{}{kind}, may {}", token.role, can.join(", "))
+    }
 }

@@ -13,6 +13,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    if !connection.agrees(ctx, As::You, &format!("Revoke {}?", args.id)).await? {
+        return Ok(Exit::Waiting);
+    }
     let token = connection.ask(ctx, As::You, async |client: &Client| Ok(client.revoke_token(&args.id).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;

@@ -23,10 +23,13 @@ pub(crate) struct Args {
     events: Vec<Pattern>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     // Asked once: a second webhook, whose secret nobody has seen, would be worse than an error.
     let wanted = (!args.events.is_empty()).then_some(args.events);
     let request = NewWebhook { url: args.address, name: args.name, events: wanted };
+    if !connection.agrees(ctx, As::You, &format!("Tell {} what happens?", request.url)).await? {
+        return Ok(Exit::Waiting);
+    }
     let webhook = connection.client(As::You)?.create_webhook(&request).await?;
     say_secret(ctx, &webhook, &format!("Webhook {} is told of {}.", webhook.name, events(&webhook.events)))
 }

@@ -32,6 +32,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         events: (!args.events.is_empty()).then_some(args.events),
         disabled: (args.disable || args.enable).then_some(args.disable),
     };
+    if !connection.agrees(ctx, As::You, "Change the webhook?").await? {
+        return Ok(Exit::Waiting);
+    }
     let change = async |client: &Client| {
         let id = args.which.find(client).await?.id;
         Ok(client.change_webhook(&id, &change).await?)

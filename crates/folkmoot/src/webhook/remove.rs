@@ -14,6 +14,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    if !connection.agrees(ctx, As::You, "Remove the webhook?").await? {
+        return Ok(Exit::Waiting);
+    }
     let remove = async |client: &Client| {
         let id = args.which.find(client).await?.id;
         Ok(client.remove_webhook(&id).await?)

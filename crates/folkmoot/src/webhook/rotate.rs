@@ -12,7 +12,10 @@ pub(crate) struct Args {
     which: Which,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    if !connection.agrees(ctx, As::You, "Give the webhook a new secret?").await? {
+        return Ok(Exit::Waiting);
+    }
     // Asked once, as in `webhook add`.
     let client = connection.client(As::You)?;
     let id = args.which.find(&client).await?.id;

@@ -20,7 +20,10 @@ mod json;
 mod models;
 mod notify;
 mod plan;
+mod plumbing;
+mod presence;
 mod prompt;
+mod protect;
 mod questions;
 mod replay;
 mod runs;
@@ -42,7 +45,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::server::{eventually, folkmoot};
+use crate::server::{eventually, folkmoot_with};
 
 /// A data folder.
 struct Desk {
@@ -68,12 +71,12 @@ impl Desk {
 
     /// A verb that was run to its end.
     fn run(&self, arguments: &[&str]) -> Ended {
-        run(folkmoot(self.path()).args(arguments))
+        run(&mut folkmoot_with(self.path(), arguments))
     }
 
     /// As [`Desk::run`], with something on standard input.
     fn run_with(&self, arguments: &[&str], input: &str) -> Ended {
-        let mut child = piped(folkmoot(self.path()).args(arguments).stdin(Stdio::piped()));
+        let mut child = piped(folkmoot_with(self.path(), arguments).stdin(Stdio::piped()));
         child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
         finish(child)
     }
@@ -93,7 +96,7 @@ impl Desk {
 
     /// A verb that goes on in another terminal.
     fn spawn(&self, arguments: &[&str]) -> Terminal {
-        Terminal::new(folkmoot(self.path()).args(arguments))
+        Terminal::new(&mut folkmoot_with(self.path(), arguments))
     }
 
     /// Waits until so many questions wait.

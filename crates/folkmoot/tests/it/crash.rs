@@ -13,9 +13,11 @@ mod it_halts_rather_than_lies;
 mod ledger;
 mod load;
 mod lost_database;
+mod lost_log_end;
 mod overdue;
 mod paused;
 mod plans;
+mod pooler;
 pub(crate) mod postgres;
 mod process;
 mod proxy;
@@ -23,6 +25,7 @@ mod random;
 mod read_only_disk;
 mod restarts;
 mod signals;
+mod standby;
 mod starting;
 mod strace;
 mod subscriber;
@@ -51,7 +54,7 @@ async fn eventually<T>(ask: impl AsyncFn() -> Option<T>) -> T {
         if let Some(answer) = ask().await {
             return answer;
         }
-        assert!(begun.elapsed() < Duration::from_secs(10), "it does not come back");
+        assert!(begun.elapsed() < Duration::from_secs(90), "it does not come back");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

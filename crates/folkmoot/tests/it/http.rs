@@ -10,7 +10,7 @@ use std::{
 pub(crate) fn send(url: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
     let host = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).expect("the server listens");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
     let mut request = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n", body.len());
     if !headers.iter().any(|(name, _)| *name == "connection") {
         request += "connection: close\r\n";
@@ -28,7 +28,7 @@ pub(crate) fn send(url: &str, method: &str, path: &str, headers: &[(&str, &str)]
 pub(crate) fn stream(url: &str, path: &str, headers: &[(&str, &str)], word: &str) -> String {
     let host = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).expect("the server listens");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{lines}\r\n").as_bytes()).expect("it reads");
     let (mut all, mut part) = (Vec::new(), [0; 4096]);

@@ -1,5 +1,6 @@
 //! The real executable, as people and scripts use it.
 
+mod capacity;
 mod cli;
 mod crash;
 mod http;

@@ -140,10 +140,14 @@ fn check_question(before: &Question, after: &Question, by: &Actor, now: Timestam
         (State::Closed(was), State::Closed(is)) => {
             let mut heard = was.clone();
             heard.fetched_at = is.fetched_at;
+            heard.released_by.clone_from(&is.released_by);
             must(heard == *is, "closed twice")?;
             let fetched = was.fetched_at != is.fetched_at;
+            let released = is.released_by.is_some();
             let by_asker = matches!(by, Actor::Principal(by) if is_asker(by));
-            return must(!fetched || (by_asker && was.status == Status::Denied), "a denial heard by another");
+            let by_decider = matches!(by, Actor::Principal(by) if matches!(by.role, Role::Admin | Role::Reviewer));
+            let rightly = if released { by_decider } else { by_asker };
+            return must(!fetched || (rightly && was.status == Status::Denied), "a denial heard by another");
         }
     };
     must((closure.at, closure.fetched_at) == (now, None), "closed at another time")?;
@@ -222,7 +226,7 @@ impl What {
             What::Fetch(n) => {
                 let denied = |question: &&&Question| question.status() == Status::Denied;
                 let denied: Vec<_> = all.iter().filter(denied).copied().collect();
-                Action::Fetch { question: among(&denied, n)? }
+                Action::Fetch { question: among(&denied, n)?, reason: String::new() }
             }
             What::Lapse(n) => Action::Lapse { question: question(n)? },
             What::Raise(raising) => Action::Raise(Raising { id: format!("h{n:02}").parse().unwrap(), ..raising }),

@@ -117,7 +117,7 @@ fn the_newest_reflections_on_a_task_are_shown_in_order() {
         let shown = memory.reflections(&"p".parse().unwrap(), "t", max);
         shown.into_iter().map(|reflection| reflection.root_cause.as_str()).collect()
     };
-    assert_eq!(shown(REFLECTIONS_SHOWN), ["two", "three", "four"]);
+    assert_eq!(shown(3), ["two", "three", "four"]);
     assert_eq!(shown(usize::MAX), ["one", "two", "three", "four"], "and never a mere opinion");
     assert_eq!(shown(0), [""; 0]);
 }

@@ -43,7 +43,7 @@ fn whoever_has_spoken_is_not_waited_for_and_what_does_not_count_is_not_counted()
     let phase = DebatePhase::Proposal;
     for told in [
         Told::RoundStarted { round: 1 },
-        Told::PhaseStarted { phase, round: 1, leader: name("b"), speakers },
+        Told::PhaseStarted { phase, round: 1, leader: name("b"), speakers, left_out: Vec::new() },
         turn("a", TurnState::Answered),
         turn("b", TurnState::Unparsed),
         vote(None),

@@ -8,9 +8,12 @@ fn new_content_is_a_new_revision_on_which_no_earlier_vote_counts() {
         09:01 alice approves                          → pending, alice approve
         09:02 bot amends "Deploy 1.4.3"               → pending, revision 2
         timer                                         → 09:30:00
-        09:03 bob approves                            → pending, revision 2, bob approve
-        09:04 alice approves                          → approved by alice, proceed
-        log                                           → opened, vote, amended, vote, decided
+        09:03 bob approves                            → refused: digest_required
+        09:03 bob approves digest=r1                  → refused: stale_digest
+        09:03 bob approves digest=r2                  → pending, revision 2, bob approve
+        09:04 alice rejects "what changed?"           → refused: digest_required
+        09:04 alice approves digest=r2                → approved by alice, proceed
+        log                                           → opened, vote, amended, refused, refused, vote, refused, decided
         "#,
     );
 }

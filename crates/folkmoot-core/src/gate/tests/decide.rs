@@ -59,14 +59,15 @@ fn nobody_decides_on_a_gate_of_their_own() {
 }
 
 #[test]
-fn nobody_decides_on_a_gate_that_was_opened_for_them() {
+fn nobody_opens_a_gate_in_a_persons_name() {
     check(
         r#"
-        09:00 bot opens a for=alice              → pending
-        09:01 alice approves                     → refused: own_gate
-        09:02 bob approves                       → approved by bob, proceed
-        09:03 bot opens b for=ada                → pending
-        09:04 ada overrides "mine"               → refused: own_gate
+        09:00 bot opens a for=alice              → refused: names_person
+        09:00 bob opens b for=alice              → refused: names_person
+        09:00 bot opens c for=vera               → refused: names_person
+        09:01 bot opens d for=elf                → pending
+        09:01 bot opens e for=nobody             → pending
+        09:02 alice approves                     → approved by alice, proceed
         "#,
     );
 }
@@ -115,8 +116,9 @@ fn only_named_reviewers_decide() {
         09:01 carol approves                     → refused: not_a_reviewer
         09:02 ada approves                       → refused: not_a_reviewer
         09:03 bob approves                       → approved by bob, proceed
-        09:04 bot opens b reviewers=bot,alice    → pending
-        09:05 bot approves                       → refused: role_may_not decide
+        09:04 bot opens b reviewers=bot,alice    → refused: invalid reviewers
+        09:04 bot opens b reviewers=ghost        → refused: invalid reviewers
+        09:04 alice opens b reviewers=bob,vera   → refused: invalid reviewers
         "#,
     );
 }
@@ -177,10 +179,51 @@ fn an_override_beats_the_quorum_and_the_list_of_reviewers() {
         09:01 alice approves                             → pending, alice approve
         09:02 bob overrides "urgent"                     → refused: role_may_not override
         09:03 ada overrides                              → refused: reason_required
-        09:04 ada forces choice=reject "urgent"          → refused: invalid force
+        09:04 ada forces choice=pause "urgent"           → refused: decision_not_allowed
         09:05 ada overrides "urgent"                     → override by ada, proceed
         decision                                         → {"request_id":"a","decision":"override","reviewer":"ada","reason":"urgent","decided_at":"2026-01-31T09:05:00.000000Z","digest":"its digest","revision":1,"outcome":"proceed","votes":[{"reviewer":"alice","choice":"approve","reason":"","at":"2026-01-31T09:01:00.000000Z"},{"reviewer":"ada","choice":"approve","reason":"urgent","at":"2026-01-31T09:05:00.000000Z"}]}
         log                                              → opened, vote, refused, refused, refused, decided
+        "#,
+    );
+}
+
+#[test]
+fn an_admin_rejects_by_force_too() {
+    check(
+        r#"
+        09:00 bot opens a quorum=2 reviewers=alice,bob       → pending
+        09:01 bob forces choice=reject "no"                  → refused: role_may_not override
+        09:01 ada forces choice=reject                       → refused: reason_required
+        09:01 ada forces choice=reject "not on my watch"     → rejected by ada, stop
+        09:02 bot opens b kind=checkpoint                    → pending
+        09:02 ada forces choice=pause "urgent"               → refused: invalid force
+        "#,
+    );
+}
+
+/// Where silence consents, who can object decides what happens: that is not an agent's to choose.
+#[test]
+fn where_silence_consents_an_agent_chooses_nobody_and_everybody_may_object() {
+    check(
+        r#"
+        policy on_timeout=approve
+        09:00 bot opens a reviewers=alice            → refused: weakens_policy reviewers
+        09:00 bot opens b quorum=2                   → refused: weakens_policy quorum
+        09:00 bot opens c for=elf                    → refused: weakens_policy on_behalf_of
+        09:00 bot opens d on_timeout=fail quorum=2   → pending
+        policy on_timeout=approve reject_quorum=2
+        09:00 bot opens e reject_quorum=1            → refused: weakens_policy reject_quorum
+        policy on_timeout=approve reviewers=alice,bob
+        09:00 bot opens f reviewers=alice            → refused: weakens_policy reviewers
+        09:00 bot opens g reviewers=bob,alice        → pending
+        09:01 carol approves                         → refused: not_a_reviewer
+        09:01 bot rejects "no"                       → refused: role_may_not decide
+        09:01 carol rejects "not like this"          → rejected by carol, stop
+        09:02 bot opens h                            → pending
+        09:02 ada rejects "no"                       → rejected by ada, stop
+        policy on_timeout=fail reviewers=alice,bob
+        09:02 bot opens i                            → pending
+        09:02 carol rejects "no"                     → refused: not_a_reviewer
         "#,
     );
 }

@@ -115,7 +115,7 @@ fn a_run_is_woken_when_its_gate_closes_and_not_before() {
         09:03 bot amends "Deploy 1.4.3"                       → pending, revision 2
         09:04 alice extends by=1h                             → pending, revision 2
         wakes                                                 → none
-        09:05 bob rejects "no"                                → rejected by bob, stop
+        09:05 bob rejects "no" digest=r2                      → rejected by bob, stop
         wakes                                                 → run-1
         09:06 carol approves                                  → refused: gate_decided by bob
         09:07 system expires                                  → unchanged: rejected by bob, stop

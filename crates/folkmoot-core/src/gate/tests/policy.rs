@@ -131,7 +131,6 @@ fn a_reviewer_who_may_not_decide_on_this_gate_does_not_make_the_quorum_reachable
         "
         09:00 alice opens a reviewers=alice                                 → refused: invalid quorum
         09:00 alice opens b reviewers=alice,bob quorum=2                    → refused: invalid quorum
-        09:00 bot opens c reviewers=alice,bob quorum=2 for=bob              → refused: invalid quorum
         09:00 alice opens d reviewers=alice,bob                             → pending
         09:00 alice opens e run=run-1 reviewers=bob self_review=deny        → pending
         09:00 bob opens f run=run-1 reviewers=alice self_review=deny        → refused: invalid quorum

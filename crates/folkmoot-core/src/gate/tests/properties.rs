@@ -140,7 +140,9 @@ fn check_change(before: &Gate, after: &Gate, by: &Actor, now: Timestamp) -> Resu
         return must(by.role == Role::Admin && !decision.reason.is_empty(), "an override without right or reason");
     }
     let named = &before.content.reviewers;
-    must(named.is_empty() || named.contains(&by.name), "decided by one who was not named")?;
+    let consents = before.content.on_timeout == OnTimeout::Approve;
+    let objects = decision.decision == DecisionWord::Rejected && (consents || by.role == Role::Admin);
+    must(named.is_empty() || named.contains(&by.name) || objects, "decided by one who was not named")?;
     let approved = decision.decision == DecisionWord::Approved;
     let alone = before.content.quorum == 1 && before.reject_quorum == 1;
     must(!approved || alone || said(Choice::Approve) >= before.content.quorum, "approved without the quorum")

@@ -12,13 +12,13 @@ use std::{
 };
 
 use crate::{
-    Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Row, Run, RunId, Subject,
-    Timeout, TimerChange, Timestamp,
+    Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Quota, Row, Run, RunId,
+    Subject, Timeout, TimerChange, Timestamp,
     gate::{
         Amendment, Choice, Extension, GateEvent, Kind, OnTimeout, Opening, Policy, Risk, SelfReview, State, Verdict,
     },
     judge,
-    transcript::{principal, time},
+    transcript::{CAST, principal, time},
 };
 use model::{Asked, Model, NEVER, Rules, Said, Step, View, Wish};
 
@@ -57,6 +57,7 @@ fn a_gate_does_what_an_independent_model_says() {
         "decision_not_allowed",
         "dedupe_conflict",
         "digest_required",
+        "names_person",
         "feedback_required",
         "gate_decided",
         "gate_overdue",
@@ -168,8 +169,10 @@ impl Desk {
             id: word("c"),
             by,
             token: None,
+            claims: None,
             idempotency: None,
             action: self.action(step),
+            quota: Quota::default(),
             subscriptions: [].into(),
         };
         let loaded = self.load(&command);
@@ -236,7 +239,9 @@ impl Desk {
             self.gates.values().filter(is_twin).find(|gate| gate.decision().is_none()).cloned()
         });
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
-        Loaded { gate, summary, twin, run, ..Loaded::default() }
+        let of_cast = |name: &Name| CAST.contains(&name.as_str()).then(|| principal(name.as_str()));
+        let principals = needs.principals.iter().filter_map(of_cast).collect();
+        Loaded { gate, summary, twin, run, principals, ..Loaded::default() }
     }
 
     fn write(&mut self, events: Vec<Fact>, rows: Vec<Row>, timers: Vec<TimerChange>) {
@@ -475,9 +480,9 @@ impl Chance {
             ),
             quorum: self.seldom(4, &[0, 1, 2, 2, 2, 3]),
             reject_quorum: self.seldom(6, &[0, 1, 2, 2, 2]),
-            self_review: self.seldom(6, &[true, false]),
+            self_review: self.seldom(3, &[true, false, false]),
             key: self.seldom(2, &["deploy", "purge"]),
-            behalf: self.seldom(6, &["bob", "elf", "ada"]),
+            behalf: self.seldom(6, &["elf", "elf", "elf", "elf", "ada"]),
             run: self.seldom(2, &["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8"]),
         }
     }

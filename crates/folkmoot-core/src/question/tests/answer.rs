@@ -38,13 +38,16 @@ fn nobody_answers_what_they_asked_themselves() {
 }
 
 #[test]
-fn nobody_answers_what_was_asked_in_their_name() {
+fn nobody_asks_in_a_persons_name() {
     check(
         r#"
-        09:00 bot asks q1 APPROVAL agent=alice     → pending, halts agent
-        09:01 alice answers q1 "approve"           → refused: own_question
-        09:01 alice denies q1                      → refused: own_question
-        09:02 bob answers q1 "approve"             → answered "approve" by bob
+        09:00 bot asks q1 APPROVAL agent=alice     → refused: names_person
+        09:00 bot asks q1 EMERGENCY agent=ada      → refused: names_person
+        09:00 bob asks q1 BLOCKING agent=vera      → refused: names_person
+        09:00 bob asks q2 BLOCKING agent=bob       → pending, halts agent
+        09:00 bot asks q3 BLOCKING agent=later     → pending, halts agent
+        09:01 ada mints id=t1 name=later role=reviewer → token of later, reviewer
+        09:02 elf answers q3 "yes"                 → refused: role_may_not answer
         "#,
     );
 }

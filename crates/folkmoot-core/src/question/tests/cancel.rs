@@ -53,6 +53,42 @@ fn an_asker_who_decides_elsewhere_does_not_withdraw_what_halts_either() {
     );
 }
 
+/// A lone owner is never locked out.
+#[test]
+fn an_admin_closes_what_halts_with_a_reason_also_their_own() {
+    check(
+        r#"
+        09:00 ada asks q1 EMERGENCY                      → pending, halts all
+        09:00 ada asks q2 APPROVAL session=s1            → pending, halts session
+        09:01 ada answers q2 "approve"                   → refused: own_question
+        09:01 ada cancels-question q1 "false alarm"      → cancelled by ada
+        09:01 ada skips q2 "nobody else is here"         → skipped by ada
+        clear bot session=s1                             → yes
+        "#,
+    );
+}
+
+#[test]
+fn whoever_decides_releases_a_denial_that_its_asker_has_not_heard() {
+    check(
+        r#"
+        09:00 bot asks q1 APPROVAL agent=planner session=s1   → pending, halts session
+        09:01 alice denies                                    → denied "deny" by alice
+        clear planner                                         → q1
+        09:02 bot cancels-question                            → refused: halts_asker cancel
+        09:02 elf cancels-question                            → refused: role_may_not cancel
+        09:02 bob skips                                       → refused: question_closed denied by alice
+        09:02 bob cancels-question                            → refused: question_closed denied by alice
+        09:02 vera fetches "it is gone"                       → unchanged: denied "deny" by alice
+        09:02 elf fetches "it is gone"                        → refused: unknown_question
+        clear planner                                         → q1
+        09:02 bob fetches "it is gone"                        → denied "deny" by alice, fetched
+        clear planner                                         → yes
+        event 10 of=q1                                         → bob: question.fetched {"asked_by":"bot","agent_id":"planner","fetched_at":"2026-01-31T09:02:00.000000Z","released_by":"bob","reason":"it is gone"}
+        "#,
+    );
+}
+
 #[test]
 fn the_agent_that_is_spoken_for_counts_as_the_asker() {
     check(

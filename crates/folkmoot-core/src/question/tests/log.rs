@@ -32,7 +32,7 @@ fn an_emergency_halts_and_resumes_all_three_levels() {
         09:01 alice answers "contained"            → answered "contained" by alice
         log of=q1                                  → asked, agent.halted, session.halted, system.halted, answered, agent.resumed, session.resumed, system.resumed
         event 4 of=q1                              → bot: system.halted {"question_id":"q1","type":"EMERGENCY","agent_id":"bot","session_id":"s1","asked_by":"bot"}
-        event 8 of=q1                              → alice: system.resumed {"question_id":"q1","type":"EMERGENCY","agent_id":"bot","session_id":"s1","asked_by":"bot","answer":"contained","can_proceed":true}
+        event 8 of=q1                              → alice: system.resumed {"question_id":"q1","type":"EMERGENCY","agent_id":"bot","session_id":"s1","asked_by":"bot","can_proceed":true}
         "#,
     );
 }
@@ -50,7 +50,7 @@ fn who_is_resumed_is_told_whether_something_else_still_covers_it() {
         09:03 ada halts h1 scope=all "budget"                  → stands
         09:04 alice answers q2 "approve"                       → answered "approve" by alice
         event 5 of=q2                                          → alice: agent.resumed {"question_id":"q2","type":"APPROVAL","agent_id":"elf","session_id":"s1","asked_by":"elf","answer":"approve","can_proceed":false}
-        event 6 of=q2                                          → alice: session.resumed {"question_id":"q2","type":"APPROVAL","agent_id":"elf","session_id":"s1","asked_by":"elf","answer":"approve","can_proceed":false}
+        event 6 of=q2                                          → alice: session.resumed {"question_id":"q2","type":"APPROVAL","agent_id":"elf","session_id":"s1","asked_by":"elf","can_proceed":false}
         09:05 ada lifts h1                                     → lifted by ada
         event 4 of=h1                                          → ada: system.resumed {"halt_id":"h1","asked_by":"ada","can_proceed":true}
         "#,
@@ -83,6 +83,8 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
             at: now,
             reason: "because".to_owned(),
             fetched_at: None,
+            released_by: None,
+            presence: None,
         }),
     };
     let events = [
@@ -94,12 +96,19 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
         closed(Status::Skipped, None),
         closed(Status::Expired, Some(false.into())),
         closed(Status::Cancelled, None),
-        QuestionEvent::Fetched { asked_by: asked_by.clone(), agent_id, fetched_at: now },
+        QuestionEvent::Fetched {
+            asked_by: asked_by.clone(),
+            agent_id,
+            fetched_at: now,
+            released_by: None,
+            reason: String::new(),
+        },
         QuestionEvent::Refused(RefusedAttempt {
             asked_by,
             attempted: "answer".into(),
             code: "own_question".to_owned(),
             refusal: "no".to_owned(),
+            unrecorded: 0,
         }),
     ];
     let notices = play("09:00 bot asks q1 EMERGENCY session=s1\n09:01 alice answers \"x\"").log;

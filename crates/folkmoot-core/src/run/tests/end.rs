@@ -1,11 +1,11 @@
 use crate::transcript::{check, play};
 
 #[test]
-fn the_end_of_a_run_closes_all_that_is_open_of_it() {
+fn the_end_of_a_run_closes_all_that_its_workflow_and_its_agent_opened() {
     for (end, word, by) in [
         ("system ends r1 \"42\"", "completed", "system"),
         ("system ends r1 code=boom \"it broke\"", "failed", "system"),
-        ("bot cancels-run r1 \"no\"", "cancelled", "bot"),
+        ("alice cancels-run r1 \"no\"", "cancelled", "alice"),
     ] {
         check(&format!(
             r#"
@@ -37,6 +37,109 @@ fn the_end_of_a_run_closes_all_that_is_open_of_it() {
             "#
         ));
     }
+}
+
+/// What halts, and what others opened, is not an agent's to end: not by ending its run either.
+#[test]
+fn an_agent_that_ends_its_run_lifts_no_halt_and_closes_nothing_of_others() {
+    for end in ["bot ends r1 code=boom \"it broke\"", "bot cancels-run r1"] {
+        check(&format!(
+            r#"
+            09:00 bot starts r1 session=s1                 → outside
+            09:01 bot asks q1 APPROVAL run=r1              → pending, halts session
+            09:01 bot asks q2 EMERGENCY run=r1             → pending, halts all
+            09:01 bot asks q3 BLOCKING run=r1              → pending, halts agent
+            09:01 bot asks q4 DECISION run=r1              → pending
+            09:01 alice asks q5 BLOCKING run=r1 agent=bot  → pending, halts agent
+            09:01 alice asks q6 DECISION run=r1            → pending
+            09:01 bot asks q7 APPROVAL run=r1              → pending, halts session
+            09:01 alice denies q7                          → denied "deny" by alice
+            09:01 bot opens g1 run=r1                      → pending
+            09:01 alice opens g2 run=r1 timeout=1h         → pending
+            09:02 {end}                                    → {}
+            clear bot session=s1                           → q1, q2, q3, q5, q7
+            clear elf session=s1                           → q1, q2
+            log of=q4                                      → asked, cancelled
+            log of=q6                                      → asked
+            log on=g1                                      → opened, decided
+            log on=g2                                      → opened
+            timer on=g2                                    → 10:01:00
+            09:03 bob rejects on=g2 "no"                   → rejected by bob, stop
+            09:03 alice answers q1 "approve"               → answered "approve" by alice
+            09:03 bob cancels-question q2                  → cancelled by bob
+            09:03 bob cancels-question q3                  → cancelled by bob
+            09:03 bob cancels-question q5                  → cancelled by bob
+            09:03 bot fetches q7                           → denied "deny" by alice, fetched
+            clear bot session=s1                           → yes
+            "#,
+            if end.contains("cancels") { "cancelled by bot" } else { "failed by bot" }
+        ));
+    }
+}
+
+#[test]
+fn somebody_who_decides_ends_a_run_with_all_that_is_open_of_it() {
+    check(
+        r#"
+        09:00 bot starts r1 session=s1                 → outside
+        09:01 bot asks q1 APPROVAL run=r1              → pending, halts session
+        09:01 bot asks q2 EMERGENCY run=r1             → pending, halts all
+        09:01 alice asks q3 BLOCKING run=r1 agent=bot  → pending, halts agent
+        09:01 bot asks q4 APPROVAL run=r1              → pending, halts session
+        09:01 alice denies q4                          → denied "deny" by alice
+        09:01 bot opens g1 run=r1                      → pending
+        09:01 alice opens g2 run=r1                    → pending
+        09:02 bob cancels-run r1                       → cancelled by bob
+        clear bot session=s1                           → yes
+        log on=g2                                      → opened, decided
+        closure q4                                     → {"status":"denied","answer":"deny","by":"alice","at":"2026-01-31T09:01:00.000000Z","reason":"","fetched_at":"2026-01-31T09:02:00.000000Z","released_by":"bob"}
+        "#,
+    );
+}
+
+#[test]
+fn a_workflow_that_ends_closes_its_own_and_nothing_of_people() {
+    check(
+        r#"
+        09:00 bot starts r1 draft@1 session=s1         → pending
+        09:00 system claims node=n1                    → running on n1, claim 1
+        09:01 system records a asks q1 APPROVAL        → waiting for question q1, 1 attempt
+        09:01 system records b opens g1                → waiting for gate g1, 1 attempt
+        09:01 alice opens g2 run=r1                    → pending
+        09:01 alice asks q2 BLOCKING run=r1 agent=elf  → pending, halts agent
+        09:01 bot asks q3 BLOCKING run=r1              → pending, halts agent
+        09:02 system ends r1 "1"                       → completed by system
+        log on=g1                                      → opened, decided
+        log on=g2                                      → opened
+        clear elf session=s1                           → q2
+        clear bot session=s1                           → yes
+        clear r1 session=s1                            → q3
+        "#,
+    );
+}
+
+#[test]
+fn a_run_that_somebody_else_executes_does_not_pass_its_gate() {
+    check(
+        r#"
+        09:00 bot starts r1                            → outside
+        09:01 bot records a begins                     → begun, 1 attempt
+        09:01 bot opens g1 run=r1                      → pending
+        09:02 bot records b begins                     → refused: gate_pending
+        09:02 bot records b does "1"                   → refused: gate_pending
+        09:02 bot records a begins                     → begun, 2 attempts
+        09:02 bot records a does "1"                   → done "1", 2 attempts
+        09:02 bot ends "1"                             → refused: gate_pending
+        09:03 alice approves                           → approved by alice, proceed
+        09:03 bot records b begins                     → begun, 1 attempt
+        09:03 alice opens g2 run=r1                    → pending
+        09:03 bot records b does "2"                   → done "2", 1 attempt
+        09:03 bot ends "1"                             → refused: gate_pending
+        09:03 bot records c begins                     → refused: gate_pending
+        09:04 bot ends code=no "it was not wanted"     → failed by bot
+        log on=g2                                      → opened
+        "#,
+    );
 }
 
 #[test]
@@ -77,7 +180,7 @@ fn what_two_questions_of_a_run_held_is_resumed_once() {
         09:00 system claims node=n1                    → running on n1, claim 1
         09:01 system records a asks q1 APPROVAL        → waiting for question q1, 1 attempt
         09:01 system records b asks q2 APPROVAL        → waiting for question q2, 1 attempt
-        09:02 bot cancels-run r1                       → cancelled by bot
+        09:02 bob cancels-run r1                       → cancelled by bob
         log of=q1                                      → asked, agent.halted, session.halted, cancelled, agent.resumed, session.resumed
         log of=q2                                      → asked, agent.halted, session.halted, cancelled
         clear elf session=s1                           → yes
@@ -93,7 +196,7 @@ fn what_two_emergencies_of_a_run_halted_is_resumed_once() {
         09:00 system claims node=n1                            → running on n1, claim 1
         09:01 system records a asks q1 EMERGENCY agent=elf     → waiting for question q1, 1 attempt
         09:01 system records b asks q2 EMERGENCY agent=mon     → waiting for question q2, 1 attempt
-        09:02 bot cancels-run r1                               → cancelled by bot
+        09:02 bob cancels-run r1                               → cancelled by bob
         log of=q2                                              → asked, agent.halted, session.halted, system.halted, cancelled, agent.resumed
         log of=q1                                              → asked, agent.halted, session.halted, system.halted, cancelled, agent.resumed, session.resumed, system.resumed
         clear elf session=s1                                   → yes

@@ -126,6 +126,7 @@ fn a_run_that_nobody_knows_still_starts_with_its_first_gate() {
         09:00 alice opens g2 run=r2 session=s  → pending
         runs                                   → r1: session r1, bot's external, r2: session s, alice's external
         run r1                                 → running, claim 0, 0 steps, 0 bytes, active 0ns
+        09:01 alice approves on=g1             → approved by alice, proceed
         09:01 bot records draft does "1"  of=r1 → done "1", 1 attempt
         09:02 bot ends r1 "1"                  → completed by bot
         log of=g1                              → opened, decided

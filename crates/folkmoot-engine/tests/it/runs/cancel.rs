@@ -78,7 +78,7 @@ async fn cancel_closes_what_the_run_has_open() {
     assert_eq!((waiting.gates.len(), waiting.questions.len()), (1, 1));
     let session = run.start.session_id.as_str();
     assert!(!house.engine.can_proceed("anybody", Some(session)));
-    house.engine.cancel_run(agent().into(), id.clone(), String::new()).await.unwrap();
+    house.engine.cancel_run(alice().into(), id.clone(), String::new()).await.unwrap();
     let gate = house.engine.gate(&alice(), &waiting.gates[0].id).await.unwrap().gate;
     assert_eq!(gate.status(), Status::Cancelled);
     assert_eq!(gate.decision().unwrap().reason, format!("its run {id} is over: cancelled"));

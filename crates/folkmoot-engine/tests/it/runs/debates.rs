@@ -41,7 +41,7 @@ fn turn(run: &RunId, round: u32, agent: u32, content: String) -> Record {
         phase: DebatePhase::Proposal,
         agent_id: format!("proposer-{agent}").parse().unwrap(),
         agent_role: AgentRole::Proposer,
-        provider: "rehearsal".to_owned(),
+        provider: "openai".to_owned(),
         model: "rehearsal-1".to_owned(),
         content,
         confidence: Some(Share::CONFIDENCE),
@@ -277,9 +277,9 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
 #[tokio::test]
 async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<Remembered>, Vec<Remembered>), Failure> {
-        let before = ctx.lessons("before", None, 5).await?;
+        let before = ctx.lessons("before", None, false, 5).await?;
         ctx.gate("go", GateRequest::new("Go on?")).await?;
-        Ok((before, ctx.lessons("after", Some(Domain::Architecture), 5).await?))
+        Ok((before, ctx.lessons("after", Some(Domain::Architecture), false, 5).await?))
     }
     let both = || workflows().with("pupil@1", pupil);
     let mut house = House::with(both()).await;

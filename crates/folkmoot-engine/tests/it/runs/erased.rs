@@ -72,8 +72,10 @@ async fn a_run_whose_edited_text_is_gone_fails_instead_of_going_on_without_it() 
         id: "erase-1".parse().unwrap(),
         by: folkmoot_core::Actor::Principal(principal("root", Role::Admin)),
         token: None,
+        claims: None,
         idempotency: None,
         action: folkmoot_core::Action::Erase(erasing),
+        quota: Default::default(),
         subscriptions: std::sync::Arc::default(),
     };
     folkmoot_store::Store::execute(&house.store, erase).await.unwrap();

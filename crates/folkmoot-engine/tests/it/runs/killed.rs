@@ -95,8 +95,16 @@ pub async fn start(store: &AnyStore, from: usize, to: usize) -> Vec<RunId> {
         let by = Actor::Principal(principal("bot", Role::Agent));
         let action = Action::StartRun(Box::new(starting));
         let command_id = format!("cmd-{n}").parse().unwrap();
-        let command =
-            Command { id: command_id, by, token: None, idempotency: None, action, subscriptions: Default::default() };
+        let command = Command {
+            id: command_id,
+            by,
+            token: None,
+            claims: None,
+            idempotency: None,
+            action,
+            quota: Default::default(),
+            subscriptions: Default::default(),
+        };
         store.execute(command).await.unwrap();
         id
     };

@@ -19,7 +19,16 @@ use crate::moot::{agent, alice};
 async fn execute(store: &Sqlite, by: Actor, action: Action) -> Outcome {
     let id = "cmd-of-another-node".parse().unwrap();
     store
-        .execute(Command { id, by, token: None, idempotency: None, action, subscriptions: Default::default() })
+        .execute(Command {
+            id,
+            by,
+            token: None,
+            claims: None,
+            idempotency: None,
+            action,
+            quota: Default::default(),
+            subscriptions: Default::default(),
+        })
         .await
         .unwrap()
 }

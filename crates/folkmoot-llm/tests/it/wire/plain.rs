@@ -28,7 +28,7 @@ async fn a_status_is_a_kind_of_failure() {
     for (status, kind) in [
         (400, FailureKind::Refused),
         (401, FailureKind::Unauthorised),
-        (402, FailureKind::Refused),
+        (402, FailureKind::NoCredit),
         (403, FailureKind::Unauthorised),
         (404, FailureKind::Refused),
         (408, FailureKind::TimedOut),

@@ -27,7 +27,7 @@ fn otherwise() -> Value {
         "max_parallel": 3, "language": "rust", "clarification_rounds": 2, "instructor": "person",
         "self_evolvement_iterations": 1, "reflexion_attempts": 1, "adversarial_rounds": 1, "tool_calls_max": 1,
         "lessons": false, "gates": { "enabled": true, "gate_points": ["review"] }, "provider": "rehearsal",
-        "budget": { "tokens": 10 }, "max_tokens": 99, "repository": "/somewhere", "hooks": ["post_proposal"],
+        "budget": { "tokens": 10 }, "max_tokens": 99, "reflections_max": 2, "repository": "/somewhere", "hooks": ["post_proposal"],
     })
 }
 

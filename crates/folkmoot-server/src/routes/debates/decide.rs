@@ -2,10 +2,7 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use folkmoot_api::wire::{self, Problem};
-use folkmoot_core::{
-    GateId, RunId,
-    gate::{Choice, Verdict},
-};
+use folkmoot_core::{GateId, Refusal, RunId, gate::Choice};
 use folkmoot_engine::Caller;
 
 use crate::{
@@ -18,9 +15,10 @@ use crate::{
 
 /// Approves what a debate waits with
 ///
-/// Decides on the gate at which it waits. 409 where it waits at none, also once it is over.
+/// Decides on the gate at which it waits, which must be the one that you saw: send its id as `request_id`, or its `digest`. 409 where
+/// it waits at none, also once it is over.
 #[utoipa::path(post, path = "/v1/debates/{id}/approve", operation_id = "approve_debate", tag = "debates", params(("id" = String, Path)),
-    request_body(content = wire::Verdict, example = json!({"reason": "the tests cover it"})),
+    request_body = wire::Verdict,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn approve(
     State(app): State<App>,
@@ -32,9 +30,10 @@ pub(crate) async fn approve(
 
 /// Rejects what a debate waits with
 ///
-/// With a reason. What follows is as the debate's `gates.on_rejected` says. 409 where it waits at no gate, also once it is over.
+/// With a reason, and with the gate's id as `request_id` or its `digest`. What follows is as the debate's `gates.on_rejected` says. 409
+/// where it waits at no gate, also once it is over.
 #[utoipa::path(post, path = "/v1/debates/{id}/reject", operation_id = "reject_debate", tag = "debates", params(("id" = String, Path)),
-    request_body(content = wire::Verdict, example = json!({"reason": "nobody handled an empty input"})),
+    request_body = wire::Verdict,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn reject(
     State(app): State<App>,
@@ -51,12 +50,27 @@ async fn say(
     choice: Choice,
     body: wire::Verdict,
 ) -> Result<Json<wire::Gate>, ApiError> {
-    let gate = held_at(app, &caller, id).await?;
-    let wire::Verdict { reason, feedback, edited, digest, force, reviewer } = body;
-    let reason = reason.unwrap_or_default();
-    let verdict = Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer };
-    let decided = app.engine.decide(caller, verdict).await?;
+    let gate = match &body.request_id {
+        Some(gate) => named(app, &caller, id, gate).await?,
+        None => held_at(app, &caller, id).await?,
+    };
+    if body.request_id.is_none() && body.digest.is_none() && caller.principal.role.decides() {
+        // What it waits with may be another gate than the one that was looked at. Whoever may not decide is told that.
+        let detail = "say which gate you mean: send its id as `request_id`, or the `digest` of what you saw";
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "gate_required", detail));
+    }
+    let decided = app.engine.decide(caller, body.on(gate, choice)?).await?;
     Ok(Json(view::written(&app.engine, decided).await?))
+}
+
+/// The gate of this id, if it is the debate's own.
+async fn named(app: &App, caller: &Caller, id: &RunId, gate: &GateId) -> Result<GateId, ApiError> {
+    let run = debates::run(&app.engine, &caller.principal, id).await?;
+    let found = app.engine.gate(&caller.principal, gate).await?.gate;
+    match debates::is_its_own(&run, &found) {
+        true => Ok(found.id),
+        false => Err(Refusal::UnknownGate { gate: found.id }.into()),
+    }
 }
 
 /// The gate at which it waits. Whoever sends the same again under the same key is answered as before, though it waits there no more.

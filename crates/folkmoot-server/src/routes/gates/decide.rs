@@ -2,10 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Decide, Problem};
-use folkmoot_core::{
-    GateId,
-    gate::{Choice, Verdict},
-};
+use folkmoot_core::{GateId, gate::Choice};
 use folkmoot_engine::Caller;
 
 use crate::{
@@ -70,9 +67,6 @@ async fn say(
     choice: Choice,
     body: wire::Verdict,
 ) -> Result<Json<wire::Gate>, ApiError> {
-    let wire::Verdict { reason, feedback, edited, digest, force, reviewer } = body;
-    let reason = reason.unwrap_or_default();
-    let verdict = Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer };
-    let decided = app.engine.decide(caller, verdict).await?;
+    let decided = app.engine.decide(caller, body.on(gate, choice)?).await?;
     Ok(Json(view::written(&app.engine, decided).await?))
 }

@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, GateList, Problem};
+use folkmoot_core::Status;
 use folkmoot_store::GateQuery;
 
 use crate::{
@@ -17,7 +18,8 @@ const LIMIT_MAX: u32 = 500;
 
 /// Lists gates
 ///
-/// Pending ones by risk, then deadline, then age; others newest first. Agents see their own.
+/// Pending ones by risk, then deadline, then age; others newest first. Agents see their own. `interleaved=true` shows the most urgent
+/// one of each requester first, so that nobody's gates hide another's.
 #[utoipa::path(get, path = "/v1/gates", operation_id = "list_gates", tag = "gates", params(wire::GateQuery),
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
@@ -25,18 +27,35 @@ pub(crate) async fn list(
     who: Authenticated,
     Query(query): Query<wire::GateQuery>,
 ) -> Result<Json<GateList>, ApiError> {
-    let query = GateQuery {
-        status: query.status,
-        run: query.run,
-        session: query.session,
-        requester: None,
-        after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
-        limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
+    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let (items, next) = if query.interleaved {
+        only_pending(&query)?;
+        (app.engine.interleaved_gates(&who.principal, limit).await?, None)
+    } else {
+        let query = GateQuery {
+            status: query.status,
+            run: query.run,
+            session: query.session,
+            requester: query.requested_by,
+            after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
+            limit,
+        };
+        let page = app.engine.gates(&who.principal, query).await?;
+        (page.items, page.next)
     };
-    let page = app.engine.gates(&who.principal, query).await?;
-    let mut gates = Vec::with_capacity(page.items.len());
-    for item in page.items {
+    let mut gates = Vec::with_capacity(items.len());
+    for item in items {
         gates.push(view::with_edited(&app.engine, item).await?);
     }
-    Ok(Json(GateList { gates, next: page.next.map(|next| next.to_string()) }))
+    Ok(Json(GateList { gates, next: next.map(|next| next.to_string()) }))
+}
+
+/// Requesters are interleaved among all that waits, and nowhere else.
+fn only_pending(query: &wire::GateQuery) -> Result<(), ApiError> {
+    let narrowed = query.run.is_some() || query.session.is_some() || query.requested_by.is_some();
+    if narrowed || query.cursor.is_some() || query.status.is_some_and(|status| status != Status::Pending) {
+        let detail = "interleaved lists pending gates of all requesters; leave out status, run, session, requested_by and cursor";
+        return Err(ApiError::bad_request("bad_query", detail));
+    }
+    Ok(())
 }

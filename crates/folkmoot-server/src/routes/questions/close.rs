@@ -44,7 +44,8 @@ macro_rules! verbs {
 verbs! {
     /// Denies a question
     ///
-    /// A denial authorises nothing: if the question halts, it goes on covering its asker until the asker has read it.
+    /// A denial authorises nothing: if the question halts, it goes on covering its asker until the asker has acknowledged it,
+    /// or a reviewer has released it from that (`acknowledge`).
     deny, "/v1/questions/{id}/deny", Deny, "deny_question";
     /// Skips a question
     ///
@@ -52,7 +53,7 @@ verbs! {
     skip, "/v1/questions/{id}/skip", Skip, "skip_question";
     /// Cancels a question
     ///
-    /// It need not be answered any more. A halting one only by a reviewer.
+    /// It need not be answered any more. A halting one only by a reviewer, or by an admin with a reason.
     cancel, "/v1/questions/{id}/cancel", Cancel, "cancel_question";
 }
 

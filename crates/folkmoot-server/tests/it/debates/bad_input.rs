@@ -66,6 +66,10 @@ async fn what_cannot_be_debated_is_refused_and_nothing_is_started() {
             json!({ "gates": { "enabled": true, "gate_points": ["proposal"], "notification_channels": vec!["c"; 17] } }),
             "17 channels",
         ),
+        (
+            json!({ "gates": { "enabled": true, "gate_points": ["proposal"], "notification_channels": ["nobody"] } }),
+            "neither a channel of the configuration nor a webhook",
+        ),
         (json!({ "gates": { "enabled": true } }), "nobody would be asked"),
         (json!({ "gates": { "enabled": true, "gate_points": [] } }), "nobody would be asked"),
         (json!({ "gates": [true] }), "an object"),

@@ -37,7 +37,7 @@ async fn a_debate_pauses_at_its_gates_and_goes_on_when_somebody_lets_it() {
         let early = node.get(AGENT, &format!("/v1/debates/{id}/results")).await;
         assert_eq!(refused(&early), (409, "debate_not_finished".to_owned()));
 
-        let approved = ok(other.post(ALICE, &format!("/v1/debates/{id}/approve"), json!({ "reason": "go on" })).await);
+        let approved = ok(decide(other, id, "approve", json!({ "reason": "go on" })).await);
         assert_eq!((&approved["id"], &approved["status"]), (&json!(proposal), &json!("approved")));
         assert_eq!(approved["decision"]["reviewer"], ALICE);
         let last = waits(node, id, &proposal).await;
@@ -92,9 +92,8 @@ async fn a_rejection_ends_a_debate_and_nothing_is_said_after_it() {
     let node = Node::start().await;
     let id = start(&node, json!({ "gates": gates(&["proposal"]) })).await;
     let gate = waits(&node, &id, "").await;
-    let path = format!("/v1/debates/{id}/reject");
-    assert_eq!(refused(&node.post(ALICE, &path, json!({})).await), (422, "reason_required".to_owned()));
-    ok(node.post(ALICE, &path, json!({ "reason": "all of them are wrong" })).await);
+    assert_eq!(refused(&decide(&node, &id, "reject", json!({})).await), (422, "reason_required".to_owned()));
+    ok(decide(&node, &id, "reject", json!({ "reason": "all of them are wrong" })).await);
     let debate = over(&node, &id).await;
     assert_eq!(
         (&debate["status"], &debate["fault"]["code"]),
@@ -123,7 +122,7 @@ async fn a_debate_that_is_deleted_is_cancelled_and_its_gate_with_it() {
     assert!(cancelled["fault"]["message"].as_str().unwrap().contains("not needed"), "{cancelled:#}");
     assert_eq!(refused(&node.send(AGENT, "DELETE", &path, json!({})).await), (409, "run_ended".to_owned()));
     assert_eq!(ok(node.get(ALICE, &format!("/v1/gates/{gate}")).await)["status"], "cancelled");
-    let late = node.post(ALICE, &format!("/v1/debates/{id}/approve"), json!({})).await;
+    let late = decide(&node, &id, "approve", json!({})).await;
     assert_eq!(refused(&late), (409, "no_gate_pending".to_owned()));
     assert!(turns(&node, &id, "&phase=convergence").await.is_empty(), "what was said stays, and no more is said");
     assert!(!turns(&node, &id, "&phase=proposal").await.is_empty());
@@ -138,10 +137,11 @@ async fn agents_debate_and_reviewers_decide() {
     assert_eq!(refused(&node.post(AGENT, &path, json!({})).await), (403, "role_may_not".to_owned()));
     assert_eq!(refused(&node.post("vera", &path, json!({})).await), (403, "role_may_not".to_owned()));
     assert_eq!(refused(&node.post("agent-b", &path, json!({})).await), (404, "unknown_run".to_owned()));
-    assert_eq!(refused(&node.post(ALICE, &path, json!({ "reviewer": "bob" })).await), (403, "not_you".to_owned()));
+    let claims = decide(&node, &id, "approve", json!({ "reviewer": "bob" })).await;
+    assert_eq!(refused(&claims), (403, "not_you".to_owned()));
     assert_eq!(refused(&node.post("vera", "/v1/debates", json!({ "topic": TOPIC })).await).0, 403);
     assert_eq!(show(&node, &id).await["status"], "paused", "it still waits");
-    ok(node.post(ALICE, &path, json!({ "reviewer": ALICE })).await);
+    ok(decide(&node, &id, "approve", json!({ "reviewer": ALICE })).await);
     assert_eq!(over(&node, &id).await["status"], "completed");
     // Another agent sees nothing of it.
     assert_eq!(ok(node.get("agent-b", "/v1/debates").await)["debates"], json!([]));
@@ -154,7 +154,7 @@ async fn an_agent_cannot_weaken_the_policy_nor_reach_into_a_repository() {
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
     let weaker = [
         json!({ "on_timeout": "approve" }),
-        json!({ "reviewers": ["mallory"] }),
+        json!({ "reviewers": ["carol"] }),
         // A no that changes nothing is no gate.
         json!({ "on_rejected": "continue" }),
     ];
@@ -209,7 +209,7 @@ async fn an_agent_cannot_put_another_gate_before_the_reviewer() {
     assert_eq!(waits(&node, &id, "").await, own);
     let listed = ok(node.get(ALICE, &format!("/v1/debates/{id}/gates")).await);
     assert_eq!(listed["gates"].as_array().unwrap().len(), 1, "{listed:#}");
-    ok(node.post(ALICE, &format!("/v1/debates/{id}/approve"), json!({})).await);
+    ok(decide(&node, &id, "approve", json!({})).await);
     over(&node, &id).await;
     let decided = ok(node.get(ALICE, &format!("/v1/gates/{own}")).await);
     assert_eq!((&decided["status"], &decided["decision"]["reviewer"]), (&json!("approved"), &json!(ALICE)));
@@ -236,14 +236,15 @@ async fn what_is_sent_twice_is_done_once() {
     let id = first.json()["id"].as_str().unwrap().to_owned();
     let proposal = waits(&node, &id, "").await;
     let path = format!("/v1/debates/{id}/approve");
-    let approved = ok(send(ALICE, &path, "k2", &json!({})).await);
+    let click = json!({ "request_id": proposal });
+    let approved = ok(send(ALICE, &path, "k2", &click).await);
     let next = waits(&node, &id, &proposal).await;
-    let again = ok(send(ALICE, &path, "k2", &json!({})).await);
+    let again = ok(send(ALICE, &path, "k2", &click).await);
     assert_eq!((&again["id"], &again["decision"]), (&approved["id"], &approved["decision"]));
     assert_eq!(waits(&node, &id, "").await, next, "the next gate still waits");
-    ok(node.post(ALICE, &path, json!({})).await);
+    ok(decide(&node, &id, "approve", json!({})).await);
     over(&node, &id).await;
-    assert_eq!(ok(send(ALICE, &path, "k2", &json!({})).await)["id"], approved["id"], "also after the end");
+    assert_eq!(ok(send(ALICE, &path, "k2", &click).await)["id"], approved["id"], "also after the end");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -302,7 +303,7 @@ async fn whoever_follows_a_debate_sees_all_of_it_and_its_end() {
         async move { http::send(&url, "GET", &path, &token(AGENT), &[], "").await }
     });
     waits(&node, &id, "").await;
-    ok(node.post(ALICE, &format!("/v1/debates/{id}/approve"), json!({})).await);
+    ok(decide(&node, &id, "approve", json!({})).await);
     let debate = over(&node, &id).await;
     let live = frames(&live.await.unwrap());
     let names: Vec<&str> = live.iter().map(|(name, ..)| name.as_str()).collect();

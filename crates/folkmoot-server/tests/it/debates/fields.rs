@@ -134,6 +134,8 @@ async fn gates_ask_whom_and_for_what_they_are_told_to() {
         asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({ "gates": asked })
     };
+    let pager = json!({ "name": "pager", "url": "https://hooks.example.org/x" });
+    assert_eq!(node.post("root-of-all", "/v1/webhooks", pager).await.status, 201);
     let again = start(&node, with(json!({ "on_rejected": "retry" }))).await;
     let on = start_as(&node, "bob", with(json!({ "on_rejected": "continue" }))).await;
     let named = start(
@@ -144,23 +146,24 @@ async fn gates_ask_whom_and_for_what_they_are_told_to() {
     let off = start(&node, json!({ "gates": { "enabled": false } })).await;
     assert_eq!(over(&node, &off).await["status"], "completed", "nobody is asked");
     let first = waits(&node, &again, "").await;
-    ok(node.post(ALICE, &format!("/v1/debates/{again}/reject"), json!({ "reason": "think of the tests" })).await);
+    ok(decide(&node, &again, "reject", json!({ "reason": "think of the tests" })).await);
     let second = waits(&node, &again, &first).await;
     assert_ne!(first, second, "the phase is done again, and asked about again");
     let rounds: usize = parts(&turns(&node, &again, "&phase=proposal").await, "proposal").len();
     assert_eq!(rounds, 6, "three answers, twice");
-    ok(node.post(ALICE, &format!("/v1/debates/{again}/approve"), json!({})).await);
+    ok(decide(&node, &again, "approve", json!({})).await);
     assert_eq!(over(&node, &again).await["status"], "completed");
     waits(&node, &on, "").await;
-    ok(node.post(ALICE, &format!("/v1/debates/{on}/reject"), json!({ "reason": "mind the costs" })).await);
+    ok(decide(&node, &on, "reject", json!({ "reason": "mind the costs" })).await);
     assert_eq!(over(&node, &on).await["status"], "completed", "it goes on, with what was said");
     let gate = waits(&node, &named, "").await;
     let gate = ok(node.get(ALICE, &format!("/v1/gates/{gate}")).await);
     assert_eq!((&gate["reviewers"], &gate["notification_channels"]), (&json!(["bob"]), &json!(["pager"])));
     assert_eq!(gate["timeout_ms"], 7_200_000);
     let path = format!("/v1/debates/{named}/approve");
-    assert_eq!(refused(&node.post(ALICE, &path, json!({})).await), (403, "not_a_reviewer".to_owned()));
-    ok(node.post("bob", &path, json!({})).await);
+    let meant = json!({ "request_id": gate["id"] });
+    assert_eq!(refused(&node.post(ALICE, &path, meant.clone()).await), (403, "not_a_reviewer".to_owned()));
+    ok(node.post("bob", &path, meant).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{AGENT, ALICE, gates, ok, over, start, waits};
+use super::{AGENT, ALICE, decide, gates, ok, over, start, waits};
 use crate::node::{Node, Setting, everywhere};
 
 async fn replay(node: &Node, id: &str) -> Value {
@@ -49,7 +49,7 @@ async fn a_debate_that_waits_or_was_ended_says_where_its_record_ends() {
 
     let rejected = start(&node, json!({ "gates": gates(&["proposal"]) })).await;
     waits(&node, &rejected, "").await;
-    ok(node.post(ALICE, &format!("/v1/debates/{rejected}/reject"), json!({ "reason": "no" })).await);
+    ok(decide(&node, &rejected, "reject", json!({ "reason": "no" })).await);
     over(&node, &rejected).await;
     let replayed = replay(&node, &rejected).await;
     assert_eq!((&replayed["same"], &replayed["fault"]["code"]), (&json!(true), &json!("gate_rejected")));

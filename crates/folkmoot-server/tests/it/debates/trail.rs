@@ -21,7 +21,7 @@ async fn the_trail_has_every_prompt_every_answer_and_every_decision_in_order() {
     let node = Node::start().await;
     let id = start(&node, json!({ "preset": "full", "max_rounds": 1, "gates": gates(&["convergence"]) })).await;
     waits(&node, &id, "").await;
-    ok(node.post(ALICE, &format!("/v1/debates/{id}/approve"), json!({ "reason": "well argued" })).await);
+    ok(decide(&node, &id, "approve", json!({ "reason": "well argued" })).await);
     over(&node, &id).await;
     let whole = trail(&node, &id, "").await;
     assert!(whole["next"].is_null(), "one page holds it");

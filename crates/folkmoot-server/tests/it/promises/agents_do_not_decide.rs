@@ -38,13 +38,8 @@ async fn nobody_decides_on_a_gate_that_they_opened() {
     let path = format!("/v1/gates/{}/approve", gate["id"].as_str().unwrap());
     let forced = node.post("root-of-all", &path, json!({"force": true, "reason": "I am root"})).await;
     assert_eq!(forced.code(), "own_gate", "not by force either");
-    let on_behalf = node.opened(json!({"summary": "x", "on_behalf_of": "bob"})).await;
-    let path = format!("/v1/gates/{}/approve", on_behalf["id"].as_str().unwrap());
-    assert_eq!(
-        node.post("bob", &path, json!({})).await.code(),
-        "own_gate",
-        "nor through an agent that speaks for them"
-    );
+    let on_behalf = node.post("agent-a", "/v1/gates", json!({"summary": "x", "on_behalf_of": "bob"})).await;
+    assert_eq!(on_behalf.code(), "names_person", "nor has an agent speak for them");
 }
 
 #[tokio::test]
@@ -85,11 +80,17 @@ async fn where_silence_consents_an_agent_cannot_shorten_the_silence() {
 #[tokio::test]
 async fn a_get_never_changes_anything() {
     let node = Node::start().await;
+    let denied = node.asks("a1", "", "APPROVAL").await;
+    node.says(&denied, "deny").await;
     let gate = node.opened(json!({"summary": "x"})).await;
     let before = node.get("vera", "/v1/audit?limit=1000").await.body;
     let id = gate["id"].as_str().unwrap();
     for path in ["", "/approve", "/reject", "/decide", "/cancel", "/extend", "/wait?timeout_ms=1"] {
         let answer = node.get("alice", &format!("/v1/gates/{id}{path}")).await;
+        assert!(matches!(answer.status, 200 | 405), "{path}: {answer:?}");
+    }
+    for path in ["", "/answer", "/deny", "/acknowledge", "/wait?timeout_ms=1"] {
+        let answer = node.get("agent-a", &format!("/v1/questions/{denied}{path}")).await;
         assert!(matches!(answer.status, 200 | 405), "{path}: {answer:?}");
     }
     assert_eq!(node.get("vera", "/v1/audit?limit=1000").await.body, before);

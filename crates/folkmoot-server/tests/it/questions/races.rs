@@ -54,7 +54,7 @@ async fn of_32_answers_at_once_one_counts_and_the_others_are_told_whose() {
                 let shown = node.question("vera", &question).await;
                 assert_eq!((&shown["status"], &shown["closed"]["by"]), (&closed["status"], &json!(winner)));
             }
-            nodes[0].question("agent-a", &question).await;
+            nodes[0].acknowledges(&question).await;
         }
         assert!(replay(&nodes[0].log("vera").await).0.is_empty());
         nodes[0].verifies().await;
@@ -145,10 +145,9 @@ async fn a_denial_that_many_hear_is_fetched_once() {
         for waiting in waiting {
             crate::halting::ended(&waiting.await.unwrap(), false, "denied", &[(&question, json!("deny"))]);
         }
-        let path = format!("/v1/questions/{question}");
-        let reads = (0..8).map(|n| nodes[n % nodes.len()].get("agent-a", &path));
-        for read in futures_util::future::join_all(reads).await {
-            assert_eq!(read.json()["status"], "denied");
+        let heard = (0..8).map(|n| nodes[n % nodes.len()].acknowledges(&question));
+        for heard in futures_util::future::join_all(heard).await {
+            assert_eq!(heard["status"], "denied");
         }
         let told = nodes[0].story(&question).await;
         assert_eq!(told.iter().filter(|kind| *kind == "question.fetched").count(), 1, "{told:?}");
@@ -244,7 +243,7 @@ async fn calm(nodes: &[Node]) {
         if id.starts_with("halt-") {
             nodes[0].lifts(id).await;
         } else if nodes[0].question("vera", id).await["status"] == "denied" {
-            nodes.last().unwrap().question("agent-a", id).await;
+            nodes.last().unwrap().acknowledges(id).await;
         } else {
             nodes[0].answers(id, "approve").await;
         }
@@ -315,7 +314,7 @@ async fn blow(nodes: &[Node], known: &Mutex<(Vec<String>, Vec<String>)>, mut ran
             }
             14 => {
                 let Some(question) = question else { continue };
-                assert_eq!(node.get("agent-a", &format!("/v1/questions/{question}")).await.status, 200);
+                node.acknowledges(&question).await;
             }
             15 => drop(node.waited(agent, session, 30).await),
             16 => {

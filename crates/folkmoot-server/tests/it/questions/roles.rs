@@ -167,13 +167,11 @@ async fn an_agent_is_not_told_answers_to_questions_it_may_not_see() {
     }
 }
 
-/// As with gates: nor through an agent that speaks for them. They may not skip it either.
+/// As with gates.
 #[tokio::test]
-async fn nobody_answers_what_an_agent_asked_in_their_name() {
+async fn no_agent_asks_in_a_persons_name() {
     let node = Node::start().await;
-    let question = node.asks("bob", "s1", "APPROVAL").await;
-    assert_eq!(node.closes("bob", &question, "skip", json!({})).await.code(), "halts_asker");
-    let answer = node.closes("bob", &question, "answer", json!({"answer": "approve"})).await;
-    assert_eq!(answer.status, 403, "bob approved what was asked in his name: {answer:?}");
-    assert_eq!(answer.code(), "own_question");
+    let body = json!({"agent_id": "bob", "session_id": "s1", "type": "APPROVAL", "text": "may I?"});
+    let refused = node.post("agent-a", "/v1/questions", body).await;
+    assert_eq!((refused.status, refused.code().as_str()), (403, "names_person"), "{refused:?}");
 }

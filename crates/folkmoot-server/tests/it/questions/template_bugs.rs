@@ -289,7 +289,7 @@ async fn bug_11_a_denied_approval_does_not_resume_like_an_approval() {
             }
             ended(&waiting.await.unwrap(), false, "denied", &[(&question, json!("deny"))]);
             covered(&nodes, "a1", "s1", &[&question]).await;
-            first.get("agent-a", &format!("/v1/questions/{question}")).await;
+            first.acknowledges(&question).await;
             settles(&nodes, "a1", "s1", true).await;
 
             let unheard = first.asks("a1", "s1", "APPROVAL").await;
@@ -300,7 +300,7 @@ async fn bug_11_a_denied_approval_does_not_resume_like_an_approval() {
             covered(&nodes, "a1", "", &[&unheard]).await;
             assert_eq!(last.clearance("a1", "").await["blocked_by"][0]["denied"], true);
             ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&unheard, json!("deny"))]);
-            last.get("agent-a", &format!("/v1/questions/{unheard}")).await;
+            last.acknowledges(&unheard).await;
             settles(&nodes, "a1", "s1", true).await;
         }
         first.verifies().await;
@@ -439,7 +439,7 @@ async fn looking_at_a_denial_is_fetching_it_for_its_asker_alone() {
         last.says(&denied, "deny").await;
         covered(&nodes, "agent-a", "", &[&denied]).await;
         let before = first.log("vera").await;
-        for who in ["alice", "bob", "vera", "root-of-all", "agent-b"] {
+        for who in ["alice", "bob", "vera", "root-of-all", "agent-a", "agent-b"] {
             for path in [
                 format!("/v1/questions/{denied}"),
                 format!("/v1/questions/{denied}/wait?timeout_ms=1"),
@@ -453,15 +453,14 @@ async fn looking_at_a_denial_is_fetching_it_for_its_asker_alone() {
                 assert!([200, 404, 405].contains(&answer.status), "{who} {path}: {answer:?}");
             }
         }
-        assert_eq!(first.log("vera").await, before, "a look of somebody else changed something");
+        assert_eq!(first.log("vera").await, before, "a GET changed something");
         covered(&nodes, "agent-a", "", &[&denied]).await;
-        let fetched = last.question("agent-a", &denied).await;
-        assert_eq!(fetched["status"], "denied");
+        assert_eq!(last.acknowledges(&denied).await["status"], "denied");
         settles(&nodes, "agent-a", "s1", true).await;
         assert!(first.question("vera", &denied).await["closed"]["fetched_at"].is_string());
         let told = first.story(&denied).await;
         assert_eq!(told[told.len() - 2..], ["question.fetched", "agent.resumed"]);
-        last.question("agent-a", &denied).await;
+        last.acknowledges(&denied).await;
         assert_eq!(first.story(&denied).await, told, "it is fetched once");
     }
 }

@@ -103,7 +103,7 @@ async fn connected_and_waited(url: &str, n: usize, session: &str, connected: &Se
 async fn released(waiting: &mut JoinSet<(usize, Value)>, count: usize) -> BTreeMap<usize, Value> {
     let mut released = BTreeMap::new();
     while released.len() < count {
-        let next = tokio::time::timeout(Duration::from_secs(20), waiting.join_next()).await;
+        let next = tokio::time::timeout(Duration::from_secs(120), waiting.join_next()).await;
         let next = next.unwrap_or_else(|_| panic!("{} of {count} were released, and the others hang", released.len()));
         let (n, waited) = next.expect("there are more").unwrap();
         released.insert(n, waited);

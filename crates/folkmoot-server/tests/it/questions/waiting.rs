@@ -20,7 +20,7 @@ async fn each_waiter_has_its_own_time() {
         covered(&nodes, "a1", "", &[&question]).await;
         let began = Instant::now();
         let mut waiting = Vec::new();
-        for patience_ms in [900, 300, 600, 20_000] {
+        for patience_ms in [900, 300, 600, 60_000] {
             waiting.push((patience_ms, Instant::now(), last.waiting("a1", "", patience_ms).await));
         }
         let patient = waiting.pop().unwrap().2;
@@ -30,7 +30,7 @@ async fn each_waiter_has_its_own_time() {
             assert_eq!(ids(&waited["blocked_by"]), [question.as_str()]);
             assert!(since.elapsed() >= Duration::from_millis(patience_ms), "{patience_ms} ms were over early");
         }
-        assert!(began.elapsed() < Duration::from_secs(4));
+        assert!(began.elapsed() < Duration::from_secs(50), "they waited for each other");
         assert!(!patient.is_finished());
         first.answers(&question, "yes").await;
         ended(&patient.await.unwrap(), true, "answered", &[(&question, json!("yes"))]);
@@ -125,11 +125,10 @@ async fn a_denial_ends_its_askers_wait_frees_its_neighbours_and_is_then_over() {
             assert_eq!(waited["answers"][0]["comment"], "not on a Friday");
         }
         assert_eq!(neighbour.await.unwrap()["cleared"], true, "a neighbour asked nothing, and is free");
-        // However often it waits, until it has read the question: an answer to a wait can be lost on its way.
+        // However often it waits, until it has acknowledged that: an answer to a wait can be lost on its way.
         ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&question, json!("deny"))]);
         covered(&nodes, "a1", "s1", &[&question]).await;
-        let read = last.get("agent-a", &format!("/v1/questions/{question}")).await.json();
-        assert_eq!(read["closed"]["reason"], "not on a Friday");
+        assert_eq!(last.acknowledges(&question).await["closed"]["reason"], "not on a Friday");
         settles(&nodes, "a1", "s1", true).await;
         settles(&nodes, "a2", "s1", true).await;
         let after = first.waited("a1", "s1", 20_000).await;
@@ -161,7 +160,7 @@ async fn a_denial_beside_another_blocker_ends_the_wait_and_the_other_still_cover
         let waiting = last.waiting("a1", "s1", 20_000).await;
         first.says(&approval, "deny").await;
         ended(&waiting.await.unwrap(), false, "denied", &[(&approval, json!("deny"))]);
-        last.get("agent-a", &format!("/v1/questions/{approval}")).await;
+        last.acknowledges(&approval).await;
         covered(&nodes, "a1", "s1", &[&blocking]).await;
         let waiting = last.waiting("a1", "s1", 20_000).await;
         first.answers(&blocking, "yes").await;
@@ -184,7 +183,7 @@ async fn denying_an_emergency_frees_everyone_but_its_asker() {
         assert_eq!((&status["system_halted"], &status["halted_sessions"]), (&json!(false), &json!([])));
         assert_eq!(status["halted_agents"], json!(["a1"]));
         ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&emergency, json!("deny"))]);
-        last.get("agent-a", &format!("/v1/questions/{emergency}")).await;
+        last.acknowledges(&emergency).await;
         settles(&nodes, "a1", "s1", true).await;
     }
 }
@@ -260,24 +259,13 @@ async fn a_wait_for_one_answer_ends_with_it_and_fetches_a_denial() {
             let body = if verb == "answer" { json!({"answer": "x"}) } else { json!({}) };
             assert_eq!(first.closes("alice", &question, verb, body).await.status, 200);
             assert_eq!(waiting.await.unwrap()["status"], word);
+            first.acknowledges(&question).await;
             settles(&nodes, "a1", "", true).await;
         }
         let open = first.asks("a1", "", "BLOCKING").await;
         let still = last.get("agent-a", &format!("/v1/questions/{open}/wait?timeout_ms=20")).await.json();
         assert_eq!(still["status"], "pending");
     }
-}
-
-/// Whoever sends HEAD is shown nothing, so it has not heard the denial.
-#[tokio::test]
-async fn a_head_request_does_not_fetch_a_denial() {
-    let node = Node::start().await;
-    let question = id(&node.asked(json!({"type": "APPROVAL", "text": "?"})).await);
-    node.says(&question, "deny").await;
-    let path = format!("/v1/questions/{question}");
-    let answer = http::send(&node.url, "HEAD", &path, &token("agent-a"), &[], "").await;
-    assert_eq!(answer.body, "");
-    assert_eq!(node.blockers("agent-a", "").await, [question], "the denial was fetched by a request without an answer");
 }
 
 /// Whoever has gone does not hear it either, as far as the server can know.

@@ -224,7 +224,9 @@ async fn every_stream_and_wait_of_a_revoked_token_ends_without_another_word() {
         first.answers(&question, "this").await;
         assert_eq!(first.to_run("agent-a", &run, "end", json!({"status": "completed"})).await.status, 200);
         assert_eq!(plans::say(first, &asked, "approved", json!({})).await.status, 200);
-        debates::ok(first.post("alice", &format!("/v1/debates/{debate}/approve"), json!({})).await);
+        let waiting = first.get("alice", &format!("/v1/debates/{debate}")).await.json();
+        let body = json!({ "request_id": waiting["waiting_at"] });
+        debates::ok(first.post("alice", &format!("/v1/debates/{debate}/approve"), body).await);
 
         for Begun { what, mut stream, streams } in begun {
             let told = rest(&mut stream).await;

@@ -82,7 +82,7 @@ impl Receiver {
 
     /// The next message, for which a retry is waited.
     pub async fn next(&self) -> Received {
-        let next = tokio::time::timeout(Duration::from_secs(20), async { self.received.lock().await.recv().await });
+        let next = tokio::time::timeout(Duration::from_secs(120), async { self.received.lock().await.recv().await });
         next.await.expect("a message comes").expect("the receiver lives")
     }
 

@@ -40,7 +40,9 @@ async fn required_and_resolved(node: &Node, elsewhere: &Node) {
     let frame = socket.frame().await;
     assert_eq!(frame["event_type"], "decision_required");
     assert_eq!(frame["data"]["context"], "Deploy 1.4.3 to production");
-    let decided = node.post("alice", &format!("/v1/gates/{id}/reject"), json!({"reason": "not today"})).await.json();
+    let digest = node.get("alice", &path).await.json()["digest"].clone();
+    let verdict = json!({"reason": "not today", "digest": digest});
+    let decided = node.post("alice", &format!("/v1/gates/{id}/reject"), verdict).await.json();
     let frame = socket.frame().await;
     let expected = json!({
         "type": "event", "event_type": "decision_resolved", "position": frame["position"],

@@ -101,7 +101,7 @@ pub(crate) async fn an_unreadable_gate_fails_alone(world: &World<impl Place>) {
     world.place.sql(&format!("UPDATE gates SET votes = 'no json' WHERE id = '{}'", opened.id)).await;
     let (before, broken, after) = tokio::join!(
         biased;
-        store.execute(approve(&amended.id, "alice")),
+        store.execute(approve_seen(&amended, "alice")),
         store.execute(approve(&opened.id, "alice")),
         store.execute(open(agent("agent-a"), opening())),
     );

@@ -25,9 +25,14 @@ async fn resumed(store: &impl Store, after: u64) -> [usize; 3] {
     ["agent.resumed", "session.resumed", "system.resumed"].map(count)
 }
 
+/// With what somebody who decides cancels goes also what halts; an agent's cancelling would leave it.
+fn cancelled_by_alice(run: &str) -> Command {
+    Command { by: reviewer("alice"), ..cancel_run(run) }
+}
+
 pub(crate) async fn the_end_of_a_run_closes_what_is_open_of_it_and_nothing_else(world: &World<impl Place>) {
     let store = &*world.store;
-    let ends: [fn(&str) -> Command; 2] = [|run| end(run, 1, "1"), cancel_run];
+    let ends: [fn(&str) -> Command; 2] = [|run| end(run, 1, "1"), cancelled_by_alice];
     for (n, end) in ends.into_iter().enumerate() {
         let run = format!("r{n}");
         let (before_gate, batch_gate, decided) = (format!("open-{n}"), format!("opened-{n}"), format!("decided-{n}"));
@@ -99,12 +104,12 @@ pub(crate) async fn what_several_questions_of_a_run_held_is_resumed_once(store: 
         ];
         let before = store.head().await.unwrap().position;
         match together {
-            true => drop(at_once(store, asks.into_iter().chain([cancel_run(&run)])).await),
+            true => drop(at_once(store, asks.into_iter().chain([cancelled_by_alice(&run)])).await),
             false => {
                 for asks in asks {
                     entry_of(store.execute(asks).await);
                 }
-                run_of(store.execute(cancel_run(&run)).await);
+                run_of(store.execute(cancelled_by_alice(&run)).await);
             }
         }
         assert_eq!(resumed(store, before).await, [2, 1, 1], "together: {together}");

@@ -79,6 +79,9 @@ pub(crate) async fn pending_gates_are_counted(store: &impl Store) {
 }
 
 pub(crate) async fn every_field_survives_the_row(store: &impl Store) {
+    for who in ["alice", "bob", "carol"] {
+        store.execute(mint(&format!("tok-{who}"), who, folkmoot_core::Role::Reviewer, who)).await.unwrap();
+    }
     let mut opening = opening();
     opening.run_id = Some("run-7".parse().unwrap());
     opening.session_id = Some("session-9".parse().unwrap());

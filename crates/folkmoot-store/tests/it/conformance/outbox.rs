@@ -14,8 +14,8 @@ fn told(channels: &[&str]) -> Opening {
 pub(crate) async fn openings_and_decisions_are_told_to_each_channel(world: &World<impl Place>) {
     let store = &*world.store;
     let gate = opened(store, told(&["ops", "mail"])).await;
-    store.execute(retitle(&gate.id, "Not told")).await.unwrap();
-    store.execute(approve(&gate.id, "alice")).await.unwrap();
+    let amended = gate_of(store.execute(retitle(&gate.id, "Not told")).await);
+    store.execute(approve_seen(&amended, "alice")).await.unwrap();
     let id = gate.id.as_str();
     let rows = world.place.sql("SELECT position, channel, subject, type, status FROM outbox ORDER BY 1, 2").await;
     let expected = [

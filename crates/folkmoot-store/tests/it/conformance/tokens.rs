@@ -1,4 +1,7 @@
-use folkmoot_core::{Command, Digest, Principal, Refusal, Role, token::Token};
+use folkmoot_core::{
+    Command, Digest, Principal, Refusal, Role,
+    token::{Kind, Token},
+};
 use folkmoot_store::{Error, Store};
 
 use crate::support::*;
@@ -12,6 +15,7 @@ pub(crate) async fn a_minted_token_is_listed_with_its_hash(store: &impl Store) {
         created_at: noon(),
         created_by: name("root"),
         revoked_at: None,
+        kind: Kind::Minted,
     };
     assert_eq!(first, expected);
     let hash = |secret: &[u8]| *Digest::of(secret).as_bytes();

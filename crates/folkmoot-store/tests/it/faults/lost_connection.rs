@@ -30,7 +30,7 @@ async fn own_database() -> Option<(String, String)> {
 
 /// Says it until there is an answer, as a client does that has an idempotency key.
 async fn insist(store: &Postgres, command: Command, unknown: &AtomicU64) -> Outcome {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(240);
     loop {
         match store.execute(command.clone()).await {
             Ok(outcome) => return outcome,
@@ -38,7 +38,7 @@ async fn insist(store: &Postgres, command: Command, unknown: &AtomicU64) -> Outc
             Err(Error::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("neither an outcome nor a lost connection: {error:?}"),
         }
-        assert!(Instant::now() < until, "no answer in a minute");
+        assert!(Instant::now() < until, "no answer in four minutes");
     }
 }
 
@@ -212,7 +212,7 @@ async fn a_head_that_stays_locked_is_told_to_all_who_wait_at_once() {
         assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
     }
     // One or two batches of five seconds each, not ten commands one by one.
-    assert!(started.elapsed() < Duration::from_secs(15), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(40), "took {:?}", started.elapsed());
     lock.rollback().await.unwrap();
     gate_of(store.execute(approve(&gate.id, "alice")).await);
     assert_eq!(assert_sound(&*store).await.len(), 2);

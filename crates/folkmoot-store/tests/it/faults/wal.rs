@@ -95,7 +95,7 @@ async fn a_store_is_closed_whoever_still_holds_it() {
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(50)).await;
-    tokio::time::timeout(Duration::from_secs(10), store.close()).await.expect("it closes");
+    tokio::time::timeout(Duration::from_secs(120), store.close()).await.expect("it closes");
     let files: Vec<_> =
         std::fs::read_dir(place.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(files, ["folkmoot.db"]);

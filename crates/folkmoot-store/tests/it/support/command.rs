@@ -54,7 +54,16 @@ pub(crate) fn unique() -> u64 {
 
 pub(crate) fn command(by: Actor, action: Action) -> Command {
     let id = format!("cmd-{}", unique()).parse().unwrap();
-    Command { id, by, token: None, idempotency: None, action, subscriptions: Default::default() }
+    Command {
+        id,
+        by,
+        token: None,
+        claims: None,
+        idempotency: None,
+        action,
+        quota: Default::default(),
+        subscriptions: Default::default(),
+    }
 }
 
 /// The same command, to be recognised when it comes again.
@@ -129,6 +138,12 @@ pub(crate) fn approve(gate: &GateId, by: &str) -> Command {
     decide(gate, reviewer(by), Choice::Approve)
 }
 
+/// As [`approve`], of exactly what `gate` shows.
+pub(crate) fn approve_seen(gate: &Gate, by: &str) -> Command {
+    let seen = Verdict { digest: Some(gate.digest), ..verdict(&gate.id, Choice::Approve) };
+    command(reviewer(by), Action::Decide(seen))
+}
+
 pub(crate) fn reject(gate: &GateId, by: &str) -> Command {
     decide(gate, reviewer(by), Choice::Reject)
 }
@@ -160,7 +175,10 @@ pub(crate) fn expire(gate: &GateId) -> Command {
 pub(crate) fn mint(token: &str, holder: &str, role: Role, secret: &str) -> Command {
     let principal = Principal::new(name(holder), role);
     let hash = *Digest::of(secret.as_bytes()).as_bytes();
-    command(admin("root"), Action::Mint(Minting { id: token.parse().unwrap(), principal, hash }))
+    command(
+        admin("root"),
+        Action::Mint(Minting { id: token.parse().unwrap(), principal, hash, kind: Default::default() }),
+    )
 }
 
 pub(crate) fn revoke(token: &str) -> Command {

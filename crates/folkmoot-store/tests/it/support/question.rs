@@ -40,7 +40,7 @@ pub(crate) fn close(question: &QuestionId, by: Actor, close: Close) -> Command {
 }
 
 pub(crate) fn fetch(question: &QuestionId) -> Command {
-    command(agent("agent-a"), Action::Fetch { question: question.clone() })
+    command(agent("agent-a"), Action::Fetch { question: question.clone(), reason: String::new() })
 }
 
 pub(crate) fn lapse(question: &QuestionId) -> Command {

@@ -63,7 +63,8 @@ pub(crate) async fn follow_until(store: &impl Store, after: u64, last: u64) -> V
             events.extend(store.follow(seen).await.unwrap());
         }
     };
-    let patience = Duration::from_secs(60);
+    // The log may be written slowly, on a busy machine and while connections are cut.
+    let patience = Duration::from_secs(600);
     let reached = tokio::time::timeout(patience, following).await;
     assert!(reached.is_ok(), "followed {} events after {after} and never reached {last}", events.len());
     events

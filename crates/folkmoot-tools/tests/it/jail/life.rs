@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use folkmoot_tools::jail::Job;
+
 use super::{jail, processes_with, sh, text, until};
 
 #[tokio::test]
@@ -22,6 +24,13 @@ async fn twenty_jobs_at_once() {
     }
 }
 
+/// A job that lasts longer than anybody here waits for anything, so that it never ends by itself.
+fn long(script: &str) -> Job {
+    let mut job = sh(script);
+    job.limits.wall = Duration::from_secs(600);
+    job
+}
+
 /// What tells the command of a part from all others.
 const MARK: &str = "FOLKMOOT_TEST_JAIL_MARK";
 
@@ -30,7 +39,7 @@ const MARK: &str = "FOLKMOOT_TEST_JAIL_MARK";
 #[ignore = "it is no test: other tests start it as a process of its own"]
 async fn part_runs_a_long_job() {
     let mark = std::env::var(MARK).unwrap();
-    jail().await.run(sh(&format!("setsid sleep {mark} & sleep {mark}"))).await.unwrap();
+    jail().await.run(long(&format!("setsid sleep {mark} & sleep {mark}"))).await.unwrap();
 }
 
 /// Started by the tests below, in a process of its own, so that all that is left is its.
@@ -46,7 +55,7 @@ async fn part_drops_a_long_job() {
         move || until(|| (processes_with(&sleeping).len() >= 3).then(|| groups(std::process::id())))
     });
     let had = tokio::select! {
-        report = jail.run(sh(&format!("setsid {sleeping} & {sleeping}"))) => panic!("{report:?}"),
+        report = jail.run(long(&format!("setsid {sleeping} & {sleeping}"))) => panic!("{report:?}"),
         seen = seen => seen.unwrap().expect("the job begins"),
     };
     let counted = jail.features().iter().any(|feature| feature.name == "cgroups" && feature.ok);
@@ -88,7 +97,7 @@ fn part(name: &str, mark: &str, temporary: &Path) -> Child {
 #[test]
 fn a_job_that_nobody_waits_for_any_more_is_ended_and_leaves_nothing() {
     let temporary = tempfile::tempdir().unwrap();
-    let ended = part("part_drops_a_long_job", &format!("61.1{:07}", std::process::id()), temporary.path())
+    let ended = part("part_drops_a_long_job", &format!("610.1{:07}", std::process::id()), temporary.path())
         .wait_with_output()
         .unwrap();
     assert!(ended.status.success(), "{}{}", text(&ended.stdout), text(&ended.stderr));
@@ -99,7 +108,7 @@ fn a_job_that_nobody_waits_for_any_more_is_ended_and_leaves_nothing() {
 #[tokio::test]
 async fn a_job_dies_with_the_program_that_started_it() {
     let temporary = tempfile::tempdir().unwrap();
-    let mark = format!("61.2{:07}", std::process::id());
+    let mark = format!("610.2{:07}", std::process::id());
     let mut parent = part("part_runs_a_long_job", &mark, temporary.path());
     let begun = until(|| (processes_with(&format!("sleep {mark}")).len() >= 3).then_some(()));
     parent.kill().unwrap();

@@ -29,18 +29,18 @@ async fn an_exit_and_a_signal_are_told_as_they_are() {
 #[tokio::test]
 async fn time_on_the_wall() {
     let started = Instant::now();
-    let report = run(with(sh("echo begun; sleep 5"), |limits| limits.wall = Duration::from_millis(300))).await;
+    let report = run(with(sh("echo begun; sleep 300"), |limits| limits.wall = Duration::from_millis(300))).await;
     assert_eq!(report.end, End::Limited(Limit::Wall));
     assert_eq!(text(&report.stdout), "begun\n");
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(120), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
 async fn time_on_the_processors_of_all_processes_together() {
-    let busy = "timeout 5 sh -c 'while :; do :; done' & timeout 5 sh -c 'while :; do :; done'; wait";
+    let busy = "timeout 25 sh -c 'while :; do :; done' & timeout 25 sh -c 'while :; do :; done'; wait";
     let report = run(with(sh(busy), |limits| limits.cpu = Duration::from_millis(400))).await;
     assert_eq!(report.end, End::Limited(Limit::Cpu));
-    assert!(report.wall < Duration::from_secs(4), "{:?}", report.wall);
+    assert!(report.wall < Duration::from_secs(20), "{:?}", report.wall);
 }
 
 #[tokio::test]
@@ -158,9 +158,9 @@ async fn open_files_are_the_commands_own_failure() {
 
 #[tokio::test]
 async fn nothing_outlives_its_command() {
-    let mark = format!("7.4{:07}", std::process::id());
+    let mark = format!("740.4{:07}", std::process::id());
     let report = run(sh(&format!("setsid sleep {mark} & (trap '' TERM HUP; sleep {mark}) & echo ended"))).await;
     assert_eq!((report.end, text(&report.stdout).as_str()), (End::Exited(0), "ended\n"));
-    assert!(report.wall < Duration::from_secs(4));
+    assert!(report.wall < Duration::from_secs(30));
     assert_eq!(until(|| processes_with(&mark).is_empty().then_some(())), Some(()));
 }

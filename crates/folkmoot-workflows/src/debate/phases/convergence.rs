@@ -229,6 +229,7 @@ impl Room {
             dissent: dissent(voted, winner.as_ref(), state),
             tests: winner.as_ref().and_then(|winner| state.tested(winner)).map(|tested| (tested.passed, tested.of)),
             turns: state.turns,
+            consensus_reached: false,
             elected: Some(Elected { winner: elected.winner.clone(), ..elected }),
             winner,
         })

@@ -51,7 +51,7 @@ impl Room {
             let spoken = self.speak_or_next(ctx, &format!("ask/{round}"), assistant, asking, state).await?;
             let Some(spoken) = spoken.filter(|spoken| spoken.answered().is_some()) else { break };
             let value = &spoken.value;
-            let sure = spoken.confidence.is_some_and(|sure| sure >= Share::hundredths(SURE).unwrap_or(Share::ONE));
+            let sure = spoken.confidence.is_some_and(|sure| sure > Share::hundredths(SURE).unwrap_or(Share::ONE));
             let mut questions: Vec<(u64, String)> = value["questions"]
                 .as_array()
                 .into_iter()
@@ -92,6 +92,8 @@ impl Room {
                     let spoken = self.speak_or_next(ctx, &format!("answer/{round}"), leader, asking, state).await?;
                     let Some(spoken) = spoken.filter(|spoken| spoken.answered().is_some()) else { break };
                     let value = &spoken.value;
+                    let unclear = value["remaining_ambiguities"].as_array().into_iter().flatten();
+                    state.ambiguities = unclear.filter_map(Value::as_str).map(str::to_owned).collect();
                     let answers = value["answers"].as_array().into_iter().flatten();
                     let answers: Vec<String> =
                         answers.map(|answer| answer["answer"].as_str().unwrap_or_default().to_owned()).collect();
@@ -102,7 +104,10 @@ impl Room {
             let pairs = questions.iter().zip(answers);
             state.notes.extend(pairs.map(|(question, answer)| (Note::Clarification, format!("{question}\n{answer}"))));
         }
-        let note = format!("{answered} of {asked} questions were answered");
+        let note = match state.ambiguities.len() {
+            0 => format!("{answered} of {asked} questions were answered"),
+            left => format!("{answered} of {asked} questions were answered; still unclear: {left}"),
+        };
         Ok(Phase { messages, insights: asked, ..self.helps(at, 1, note, state) })
     }
 

@@ -63,7 +63,7 @@ impl Room {
             notes.extend(state.results(&[best]));
             let against = state.points.iter().filter(|point| point.author == best.author);
             notes.extend(against.map(|point| (Note::Point, point.text.clone())));
-            notes.extend(evidence::shown(&reflections));
+            notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
             let key = at.key(&format!("{}/{attempt}", agent.id));
             let asking = Asking {
                 at,

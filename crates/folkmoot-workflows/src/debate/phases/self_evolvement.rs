@@ -82,7 +82,7 @@ impl Room {
             if let Some(own) = &evolved.candidate {
                 notes.push((Note::Own, own.text.clone()));
             }
-            notes.extend(evidence::shown(&reflections));
+            notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
             let asking = Asking {
                 at,
                 key: format!("{part}/{attempt}"),

@@ -374,8 +374,14 @@ impl Hands for Doing {
 
     fn hook(&self, _: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
         self.note(format!("hook {hook}"));
-        let ran = Ran { command: "make lint".to_owned(), passed: false, output: "line 3 is too long".to_owned() };
-        Box::pin(async { Ok(vec![ran]) })
+        let ran = |command: &str, output: &str, executed| Ran {
+            command: command.to_owned(),
+            passed: false,
+            output: output.to_owned(),
+            executed,
+        };
+        let ran = vec![ran("make lint", "line 3 is too long", true), ran("typecheck", "there is no mypy here", false)];
+        Box::pin(async { Ok(ran) })
     }
 
     fn clean(&self, _: String, branch: Option<Branch>) -> BoxFuture<'_, Result<(), String>> {
@@ -581,4 +587,69 @@ fn an_agent_is_not_called_as_a_vote_against_all_is() {
     let named = Debating { agents: folkmoot_core::agent::Team::of(agents).unwrap(), ..voted() };
     assert!(named.check().unwrap_err().to_string().contains("none"));
     assert!(voted().check().is_ok());
+}
+
+#[test]
+fn what_could_not_be_executed_is_told_to_nobody_as_evidence() {
+    let hands = Doing::default();
+    let hooked = Debating {
+        repository: Some("/somewhere".to_owned()),
+        hooks: vec![Hook::PostProposal],
+        ..debating(Preset::Full, CODE, 5)
+    };
+    let played = Stage::new(&hooked).hands(Arc::new(hands)).play();
+    let prompts = played.all_prompts().join("\n");
+    assert!(prompts.contains("line 3 is too long"), "what was executed is told");
+    assert!(!prompts.contains("there is no mypy here"), "what was not is no evidence");
+    let errors = played.errors().join("\n");
+    assert!(errors.contains("typecheck could not be executed: there is no mypy here"), "{errors}");
+    let hooks = played.events("debate.hook");
+    assert_eq!((&hooks[0]["passed"], &hooks[0]["of"]), (&json!(0), &json!(1)), "{hooks:?}");
+}
+
+#[test]
+fn the_record_says_who_of_a_large_team_does_not_speak() {
+    let played = play(Debating { max_rounds: 1, ..debating(Preset::Quick, "Should we write tests first?", 12) });
+    let left = |told: &Told| match told {
+        Told::PhaseStarted { phase, speakers, left_out, .. } => {
+            Some((*phase, speakers.iter().flatten().count(), left_out.len()))
+        }
+        _ => None,
+    };
+    let left: Vec<_> = played.told.iter().filter_map(left).collect();
+    assert_eq!(left, [(DebatePhase::Proposal, 3, 9), (DebatePhase::Convergence, 8, 4)]);
+}
+
+#[test]
+fn reflections_max_says_how_many_reflections_whoever_tries_again_is_shown() {
+    let shown = |reflections_max| {
+        let stubborn = Debating { reflexion_attempts: 5, reflections_max, ..debating(Preset::Full, CODE, 5) };
+        let played = Stage::new(&Debating { max_rounds: 1, ..stubborn })
+            .says(|cue| {
+                (cue.part == "optimization").then(|| Says::With("code", json!("def parse_duration(s): return 0")))
+            })
+            .play();
+        let prompts = played.prompts("optimization");
+        prompts.iter().map(|(_, prompt)| prompt.matches("What to change: ").count()).max().unwrap_or(0)
+    };
+    assert_eq!((shown(2), shown(10)), (2, 4), "all of them, unless fewer are asked for");
+}
+
+#[test]
+fn what_stays_unclear_is_kept() {
+    let asked = Debating {
+        phases: Phases::only(DebatePhase::ALL),
+        max_rounds: 1,
+        ..debating(Preset::Full, "Should we write tests first?", 5)
+    };
+    let played = Stage::new(&asked)
+        .says(|cue| match cue.part.as_str() {
+            "clarify" => Some(Says::With("confidence", json!(0.9))),
+            "clarify_answer" => Some(Says::With("remaining_ambiguities", json!(["how large the team is"]))),
+            _ => None,
+        })
+        .play();
+    assert_eq!(played.turns(&["clarify"]).len(), 2, "0.90 is not above 0.90, so it is asked again");
+    let note = played.notes().into_iter().find(|note| note.contains("dehallucination")).unwrap();
+    assert!(note.contains("still unclear: 1"), "{note}");
 }

@@ -25,7 +25,8 @@ struct Heard(Mutex<Vec<String>>);
 impl Model for Heard {
     fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
         self.0.lock().unwrap().push(request.messages[0].text.clone());
-        Rehearsal.ask(request, hear)
+        // It plays a model: what the rehearsal itself says teaches no model.
+        Box::pin(async move { Ok(Answer { provider: "one".to_owned(), ..Rehearsal.ask(request, hear).await? }) })
     }
 }
 
@@ -144,4 +145,42 @@ async fn a_lesson_is_found_by_what_it_means_where_somebody_can_tell() {
         assert_eq!(!heard.lessons().is_empty(), expected, "{meaning:?}, {}", asked.topic);
     }
     engine.close().await;
+}
+
+/// Says what the rehearsal says, under the name by which it was asked for.
+#[derive(Debug)]
+struct Both(Arc<Heard>);
+
+impl Voices for Both {
+    fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, folkmoot_engine::Failure>> {
+        Box::pin(async { Ok(named.unwrap_or_default()) })
+    }
+
+    fn voice(&self, name: &str) -> Result<Voice, folkmoot_engine::Failure> {
+        let model: Arc<dyn Model> = if name == "rehearsal" { Arc::new(Rehearsal) } else { self.0.clone() };
+        Ok(Voice { model, price: None, max_tokens: folkmoot_llm::request::MAX_TOKENS })
+    }
+
+    fn prompts(&self) -> Result<Arc<Prompts>, folkmoot_engine::Failure> {
+        Ok(Arc::clone(&PROMPTS))
+    }
+
+    fn budget(&self) -> Budget {
+        Budget::default()
+    }
+}
+
+#[tokio::test]
+async fn what_was_rehearsed_teaches_no_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = Arc::new(Heard::default());
+    let debater = Debater { voices: Arc::new(Both(heard.clone())), hands: Arc::new(Recorded) };
+    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
+    let asked = |provider: &str| Debating { provider: Some(provider.to_owned()), ..debating(Preset::Full, CODE, 5) };
+    hold(&engine, &asked("rehearsal")).await;
+    hold(&engine, &asked("one")).await;
+    assert_eq!(heard.lessons(), Vec::<String>::new(), "the only lessons were rehearsed");
+    hold(&engine, &asked("one")).await;
+    assert!(!heard.lessons().is_empty(), "what a model learnt is shown to models");
 }

@@ -7,7 +7,7 @@ use super::{
     prompt::{at_a_terminal, in_a_terminal},
     run,
 };
-use crate::server::{ALICE, ROBOT, Server, folkmoot};
+use crate::server::{ALICE, ROBOT, Server, folkmoot_with};
 
 #[test]
 fn an_id_may_be_cut_to_a_unique_end_or_beginning() {
@@ -66,7 +66,7 @@ fn what_cannot_be_answered_so_is_refused_and_says_why() {
 #[test]
 fn agents_do_not_answer_and_nobody_answers_what_they_asked() {
     let server = Server::start();
-    let say = |arguments: &[&str]| run(folkmoot(server.data.path()).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
     assert_eq!(say(&["--token", ROBOT, "ask", "Which colour?"]).code, 0);
     let refused = say(&["--token", ROBOT, "answer", "question-", "blue"]);
     assert_eq!((refused.code, refused.stderr.contains("may not answer")), (1, true), "{refused:?}");
@@ -111,7 +111,7 @@ fn without_a_terminal_defaults_are_only_shown_unless_yes_was_said() {
     assert_eq!((refused.code, refused.stderr.contains("--yes answers this question")), (1, true), "{refused:?}");
     let (ready, left_out) = refused.stdout.split_once("Left out").expect("some are left out");
     let row = ready.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
-    assert_eq!(row, [id.as_str(), "BLOCKING", "a1", "blue", "Which", "colour?"], "{refused:?}");
+    assert_eq!(row, [id.as_str(), "BLOCKING", "agent", "as", "a1", "blue", "Which", "colour?"], "{refused:?}");
     for why in ["it has no default", "DECISION is answered one by one", "APPROVAL is answered one by one"] {
         assert!(left_out.contains(why), "{why}: {refused:?}");
     }

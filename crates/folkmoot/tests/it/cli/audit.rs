@@ -56,9 +56,9 @@ fn every_tampering_with_an_export_is_found() {
         change(&mut lines);
         verify(&desk, &lines)
     };
-    let changed = tampered(|lines| lines[3] = lines[3].replace("approved", "rejected"));
+    let changed = tampered(|lines| lines[4] = lines[4].replace("approved", "rejected"));
     assert_eq!(
-        (changed.0, changed.1.contains("problem 4: its content does not give its hash")),
+        (changed.0, changed.1.contains("problem 5: its content does not give its hash")),
         (1, true),
         "{changed:?}"
     );
@@ -195,7 +195,7 @@ fn a_receipt_is_checked_without_a_server_or_its_data() {
     let ended = elsewhere.run(&["audit", "check", &receipt, "--key", &other.path("key.pem")]);
     assert_eq!((ended.code, ended.stdout.contains("signed with another key")), (1, true), "{ended:?}");
     let ended = elsewhere.run(&["audit", "check", &receipt]);
-    assert_eq!((ended.code, ended.stderr.contains("--key")), (0, true), "{ended:?}");
+    assert_eq!((ended.code, ended.stderr.contains("--key")), (11, true), "{ended:?}");
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -268,4 +268,26 @@ fn a_server_writes_checkpoints_without_being_asked() {
         (1, true),
         "{ended:?}"
     );
+}
+
+#[test]
+fn a_receipt_of_another_server_is_not_ok_unless_its_key_is_given() {
+    let (ours, theirs) = (Desk::new(), Desk::new());
+    let id = theirs.say(&["gate", "open", "Deploy"]);
+    theirs.say(&["approve"]);
+    let file = theirs.path().join("receipt.json");
+    let path = file.to_str().expect("a path");
+    theirs.say(&["audit", "receipt", &id, "--out", path]);
+    assert_eq!(theirs.run(&["audit", "check", path]).code, 0, "it is signed with this folder's own key");
+    let foreign = ours.run(&["audit", "check", path]);
+    assert_eq!(foreign.code, 11, "{foreign:?}");
+    assert!(
+        !foreign.stdout.contains("ok ") && foreign.stderr.contains("Whose key that is was not shown"),
+        "{foreign:?}"
+    );
+    let json = ours.run(&["--json", "audit", "check", path]);
+    assert!(json.stdout.contains("\"ok\":false") && json.stdout.contains("\"key_is_known\":false"), "{json:?}");
+    let key = theirs.path().join("key.pem");
+    std::fs::write(&key, theirs.say(&["audit", "key"])).unwrap();
+    assert_eq!(ours.run(&["audit", "check", path, "--key", key.to_str().expect("a path")]).code, 0);
 }

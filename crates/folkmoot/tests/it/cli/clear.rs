@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use super::{Desk, Terminal, run};
-use crate::server::{Server, clean, folkmoot, signal};
+use crate::server::{Server, clean, folkmoot, folkmoot_with, signal};
 
 /// What a shell script makes of `clear`.
 fn script(desk: &Desk, clear: &str) -> String {
@@ -100,7 +100,7 @@ fn a_denial_ends_the_wait_but_clears_nobody() {
 fn a_denial_that_went_down_with_the_server_is_still_a_no() {
     let server = Server::start();
     let path = server.data.path().to_owned();
-    let say = |arguments: &[&str]| run(folkmoot(&path).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(&path, arguments));
     assert_eq!(say(&["ask", "May I?", "--type", "approval", "--agent", "a1"]).code, 0);
     let mut waiter = Terminal::new(folkmoot(&path).args(["clear", "a1", "--wait"]));
     waiter.errors().next().expect("it waits").expect("text");
@@ -117,7 +117,7 @@ fn a_denial_that_went_down_with_the_server_is_still_a_no() {
 fn a_waiter_outlives_the_server() {
     let server = Server::start();
     let path = server.data.path().to_owned();
-    let say = |arguments: &[&str]| run(folkmoot(&path).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(&path, arguments));
     assert_eq!(say(&["halt", "agent", "a1", "--reason", "too fast"]).code, 0);
     let mut waiter = Terminal::new(folkmoot(&path).args(["clear", "a1", "--wait"]));
     waiter.errors().next().expect("it waits").expect("text");
@@ -165,5 +165,21 @@ fn a_denial_is_told_again_until_its_question_was_read() {
     desk.say(&["question", "show", &question]);
     assert_eq!(desk.run(&["clear", "a1"]).code, 6, "you are not the asker");
     desk.say(&["question", "show", &question, "--as", "agent"]);
+    assert_eq!(desk.run(&["clear", "a1"]).code, 0);
+}
+
+/// Whoever looks for the way out is told it by each verb that they may try.
+#[test]
+fn a_denied_agent_is_released_by_question_cancel_and_lift_says_so() {
+    let desk = Desk::new();
+    let question = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1"]);
+    desk.say(&["deny"]);
+    assert_eq!(desk.run(&["clear", "a1"]).code, 6);
+    let lift = desk.run(&["lift"]);
+    assert_eq!(lift.code, 1, "{lift:?}");
+    assert!(lift.stderr.contains("question cancel"), "{lift:?}");
+    let cancel = desk.run(&["question", "cancel", &question, "--reason", "it is gone", "-y"]);
+    assert_eq!(cancel.code, 0, "{cancel:?}");
+    assert!(cancel.stderr.contains("does not halt a1 any more"), "{cancel:?}");
     assert_eq!(desk.run(&["clear", "a1"]).code, 0);
 }

@@ -1,6 +1,7 @@
 //! Denying, skipping and cancelling.
 
 use super::{Desk, prompt::at_a_terminal};
+use crate::server::YOURS;
 
 #[test]
 fn each_verb_closes_the_question_with_its_own_word() {
@@ -44,6 +45,6 @@ fn at_a_terminal_the_question_is_shown_first() {
     let Some(yes) = at_a_terminal(&desk, "deny", "y\n") else { return };
     assert_eq!((yes.code, yes.stdout.contains("Deny this? [y/N]")), (0, true), "{yes:?}");
     desk.say(&["ask", "May I now?"]);
-    let Some(said) = at_a_terminal(&desk, "question skip --yes", "") else { return };
+    let Some(said) = at_a_terminal(&desk, &format!("--token {YOURS} question skip --yes"), "") else { return };
     assert_eq!((said.code, said.stdout.contains("[y/N]")), (0, false), "{said:?}");
 }

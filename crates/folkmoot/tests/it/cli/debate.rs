@@ -148,7 +148,8 @@ fn without_a_terminal_others_decide_and_every_line_fits() {
     assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
     assert!(!ended.stdout.contains(" leads") && !ended.stdout.contains('\u{1b}'), "{ended:?}");
     let (ways, lines): (Vec<&str>, Vec<&str>) = ended.stderr.lines().partition(|line| line.contains("folkmoot "));
-    assert!(ways.iter().any(|line| line.contains(" approve ")), "{ended:?}");
+    assert!(!ways.iter().any(|line| line.contains(" approve ")), "an agent is not told how to decide: {ended:?}");
+    assert!(ended.stderr.contains("Somebody who may decide must do so"), "{ended:?}");
     for part in ["3 agents", "proposal", "votes ", "approved by"] {
         assert!(lines.iter().any(|line| line.contains(part)), "{part}: {lines:#?}");
     }

@@ -1,7 +1,7 @@
 //! Deciding from the command line.
 
 use super::{Desk, run};
-use crate::server::{ALICE, ROBOT, Server, folkmoot};
+use crate::server::{ALICE, ROBOT, Server, folkmoot, folkmoot_with};
 
 #[test]
 fn an_id_may_be_cut_to_a_unique_end_or_beginning() {
@@ -62,7 +62,7 @@ fn agents_do_not_decide() {
 #[test]
 fn a_quorum_counts_each_voice_and_an_admin_can_override_with_a_reason() {
     let server = Server::start();
-    let say = |arguments: &[&str]| run(folkmoot(server.data.path()).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
     assert_eq!(say(&["gate", "open", "Deploy", "--reviewer", "alice,bob", "--quorum", "2"]).code, 0);
     let voted = say(&["--token", ALICE, "approve"]);
     assert!(voted.stdout.contains("your approve counts, 1 of 2"), "{voted:?}");

@@ -79,7 +79,7 @@ fn it_changes_nothing() {
         files
     };
     let before = state();
-    assert!(findings(desk.path())("log").1.contains("ends at 3"));
+    assert!(findings(desk.path())("log").1.contains("ends at 4"));
     assert!(before == state(), "something was changed");
 }
 
@@ -109,9 +109,9 @@ fn what_is_wrong_is_found() {
     // An event from tomorrow.
     let file = desk.path().join("folkmoot.db");
     let change = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
-    change("UPDATE events SET at = at + 86400000000 WHERE position = 3");
+    change("UPDATE events SET at = at + 86400000000 WHERE position = 4");
     wrong("clock", "before the last event");
-    change("UPDATE events SET at = at - 86400000000 WHERE position = 3");
+    change("UPDATE events SET at = at - 86400000000 WHERE position = 4");
     assert!(findings(desk.path())("clock").0);
     change("INSERT INTO migrations VALUES (99, 'later', 'sha256:00')");
     wrong("database", "made by a newer Folkmoot");

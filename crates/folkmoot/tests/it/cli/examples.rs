@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Ended, Terminal, run};
-use crate::server::{ROBOT, Server, clean, eventually, folkmoot};
+use crate::server::{ROBOT, Server, clean, eventually, folkmoot_with};
 
 #[test]
 fn the_shell_agent_is_halted_and_released_and_deploys_what_is_approved() {
@@ -115,7 +115,7 @@ fn asked(server: &Server, question_type: &str) -> Value {
 }
 
 fn say(server: &Server, arguments: &[&str]) -> String {
-    let ended = run(folkmoot(server.data.path()).args(arguments));
+    let ended = run(&mut folkmoot_with(server.data.path(), arguments));
     assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
     ended.stdout.trim_end().to_owned()
 }

@@ -37,10 +37,11 @@ fn the_summary_can_be_read_too_but_standard_input_only_once() {
 #[test]
 fn what_an_agent_writes_cannot_move_the_cursor() {
     let desk = Desk::new();
-    desk.say(&["gate", "open", "harmless \u{1b}[2J\u{202e}title"]);
+    desk.say(&["gate", "open", "harmless \u{1b}[2J\u{202e}\u{200b}title"]);
     for verb in [&["gate", "list"][..], &["gate", "show"], &["status"], &["approve"]] {
         let said = desk.say(verb);
-        assert!(!said.contains(['\u{1b}', '\u{202e}']) && said.contains("harmless \u{fffd}[2J"), "{verb:?}: {said}");
+        assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{verb:?}: {said}");
+        assert!(said.contains("harmless \u{fffd}[2J<U+202E><U+200B>title"), "{verb:?}: {said}");
     }
 }
 

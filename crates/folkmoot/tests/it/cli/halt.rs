@@ -1,7 +1,7 @@
 //! Halts, and lifting them.
 
 use super::{Desk, run};
-use crate::server::{ALICE, ROBOT, Server, folkmoot};
+use crate::server::{ALICE, ROBOT, Server, folkmoot_with};
 
 #[test]
 fn a_halt_reaches_as_far_as_it_says() {
@@ -60,7 +60,7 @@ fn a_halt_needs_a_reason_and_a_target() {
 #[test]
 fn admins_halt_and_so_does_a_monitoring_agent_that_may_but_only_admins_lift() {
     let server = Server::start();
-    let say = |arguments: &[&str]| run(folkmoot(server.data.path()).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
     let halt = ["halt", "all", "--reason", "smoke"];
     for token in [ALICE, ROBOT] {
         let refused = say(&[&["--token", token][..], &halt].concat());

@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::run;
-use crate::server::{PATIENCE, Server, eventually, folkmoot};
+use crate::server::{PATIENCE, Server, eventually, folkmoot_with};
 
 /// A receiver that takes everything, on a thread that ends with the test.
 fn receiver() -> (SocketAddr, mpsc::Receiver<Value>) {
@@ -45,7 +45,7 @@ fn a_webhook_is_added_told_changed_and_removed() {
     let server = Server::start_in(data);
     let (address, received) = receiver();
     let url = format!("http://{address}/");
-    let say = |arguments: &[&str]| run(folkmoot(server.data.path()).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
     let added = say(&["webhook", "add", &url, "--name", "builder", "--events", "halt.raised"]);
     let secret = added.stdout.trim().to_owned();
     assert!(secret.starts_with("whsec_") && added.stderr.contains("shown once"), "{added:?}");
@@ -79,7 +79,7 @@ fn a_channel_that_cannot_be_told_says_why() {
     let data = tempfile::tempdir().unwrap();
     let toml = "[channels.team]\nkind = \"slack\"\nurl_env = \"FOLKMOOT_TEST_NOT_SET\"\n";
     std::fs::write(data.path().join("folkmoot.toml"), toml).unwrap();
-    let say = |arguments: &[&str]| run(folkmoot(data.path()).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(data.path(), arguments));
     let tested = say(&["notify", "test", "team"]);
     assert_eq!((tested.code, tested.stderr.contains("has no FOLKMOOT_TEST_NOT_SET")), (1, true), "{tested:?}");
     let refused = say(&["webhook", "add", "https://169.254.169.254/latest/meta-data"]);

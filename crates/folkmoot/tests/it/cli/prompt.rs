@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{Desk, Ended, finish, piped};
-use crate::server::{clean, folkmoot};
+use crate::server::{YOURS, clean, folkmoot};
 
 #[test]
-fn without_a_terminal_nothing_is_asked() {
+fn without_a_terminal_nothing_is_asked_of_a_script_with_a_token_of_its_own() {
     let desk = Desk::new();
     desk.say(&["gate", "open", "Deploy"]);
     let decided = desk.run_with(&["approve"], "n\n");
@@ -38,7 +38,7 @@ fn at_a_terminal_the_gate_is_shown_and_only_yes_is_yes() {
 fn yes_can_be_said_beforehand() {
     let desk = Desk::new();
     desk.say(&["gate", "open", "Deploy"]);
-    let Some(ended) = at_a_terminal(&desk, "reject --yes --reason no", "") else { return };
+    let Some(ended) = at_a_terminal(&desk, &format!("--token {YOURS} reject --yes --reason no"), "") else { return };
     assert_eq!((ended.code, ended.stdout.contains("[y/N]")), (0, false), "{ended:?}");
 }
 

@@ -33,8 +33,8 @@ fn a_pipe_gets_plain_columns_with_whole_ids() {
     let id = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1", "--session", "s1"]);
     let width = id.len();
     let wanted = format!(
-        "{:width$}  STATUS   TYPE      AGENT  HALTS       TIME      TEXT\n\
-         {id}  pending  APPROVAL  a1     session s1  no limit  May I?",
+        "{:width$}  STATUS   TYPE      AGENT        HALTS       TIME      TEXT\n\
+         {id}  pending  APPROVAL  agent as a1  session s1  no limit  May I?",
         "QUESTION"
     );
     assert_eq!(desk.say(&["questions"]), wanted);
@@ -43,7 +43,7 @@ fn a_pipe_gets_plain_columns_with_whole_ids() {
 #[test]
 fn what_an_agent_writes_cannot_move_the_cursor() {
     let desk = Desk::new();
-    desk.say(&["ask", "harmless \u{1b}[2J\u{202e}text", "--default", "a\u{1b}[2Jb"]);
+    desk.say(&["ask", "harmless \u{1b}[2J\u{202e}\u{200b}text", "--default", "a\u{1b}[2Jb"]);
     let verbs = [
         &["questions"][..],
         &["question", "show"],
@@ -53,6 +53,7 @@ fn what_an_agent_writes_cannot_move_the_cursor() {
     ];
     for verb in verbs {
         let said = desk.say(verb);
-        assert!(!said.contains(['\u{1b}', '\u{202e}']) && said.contains("harmless \u{fffd}[2J"), "{verb:?}: {said}");
+        assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{verb:?}: {said}");
+        assert!(said.contains("harmless \u{fffd}[2J<U+202E><U+200B>text"), "{verb:?}: {said}");
     }
 }

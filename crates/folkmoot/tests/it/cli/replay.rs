@@ -4,7 +4,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{Ended, run};
-use crate::server::{Server, folkmoot};
+use crate::server::{Server, folkmoot_with};
 
 /// A server that asks the rehearsal.
 fn start(data: TempDir) -> Server {
@@ -14,7 +14,7 @@ fn start(data: TempDir) -> Server {
 }
 
 fn ask(server: &Server, arguments: &[&str]) -> Ended {
-    run(folkmoot(server.data.path()).args(arguments))
+    run(&mut folkmoot_with(server.data.path(), arguments))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::server::{Server, eventually};
 fn a_run_is_started_stepped_shown_and_ended() {
     let server = Server::start();
     let say = |arguments: &[&str]| {
-        let ended = run(crate::server::folkmoot(server.data.path()).args(arguments));
+        let ended = run(&mut crate::server::folkmoot_with(server.data.path(), arguments));
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
         ended.stdout.trim_end().to_owned()
     };
@@ -89,7 +89,7 @@ fn a_script_that_is_killed_and_started_again_does_nothing_twice_and_guesses_noth
         command
     };
     let say = |arguments: &[&str]| {
-        let ended = run(crate::server::folkmoot(server.data.path()).args(arguments));
+        let ended = run(&mut crate::server::folkmoot_with(server.data.path(), arguments));
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
         ended.stdout
     };

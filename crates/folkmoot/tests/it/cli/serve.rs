@@ -1,7 +1,7 @@
 //! The server's own verb.
 
 use super::{Desk, Terminal};
-use crate::server::{Server, folkmoot, signal};
+use crate::server::{Server, folkmoot, folkmoot_with, signal};
 
 #[test]
 fn it_says_where_it_listens_and_how_to_go_on() {
@@ -32,7 +32,7 @@ fn gates_outlive_the_server_and_so_do_waiters_who_let_it_come_back() {
     let data = server.kill();
     std::thread::sleep(std::time::Duration::from_millis(400));
     let server = Server::start_in(data);
-    let approved = super::run(folkmoot(&path).args(["approve"]));
+    let approved = super::run(&mut folkmoot_with(&path, &["approve"]));
     assert_eq!(approved.code, 0, "{approved:?}");
     assert_eq!(waiter.finish().code, 0);
     assert_eq!(server.terminate(), Some(0));

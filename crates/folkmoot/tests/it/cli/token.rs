@@ -1,12 +1,12 @@
 //! Tokens.
 
 use super::{Desk, run};
-use crate::server::{Server, folkmoot};
+use crate::server::{Server, folkmoot_with};
 
 #[test]
 fn a_token_works_until_it_is_revoked() {
     let server = Server::start();
-    let say = |arguments: &[&str]| run(folkmoot(server.data.path()).args(arguments));
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
     let secret = say(&["token", "create", "--name", "carol", "--role", "reviewer"]).stdout.trim().to_owned();
     assert_eq!(say(&["gate", "open", "Deploy"]).code, 0);
     let approved = say(&["--token", &secret, "approve", "--json"]);

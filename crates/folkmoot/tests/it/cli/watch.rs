@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Terminal;
-use crate::server::{Server, folkmoot, signal};
+use crate::server::{Server, folkmoot, folkmoot_with, signal};
 
 #[test]
 fn every_event_is_one_line() {
@@ -12,7 +12,7 @@ fn every_event_is_one_line() {
     let mut watch = Terminal::new(folkmoot(path).args(["watch", "--after", "0"]));
     let mut lines = watch.lines().map(Result::unwrap);
     super::run(folkmoot(path).args(["gate", "open", "Deploy 1.4.2", "--risk", "high"]));
-    super::run(folkmoot(path).args(["reject", "--reason", "not on a Friday"]));
+    super::run(&mut folkmoot_with(path, &["reject", "--reason", "not on a Friday"]));
     let opened = lines.by_ref().find(|line| line.contains("gate.opened")).unwrap();
     assert!(opened.ends_with("high: Deploy 1.4.2"), "{opened}");
     let decided = lines.next().unwrap();
@@ -38,7 +38,7 @@ fn a_watcher_misses_nothing_while_its_server_is_away() {
     let last = super::run(folkmoot(&path).args(["--json", "audit", "verify"])).stdout;
     let last = serde_json::from_str::<Value>(&last).unwrap()["events"].as_u64().unwrap();
     let seen: Vec<u64> = positions.by_ref().take_while(|position| *position < last).collect();
-    assert_eq!((seen, last), ((2..last).collect(), 8), "6 tokens and 2 gates");
+    assert_eq!((seen, last), ((2..last).collect(), 9), "7 tokens and 2 gates");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn questions_and_halts_are_told_in_words() {
     let server = Server::start();
     let path = server.data.path();
     let say = |arguments: &[&str]| {
-        let ended = super::run(folkmoot(path).args(arguments));
+        let ended = super::run(&mut folkmoot_with(path, arguments));
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
     };
     say(&["ask", "May I?", "--type", "approval", "--agent", "a1", "--session", "s1"]);
@@ -55,7 +55,7 @@ fn questions_and_halts_are_told_in_words() {
     say(&["lift"]);
     say(&["ask", "Which way?", "--type", "clarifying"]);
     say(&["deny", "--reason", "neither"]);
-    let mut watch = Terminal::new(folkmoot(path).args(["watch", "--after", "6"]));
+    let mut watch = Terminal::new(folkmoot(path).args(["watch", "--after", "7"]));
     let lines = watch.lines().map(Result::unwrap).take(11);
     // Without position, time, and the end of the id.
     let told = |line: String| {

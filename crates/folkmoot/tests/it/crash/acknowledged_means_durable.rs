@@ -62,7 +62,7 @@ async fn storm(what: &str, homes: Vec<Home>, kills: u64) {
         checks.spawn(async move { checking.still_holds(fresh).await });
     }
     crowd.finish().await;
-    while let Some(checked) = tokio::time::timeout(Duration::from_secs(20), checks.join_next()).await.expect("no hang")
+    while let Some(checked) = tokio::time::timeout(Duration::from_secs(120), checks.join_next()).await.expect("no hang")
     {
         checked.expect("what was acknowledged is there");
     }

@@ -77,7 +77,12 @@ async fn a_node_whose_clock_is_wrong_is_neither_too_early_nor_too_late() {
     assert!(latest < LATE_MAX, "{latest:?} late");
     // A token that a node makes whose clock is wrong is one everywhere, and so is its end.
     let root = servers[1].client("root-token-0123456789");
-    let token = NewToken { name: "zoe".parse().expect("a name"), role: Role::Reviewer, capabilities: Vec::new() };
+    let token = NewToken {
+        name: "zoe".parse().expect("a name"),
+        role: Role::Reviewer,
+        capabilities: Vec::new(),
+        kind: Default::default(),
+    };
     let made = root.create_token(&token).await.expect("a token");
     let secret = made.token.expect("it is shown once");
     for server in &servers {

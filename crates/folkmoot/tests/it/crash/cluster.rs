@@ -68,6 +68,32 @@ impl Cluster {
         format!("host={} user=folkmoot dbname=postgres", self.socket().display())
     }
 
+    /// A plain connection, which ends when the client is dropped.
+    pub(super) async fn connect(&self) -> tokio_postgres::Client {
+        let connecting = tokio_postgres::connect(&self.database(), tokio_postgres::NoTls).await;
+        let (client, connection) = connecting.expect("it answers");
+        tokio::spawn(connection);
+        client
+    }
+
+    /// Changes a setting of the whole cluster, and returns when new sessions have it.
+    pub(super) async fn set(&self, setting: &str, value: &str) {
+        let client = self.connect().await;
+        client.batch_execute(&format!("ALTER SYSTEM SET {setting} = '{value}'")).await.expect("it is set");
+        client.batch_execute("SELECT pg_reload_conf()").await.expect("it is read");
+        super::eventually(async || {
+            let row =
+                self.connect().await.query_one("SELECT current_setting($1)", &[&setting]).await.expect("an answer");
+            (row.get::<_, String>(0) == value).then_some(())
+        })
+        .await;
+    }
+
+    /// A program that is not PostgreSQL's own, run by the same user, in a folder that this user can write to.
+    pub(super) fn other(&self, program: &Path) -> (Command, PathBuf) {
+        (self.command(program.to_str().expect("a path")), self.socket())
+    }
+
     /// Starts it, and returns when it takes connections.
     pub(super) fn resume(&mut self) {
         let mut command = self.command("postgres");
@@ -81,7 +107,7 @@ impl Cluster {
         self.postgres = Some(child);
         let begun = Instant::now();
         while !says_ready(&self.data()) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "postgres is not ready");
+            assert!(begun.elapsed() < Duration::from_secs(120), "postgres is not ready");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

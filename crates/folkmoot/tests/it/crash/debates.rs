@@ -76,7 +76,8 @@ async fn held(kills: bool) -> Held {
                 let client = server.client(ALICE);
                 let waits = async || client.debate_status(&id).await.ok().filter(|it| it.status == Status::Paused);
                 assert_eq!(eventually(waits).await.waiting_at.as_ref(), Some(&gate), "the same gate, after a kill");
-                let verdict = Verdict { reason: Some("read".to_owned()), ..Verdict::default() };
+                let seen = client.gate(&gate).await.expect("it is shown").digest;
+                let verdict = Verdict { reason: Some("read".to_owned()), digest: Some(seen), ..Verdict::default() };
                 client.decide_debate(&id, Choice::Approve, &verdict, None).await.expect("it can be decided");
                 gates.push(gate);
             }

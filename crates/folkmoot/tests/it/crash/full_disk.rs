@@ -2,6 +2,8 @@
 
 use std::{
     collections::HashMap,
+    io::Write,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -13,7 +15,7 @@ use folkmoot_api::{
 };
 use futures_util::future::join_all;
 
-use super::{disk::SmallDisk, ledger, process::Home, readiness};
+use super::{disk::SmallDisk, eventually, ledger, process::Home, readiness};
 use crate::server::{ALICE, ROBOT};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,7 +41,7 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
                 }
             }
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{} gates, and the disk is not full", acknowledged.len());
+        assert!(begun.elapsed() < Duration::from_secs(180), "{} gates, and the disk is not full", acknowledged.len());
         // A full disk stays full, and says so again.
         if refused > 60 {
             break;
@@ -88,6 +90,50 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
     drop(database);
     println!("{} gates were acknowledged, {refused} refused for want of space", acknowledged.len());
     drop(disk);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_killed_on_a_full_disk_starts_says_so_and_can_be_read() {
+    let home = Home::new();
+    let Some(disk) = SmallDisk::under(&home, 16) else { return };
+    let server = home.start().await;
+    let mut acknowledged = HashMap::new();
+    for n in 0..20 {
+        let gate = open(&server.client(ROBOT), format!("before {n}"), 100).await.expect("there is room");
+        acknowledged.insert(gate.id.clone(), gate);
+    }
+    fill(&home.data().join("ballast"));
+    assert_eq!(
+        open(&server.client(ROBOT), "full".to_owned(), 90_000).await.expect_err("full").code(),
+        Some("disk_full")
+    );
+    server.kill();
+    fill(&home.data().join("more"));
+
+    let server = home.start().await;
+    let (robot, alice) = (server.client(ROBOT), server.client(ALICE));
+    assert_eq!(readiness(server.client.url()), "200 degraded");
+    assert!(server.said().contains("the disk is full"), "{}", server.said());
+    check(&alice, &acknowledged).await;
+    alice.audit(0, 100).await.expect("the log can be read");
+    let refused = open(&robot, "full".to_owned(), 90_000).await.expect_err("the disk is full");
+    assert_eq!(refused.code(), Some("disk_full"), "{refused:?}");
+
+    std::fs::remove_file(home.data().join("ballast")).unwrap();
+    let gate = eventually(async || open(&robot, "after".to_owned(), 90_000).await.ok()).await;
+    acknowledged.insert(gate.id.clone(), decide(&alice, &gate.id).await.expect("there is room again"));
+    check(&alice, &acknowledged).await;
+    eventually(async || (readiness(server.client.url()) == "200 ready").then_some(())).await;
+    server.kill();
+    drop(disk);
+}
+
+/// Writes until nothing more fits.
+fn fill(path: &Path) {
+    let mut file = std::fs::File::create(path).expect("it is made");
+    for size in [1 << 16, 1 << 12, 1] {
+        while file.write_all(&vec![1; size]).is_ok() {}
+    }
 }
 
 async fn open(client: &Client, title: String, bytes: usize) -> Result<Gate, Error> {

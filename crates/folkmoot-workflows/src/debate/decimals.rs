@@ -1,0 +1,36 @@
+//! Shares as people write them. Within Folkmoot they are hundredths, and scores tenths; whoever reads a table reads 0.72, as over
+//! HTTP.
+
+use serde_json::{Value, json};
+
+/// How a debate was configured.
+pub(super) fn config(mut config: Value) -> Value {
+    scale(&mut config["min_consensus"], 100.0);
+    for agent in config["agents"].as_array_mut().into_iter().flatten() {
+        scale(&mut agent["expertise"], 100.0);
+        scale(&mut agent["confidence"], 100.0);
+        scale(&mut agent["score"], 10.0);
+    }
+    config
+}
+
+/// What it came to.
+pub(super) fn verdict(mut verdict: Value) -> Value {
+    for share in ["confidence", "consensus", "effective_votes"] {
+        scale(&mut verdict[share], 100.0);
+    }
+    for ballot in verdict["ballots"].as_array_mut().into_iter().flatten() {
+        scale(&mut ballot["confidence"], 100.0);
+    }
+    if let Some([passed, of]) = verdict["tests"].as_array().map(Vec::as_slice) {
+        verdict["tests"] = json!({ "passed": passed, "of": of });
+    }
+    verdict["fallback_used"] = json!(!verdict["elected"]["fallback"].is_null());
+    verdict
+}
+
+fn scale(value: &mut Value, by: f64) {
+    if let Some(whole) = value.as_u64() {
+        *value = json!(whole as f64 / by);
+    }
+}
