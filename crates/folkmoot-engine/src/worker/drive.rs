@@ -12,9 +12,9 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Deadline, Outcome, Run, RunId,
+    Action, Deadline, Name, Outcome, Run, RunId,
     journal::Fence,
-    run::{Conclusion, Parking, Stopping},
+    run::{Conclusion, Parking, Stopping, is_own_agent},
 };
 use folkmoot_store::{Error, JournalQuery, Line, Store};
 use futures_util::{
@@ -83,6 +83,10 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
                 session_id: run.start.session_id.clone(),
             }),
         };
+        let held = match &action {
+            Action::Park(parking) => parking.held.clone(),
+            _ => Vec::new(),
+        };
         match pass.persist(action).await {
             Ok(Outcome::Awake(had)) => {
                 if had == wakes {
@@ -94,6 +98,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
             }
             Ok(_) => {
                 engine.0.deadlines.consider(pass.due());
+                wake_if_released(engine, run, &held).await;
                 return;
             }
             // An output that cannot be stored.
@@ -103,6 +108,20 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
                 let _ = pass.persist(end(run, conclusion)).await;
                 return;
             }
+        }
+    }
+}
+
+/// Wakes a run that has just parked because of an operator's halt of all agents of one name, if that halt was lifted meanwhile. The
+/// store cannot tell: to it, somebody's open question under the same name holds the run too.
+async fn wake_if_released(engine: &Engine, run: &Run, held: &[Name]) {
+    for agent in held.iter().filter(|agent| !is_own_agent(agent, &run.start.id)) {
+        if engine.is_cleared_in(run, agent).await {
+            let woken = engine.execute_command(engine.own(Action::Wake { run: run.start.id.clone() })).await;
+            if let Err(error) = woken {
+                tracing::warn!(run.id = %run.start.id, "run {}: cannot be woken just now: {error}", run.start.id);
+            }
+            return;
         }
     }
 }
