@@ -309,10 +309,12 @@ impl Models {
         })
     }
 
-    /// The model servers that answer on this machine and that nobody has named.
+    /// The model servers that answer on this machine and that nobody has named. Ollama comes first: whatever else answers on a usual
+    /// port may be no model at all.
     pub async fn listening(&self) -> Vec<Listening> {
-        let local = self.providers.iter().filter(|(_, known)| known.origin == Origin::Local);
-        let looked = local.map(|(name, known)| async move {
+        let mut local: Vec<_> = self.providers.iter().filter(|(_, known)| known.origin == Origin::Local).collect();
+        local.sort_by_key(|(_, known)| known.provider.kind != Kind::Ollama);
+        let looked = local.into_iter().map(|(name, known)| async move {
             let (model, base_url) = (listens(&known.provider).await?, base_url(&known.provider)?);
             Some(Listening { provider: name.clone(), model, base_url })
         });

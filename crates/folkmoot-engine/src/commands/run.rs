@@ -110,11 +110,13 @@ impl Engine {
     async fn must_be_cleared(&self, caller: &Caller, run: &RunId, entry: &NewEntry) -> Result<(), Error> {
         // What is wrong with the run itself, the rules say better.
         let Some(run) = self.0.store.run(run).await?.filter(|run| run.ending().is_none()) else { return Ok(()) };
-        let agent = entry.agent_id.clone().unwrap_or_else(|| caller.principal.name.clone());
-        if self.is_cleared(&agent, &run.start.session_id).await {
-            return Ok(());
+        // A token that is halted does not work under another agent's name either.
+        for agent in [Some(&caller.principal.name), entry.agent_id.as_ref()].into_iter().flatten() {
+            if !self.is_cleared(agent, &run.start.session_id).await {
+                return Err(Refusal::Halted { agent: agent.clone(), session: run.start.session_id }.into());
+            }
         }
-        Err(Refusal::Halted { agent, session: run.start.session_id }.into())
+        Ok(())
     }
 
     async fn execute_on_run(&self, caller: Caller, action: Action) -> Result<Run, Error> {

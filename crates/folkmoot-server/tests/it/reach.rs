@@ -261,6 +261,15 @@ async fn where_silence_consents_agents_choose_nobody_and_whoever_decides_may_obj
         assert_eq!(node.post("carol", &path("approve"), json!({})).await.code(), "not_a_reviewer");
         let rejected = node.post("carol", &path("reject"), json!({"reason": "no"})).await;
         assert_eq!((rejected.status, &rejected.json()["status"]), (200, &json!("rejected")), "{rejected:?}");
+        // Content that changes faster than anybody reads it keeps nobody from saying no either; from saying yes it does.
+        let changing = open(node, AGENT, json!({"summary": "one"})).await;
+        let path = |verb: &str| format!("/v1/gates/{changing}{verb}");
+        let seen = node.get(ALICE, &path("")).await.json()["digest"].clone();
+        assert_eq!(node.send(AGENT, "PATCH", &path(""), json!({"summary": "two"})).await.status, 200);
+        let stale = json!({"reason": "no", "digest": seen});
+        assert_eq!(node.post(ALICE, &path("/approve"), stale.clone()).await.code(), "stale_digest");
+        let rejected = node.post(ALICE, &path("/reject"), stale).await;
+        assert_eq!((rejected.status, &rejected.json()["status"]), (200, &json!("rejected")), "{rejected:?}");
     }
     // By force an admin also rejects.
     let node = Node::start().await;
@@ -488,4 +497,18 @@ async fn who_may_not_begin_a_step_is_told_the_command_that_waits() {
     assert_eq!((halted.status, halted.code().as_str()), (409, "halted"), "{halted:?}");
     let command = format!("folkmoot clear {AGENT} --session s1");
     assert!(halted.json()["detail"].as_str().unwrap().contains(&command), "{halted:?}");
+}
+
+#[tokio::test]
+async fn a_halted_agent_does_not_work_under_another_name() {
+    for nodes in everywhere().await {
+        let node = &nodes[0];
+        let run = id(&node.started(json!({"session_id": "s1"})).await);
+        node.halts(json!({"scope": "agent", "agent_id": AGENT})).await;
+        for body in [json!({"key": "x", "state": "begun"}), json!({"key": "y", "state": "begun", "agent_id": "helper"})]
+        {
+            let halted = node.records(&run, body).await;
+            assert_eq!((halted.status, halted.code().as_str()), (409, "halted"), "{halted:?}");
+        }
+    }
 }
