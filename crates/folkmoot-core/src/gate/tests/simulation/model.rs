@@ -215,8 +215,9 @@ impl Model {
                 let objects = gate.on_timeout == "approve" && said.choice == "reject";
                 breaks("not_a_reviewer", !said.force && stranger && !objects);
                 let stale = said.seen.is_some_and(|n| gate.contents.get(n - 1) != gate.contents.last());
-                breaks("stale_digest", stale);
-                breaks("digest_required", said.seen.is_none() && (gate.view.risk == 3 || gate.view.revision > 1));
+                breaks("stale_digest", stale && !objects);
+                let unseen = said.seen.is_none() && (gate.view.risk == 3 || gate.view.revision > 1);
+                breaks("digest_required", unseen && !objects);
                 breaks("decision_not_allowed", !gate.allowed.contains(said.choice));
                 breaks("invalid", said.force && !matches!(said.choice, "approve" | "reject"));
                 breaks("invalid", said.edited.is_some() && said.choice != "adjust");
