@@ -38,7 +38,7 @@ until_gate "$id" "$gate"
 holds "it goes on, and stops before its verdict" '.status == "paused" and .phase == "convergence"'
 get "/v1/debates/$id/results"
 is "there is no result before that" "$status" 409
-decide "/v1/debates/$id/approve" '{"reason": "good"}'
+decide "/v1/debates/$id/approve" "{\"reason\": \"good\", \"request_id\": \"$gate\"}"
 is "the debate's own path approves it" "$status" 200
 until_status "$id" completed
 results "$id"
@@ -50,9 +50,9 @@ done
 
 start "$(jq -nc "$gated")"
 until_gate "$id"
-decide "/v1/debates/$id/reject" '{}'
+decide "/v1/debates/$id/reject" "{\"request_id\": \"$gate\"}"
 is "a rejection needs a reason" "$((status / 100))" 4
-decide "/v1/debates/$id/reject" '{"reason": "not on Fridays"}'
+decide "/v1/debates/$id/reject" "{\"reason\": \"not on Fridays\", \"request_id\": \"$gate\"}"
 is "with one it is taken" "$status" 200
 until_status "$id" failed
 holds "a rejected debate fails, and says by whom and why" '.fault.code == "gate_rejected" and (.fault.message | contains("not on Fridays"))'
@@ -61,7 +61,7 @@ holds "and nobody voted" '[.[] | select(.phase == "convergence")] | length == 0'
 
 start "$(jq -nc "$gated * {gates: {on_rejected: \"retry\"}}")"
 until_gate "$id"
-decide "/v1/debates/$id/reject" '{"reason": "think of Mondays too"}'
+decide "/v1/debates/$id/reject" "{\"reason\": \"think of Mondays too\", \"request_id\": \"$gate\"}"
 until_gate "$id" "$gate"
 trail "$id"
 holds "where it may try again, it does, and knows why" \

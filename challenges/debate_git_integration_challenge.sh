@@ -30,7 +30,7 @@ start "$wanted"
 until_gate "$id"
 is "the debate has a branch of its own" "$(git branch --list --format='%(refname:short)' 'debate/*')" "debate/$session"
 is "and a worktree of its own beside the user's" "$(worktrees)" 2
-call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" '{}'
+call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" "{\"request_id\": \"$gate\"}"
 until_status "$id" completed
 is "its worktree is gone when it is over" "$(worktrees)" 1
 is "its branch is still there" "$(git branch --list --format='%(refname:short)' 'debate/*')" "debate/$session"

@@ -44,7 +44,7 @@ holds "it is still listed" '[.debates[].id] | index($id) != null' --arg id "$ove
 until_gate "$waits"
 turns "$waits"
 is "the one that waited waits, with what was said" "$(jq -c '[.[].id]' <<< "$answer")" "$said"
-call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$waits/approve" '{}'
+call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$waits/approve" "{\"request_id\": \"$gate\"}"
 is "its gate can be decided" "$status" 200
 until_status "$waits" completed
 turns "$waits"

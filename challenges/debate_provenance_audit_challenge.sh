@@ -9,7 +9,7 @@ start "$(jq -nc --arg topic "$CODE" '{topic: $topic, max_rounds: 1, agents: 5, a
 until_gate "$id"
 get "/v1/debates/$id/replay"
 holds "of a debate that waits, a replay says where" '.same == false and .differs == null and .waiting_at != null and .calls > 10'
-call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" '{"reason": "read it"}'
+call "$FOLKMOOT_REVIEWER_TOKEN" POST "/v1/debates/$id/approve" "{\"reason\": \"read it\", \"request_id\": \"$gate\"}"
 until_status "$id" completed
 
 get "/v1/debates/$id/audit?limit=1"
