@@ -213,6 +213,8 @@ enum Ended {
     Failed(Failure),
     /// Its time was over, and nobody knows what it did.
     OutOfTime,
+    /// Before a `once` step did anything, its node stood still for so long that another may have taken the run.
+    NotBegun,
 }
 
 /// What a `once` step of unknown fate is to do.
@@ -252,12 +254,13 @@ impl Job {
         }
         self.ctx.pass.must_act(&call.key).await;
         loop {
-            let (began_at, turn) = self.begin(&call, &mut tried).await?;
+            let (began_at, turn, lease) = self.begin(&call, &mut tried).await?;
             // Until it is recorded: nobody knows of it before that.
             let in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
-            let ended = self.try_once().await;
+            let ended = self.try_once(lease).await;
             drop(turn);
             let failure = match ended {
+                Ended::NotBegun => continue,
                 Ended::Done(result) => {
                     self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Done(result.clone())).await?;
                     return Ok(result);
@@ -333,8 +336,8 @@ impl Job {
         result.ok_or_else(erased)
     }
 
-    /// Waits for its turn and for clearance, and records the intent of a `once` step.
-    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, Turn), Failure> {
+    /// Waits for its turn and for clearance, and records the intent of a `once` step, with the lease under which that holds.
+    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, Turn, Option<u64>), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
         let turn = loop {
             self.ctx.clearance(&agent).await;
@@ -349,10 +352,11 @@ impl Job {
         };
         let began_at = pass.engine.now();
         *tried += 1;
+        let mut lease = None;
         if self.kind == EntryKind::Once {
             let _busy = pass.busy();
             loop {
-                let lease = pass.engine.lease();
+                lease = pass.engine.lease();
                 // As the journal counts: where the first word of it was untold, it was written twice. What is asked about
                 // this attempt must be found again by who replays it.
                 *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
@@ -364,11 +368,12 @@ impl Job {
                 pass.engine.0.host.sleep(NOT_YET).await;
             }
         }
-        Ok((began_at, turn))
+        Ok((began_at, turn, lease))
     }
 
-    /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with the pass.
-    async fn try_once(&self) -> Ended {
+    /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with the pass. With a lease it
+    /// begins only under that lease.
+    async fn try_once(&self, lease: Option<u64>) -> Ended {
         let pass = &self.ctx.pass;
         let _busy = pass.busy();
         let gone = pass.gone.child_token();
@@ -381,9 +386,13 @@ impl Job {
             Timeout::After(span) => pass.engine.0.host.sleep(span),
             Timeout::Never => Box::pin(std::future::pending()),
         };
+        let engine = pass.engine.clone();
         let attempt = Box::pin(async move {
+            // As late as it can be looked at: the node may have stood still since the intent was recorded.
+            let taken_away = lease.is_some() && engine.lease() != lease;
             let ended = tokio::select! {
                 biased;
+                () = std::future::ready(()), if taken_away => Ended::NotBegun,
                 () = ends.cancelled() => return,
                 done = attempt => match done {
                     Ok(Ok(result)) => Ended::Done(result),

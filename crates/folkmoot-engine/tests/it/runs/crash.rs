@@ -29,7 +29,7 @@ impl Effect for Effects {
 
 impl Effect for Traces {
     fn trace(self, run: String, key: String) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
-        self.leave(run, key)
+        self.prepare(&run, &key).leave()
     }
 }
 

@@ -23,10 +23,10 @@ pub fn many(traces: Traces) -> Workflows {
         let traces = traces.clone();
         async move {
             for n in 0..STEPS {
-                let (traces, run) = (traces.clone(), ctx.run_id().to_string());
                 let key = format!("step-{n}");
-                let step = ctx.step(key.clone(), move || {
-                    let effect = traces.clone().leave(run.clone(), key.clone());
+                let trace = traces.prepare(ctx.run_id().as_str(), &key);
+                let step = ctx.step(key, move || {
+                    let effect = trace.clone().leave();
                     async move {
                         effect.await?;
                         // So that some are in flight whenever the node is killed.

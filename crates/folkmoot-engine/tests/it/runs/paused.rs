@@ -1,12 +1,21 @@
 //! A node that stands still for longer than its lease (SIGSTOP, a suspended machine) and goes on as if nothing had been. What
 //! it had begun is another's by then: it writes nothing for it, and does not do what must not happen twice.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
-use folkmoot_engine::{Ctx, Engine, Settings, TokioHost, Workflows};
-use folkmoot_store::{AnyStore, Postgres};
+use folkmoot_engine::{Ctx, Engine, Host, Settings, Task, TokioHost, Workflows};
+use folkmoot_store::{AnyStore, JournalQuery, ManualClock, Postgres};
 
 use super::{
+    House,
     killed::{alice, all_end, decide, start, wait_for},
     process::{LEASE, Node, Traces},
 };
@@ -21,9 +30,10 @@ pub fn careful(traces: Traces) -> Workflows {
         let traces = traces.clone();
         async move {
             for n in 0..STEPS {
-                let (traces, run, key) = (traces.clone(), ctx.run_id().to_string(), format!("step-{n}"));
-                ctx.step(key.clone(), move || {
-                    let effect = traces.clone().leave(run.clone(), key.clone());
+                let key = format!("step-{n}");
+                let trace = traces.prepare(ctx.run_id().as_str(), &key);
+                ctx.step(key, move || {
+                    let effect = trace.clone().leave();
                     async move {
                         effect.await?;
                         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -78,4 +88,62 @@ async fn a_node_that_stood_still_does_nothing_twice() {
     assert!(twice.is_empty(), "done twice, by {} and {}: {twice:?}", one.id(), other.id());
     eprintln!("{} effects, none twice; {asked} were asked about", effects.len());
     assert!(engine.verify(&alice()).await.unwrap().problems.is_empty());
+}
+
+/// A host on which a minute passes before the task that is spawned next begins.
+#[derive(Debug, Default)]
+struct Suspended {
+    clock: OnceLock<Arc<ManualClock>>,
+    next: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Laptop(Arc<Suspended>);
+
+impl Host for Laptop {
+    fn spawn(&self, task: Task) {
+        if self.0.next.swap(false, Ordering::SeqCst) {
+            self.0.clock.get().unwrap().advance(Duration::from_secs(60));
+        }
+        TokioHost.spawn(task);
+    }
+
+    fn sleep(&self, span: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        TokioHost.sleep(span)
+    }
+
+    fn random(&self) -> u128 {
+        TokioHost.random()
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_stands_still_between_the_intent_and_the_effect_writes_the_intent_again() {
+    let (suspended, effects) = (Arc::new(Suspended::default()), Arc::new(AtomicU32::new(0)));
+    let workflow = {
+        let (suspended, effects) = (suspended.clone(), effects.clone());
+        move |ctx: Ctx, (): ()| {
+            suspended.next.store(true, Ordering::SeqCst);
+            let effects = effects.clone();
+            async move {
+                let pay = move || {
+                    let effects = effects.clone();
+                    async move { Ok(effects.fetch_add(1, Ordering::SeqCst)) }
+                };
+                ctx.step("pay", pay).once().await
+            }
+        }
+    };
+    let mut house = House::with(Workflows::new()).await;
+    house.engine.close().await;
+    suspended.clock.set(house.clock.clone()).unwrap();
+    let settings = Settings { workflows: Workflows::new().with("pays@1", workflow), ..Settings::default() };
+    let store = AnyStore::Sqlite(house.store.again().unwrap());
+    house.engine = Engine::start(store, settings, Arc::new(Laptop(suspended))).await.unwrap();
+    let id = house.start("pays@1", &()).await;
+    assert_eq!(house.outcome(&id).await.unwrap(), 0);
+    assert_eq!(effects.load(Ordering::SeqCst), 1);
+    let query = JournalQuery { run: id, after: None, limit: 10, key: None, results: false };
+    let journal = house.engine.journal(&alice(), query).await.unwrap();
+    assert_eq!(journal[0].entry.attempts, 2, "{journal:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::OpenOptions,
+    fs::{File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Command as Process, Stdio},
@@ -80,10 +80,11 @@ impl Drop for Node {
 pub struct Traces(pub PathBuf);
 
 impl Traces {
-    /// One effect, which no crash undoes.
-    pub async fn leave(self, run: String, key: String) -> Result<(), Failure> {
-        let mut file = OpenOptions::new().append(true).create(true).open(&self.0)?;
-        Ok(file.write_all(format!("{run} {key} {}\n", std::process::id()).as_bytes())?)
+    /// Prepares an effect. A node that is stopped between the engine's last look at its lease and the effect's call of the system
+    /// does it late, whatever the engine does: so little else is done in between.
+    pub fn prepare(&self, run: &str, key: &str) -> Trace {
+        let file = OpenOptions::new().append(true).create(true).open(&self.0).unwrap();
+        Trace { file: Arc::new(file), line: format!("{run} {key} {}\n", std::process::id()).into() }
     }
 
     /// The processes in which each effect happened, by run and key.
@@ -96,6 +97,19 @@ impl Traces {
             effects.entry(((*run).to_owned(), (*key).to_owned())).or_default().push(process.parse().unwrap());
         }
         effects
+    }
+}
+
+/// One effect, which no crash undoes.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    file: Arc<File>,
+    line: Arc<str>,
+}
+
+impl Trace {
+    pub async fn leave(self) -> Result<(), Failure> {
+        Ok((&*self.file).write_all(self.line.as_bytes())?)
     }
 }
 
