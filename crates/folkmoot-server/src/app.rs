@@ -58,6 +58,8 @@ pub(crate) struct App {
     pub(crate) policy: Arc<Policy>,
     /// Whether people are asked about plans that are started here.
     pub(crate) asks_about_plans: bool,
+    /// It serves for as long as a verb of the command line runs.
+    pub(crate) is_temporary: bool,
     /// Cancelled when the server is told to end: every stream and every wait ends with it.
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
@@ -89,6 +91,7 @@ impl App {
             seen: Arc::default(),
             policy: Arc::new(config.policy.clone()),
             asks_about_plans: config.plans.asks,
+            is_temporary: config.temporary,
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
             bad_tokens: Arc::new(RateLimiter::keyed(Quota::per_minute(BAD_TOKENS_PER_MINUTE))),

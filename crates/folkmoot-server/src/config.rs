@@ -252,6 +252,8 @@ impl Audit {
     }
 }
 
+/// Names tokens that are made at the start: `role:name=token,…`.
+pub const BOOTSTRAP_TOKENS: &str = "FOLKMOOT_BOOTSTRAP_TOKENS";
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(600);
 
 /// `[retention]`. Nothing is kept for no time at all: whoever has just decided may look at it again.
@@ -392,7 +394,7 @@ impl Config {
     /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT` (requests a second) and
     /// `APPROVAL_GATES` (whether people are asked about plans).
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
-        if let Some(tokens) = variable("FOLKMOOT_BOOTSTRAP_TOKENS") {
+        if let Some(tokens) = variable(BOOTSTRAP_TOKENS) {
             for entry in tokens.split(',').filter(|entry| !entry.trim().is_empty()) {
                 self.bootstrap_tokens.push(parse_bootstrap(entry.trim())?);
             }

@@ -30,7 +30,7 @@ mod start;
 mod view;
 
 pub use checkpoints::Checkpoints;
-pub use config::{BootstrapToken, Config, ConfigError, Limits, Plans};
+pub use config::{BOOTSTRAP_TOKENS, BootstrapToken, Config, ConfigError, Limits, Plans};
 pub use data_folder::{DataFolder, LocalModel, LocalToken, LocalTokens, Lock, Served};
 
 pub use folkmoot_notify::settings as notify_settings;

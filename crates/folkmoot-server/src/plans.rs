@@ -73,7 +73,8 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         budget: budget.transpose()?,
         reviewers: wanted.reviewers,
         notification_channels: wanted.notification_channels,
-        gates_off: !app.asks_about_plans,
+        // Where a verb serves itself, its environment is the caller's own: an agent switches nothing off for itself.
+        gates_off: !app.asks_about_plans && (!app.is_temporary || caller.principal.role.decides()),
     };
     planning.check()?;
     notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Result, anyhow};
-use folkmoot_server::{BootstrapToken, Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
+use folkmoot_server::{BOOTSTRAP_TOKENS, BootstrapToken, Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -100,7 +100,8 @@ fn config(data: &DataFolder) -> Result<Config> {
         Some(_) => anyhow!("{error}; `folkmoot serve` was last started with this file: put it back, or start it anew"),
         None => error.into(),
     })?;
-    config.read_environment(|name| std::env::var(name).ok())?;
+    // Tokens are named to `folkmoot serve` alone: whoever runs a verb would otherwise give itself a say.
+    config.read_environment(|name| std::env::var(name).ok().filter(|_| name != BOOTSTRAP_TOKENS))?;
     config.key = given("FOLKMOOT_KEY_FILE").map(PathBuf::from);
     if let (None, Some(key)) = (&config.key, served.key) {
         ServerKey::read(&key).map_err(|error| {

@@ -103,7 +103,8 @@ impl Engine {
         let hash = credentials::hash(secret);
         let tokens = self.0.store.tokens().await?;
         let is_new = tokens.iter().all(|(_, known)| *known != hash);
-        if is_new && principal.role.decides() && token::is_protected(tokens.iter().map(|(token, _)| token), owner) {
+        let has_a_say = principal.role.decides() || !principal.capabilities.is_empty();
+        if is_new && has_a_say && token::is_protected(tokens.iter().map(|(token, _)| token), owner) {
             let problem = format!(
                 "of {} is new, and {owner} has protected this folder; make it with `folkmoot token create` instead",
                 principal.name

@@ -159,25 +159,33 @@ async fn where_the_owner_is_protected_no_start_gives_anybody_a_new_say() {
     assert_eq!(http::send(&node.url, "GET", "/v1/gates", &left, &[], "").await.status, 200);
     assert_eq!(approve(&node, &left, AT_A_TERMINAL, "low").await.code(), "presence_required");
     let data = node.stop().await;
-    let config = || {
+    let monitor = folkmoot_core::Principal {
+        capabilities: [folkmoot_core::Capability::Halt].into(),
+        ..folkmoot_core::Principal::new("eve".parse().unwrap(), folkmoot_core::Role::Agent)
+    };
+    let config = |principal: folkmoot_core::Principal| {
         let mut config = folkmoot_server::Config::new(folkmoot_server::DataFolder::at(data.path()));
         config.listen = ([127, 0, 0, 1], 0).into();
         config.bootstrap_tokens = vec![folkmoot_server::BootstrapToken {
-            principal: folkmoot_core::Principal::new("eve".parse().unwrap(), folkmoot_core::Role::Admin),
+            principal,
             secret: "secret-of-eve-0123456789".to_owned(),
         }];
         config
     };
-    let mut refused = folkmoot_server::Server::start(config()).await.unwrap_err().to_string();
-    for _ in 0..600 {
-        // The one that was stopped lets go of the folder a moment after it has ended.
-        if !refused.contains("already has a server") {
-            break;
+    let admin = folkmoot_core::Principal::new("eve".parse().unwrap(), folkmoot_core::Role::Admin);
+    for principal in [admin, monitor] {
+        let start = || folkmoot_server::Server::start(config(principal.clone()));
+        let mut refused = start().await.unwrap_err().to_string();
+        for _ in 0..600 {
+            // The one that was stopped lets go of the folder a moment after it has ended.
+            if !refused.contains("already has a server") {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            refused = start().await.unwrap_err().to_string();
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        refused = folkmoot_server::Server::start(config()).await.unwrap_err().to_string();
+        assert!(refused.contains("has protected this folder"), "{refused}");
     }
-    assert!(refused.contains("has protected this folder"), "{refused}");
 }
 
 #[tokio::test]

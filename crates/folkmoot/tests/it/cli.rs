@@ -45,7 +45,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::server::{eventually, folkmoot_with};
+use crate::server::{eventually, folkmoot_with, with_yours};
 
 /// A data folder.
 struct Desk {
@@ -61,7 +61,13 @@ struct Ended {
 }
 
 impl Desk {
+    /// One whose owner has made a token for scripts, which are what decides here.
     fn new() -> Self {
+        Self { data: with_yours() }
+    }
+
+    /// One that nobody has used.
+    fn empty() -> Self {
         Self { data: tempfile::tempdir().expect("a temporary folder") }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     path::Path,
+    sync::LazyLock,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -19,6 +20,27 @@ pub(crate) const YOURS: &str = "your-token-0123456789";
 pub(crate) const OWNERS_TOKEN: &str = "admin:you=your-token-0123456789";
 pub(crate) const ALICE: &str = "alice-token-0123456789";
 pub(crate) const ROBOT: &str = "robot-token-0123456789";
+
+/// What lies in a data folder where the owner has made that token, and nothing else has happened. Not the server's key: each
+/// folder makes its own.
+static WITH_YOURS: LazyLock<[(&str, Vec<u8>); 2]> = LazyLock::new(|| {
+    let data = tempfile::tempdir().expect("a temporary folder");
+    let only_yours = |command: &mut Command| {
+        command.env("FOLKMOOT_BOOTSTRAP_TOKENS", OWNERS_TOKEN);
+    };
+    let (_, data) = Server::start_with(data, only_yours).terminate_and_keep();
+    ["folkmoot.db", "tokens.json"]
+        .map(|name| (name, std::fs::read(data.path().join(name)).expect("a server leaves it behind")))
+});
+
+/// A data folder whose owner has made [`YOURS`].
+pub(crate) fn with_yours() -> TempDir {
+    let data = tempfile::tempdir().expect("a temporary folder");
+    for (name, content) in &*WITH_YOURS {
+        std::fs::write(data.path().join(name), content).expect("it can be written");
+    }
+    data
+}
 
 /// How long anything here may take before the test fails, also on a machine that compiles something beside it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -113,7 +135,7 @@ pub(crate) fn clean<'a>(command: &'a mut Command, data: &Path) -> &'a mut Comman
             command.env_remove(&name);
         }
     }
-    command.env("FOLKMOOT_DATA", data).env("FOLKMOOT_BOOTSTRAP_TOKENS", OWNERS_TOKEN).env("USER", "you")
+    command.env("FOLKMOOT_DATA", data).env("USER", "you")
 }
 
 /// As [`folkmoot`], with these arguments; and where they decide something, with a token that was made for a script, because no

@@ -5,7 +5,7 @@ mod tampered;
 use std::path::{Path, PathBuf};
 
 use super::Desk;
-use crate::server::signal;
+use crate::server::{Server, signal};
 
 /// A log with a decision in it, exported.
 fn exported() -> (Desk, Vec<String>) {
@@ -86,7 +86,9 @@ struct Checked {
 
 impl Checked {
     fn new() -> Self {
-        let checked = Self { desk: Desk::new(), kept: tempfile::tempdir().expect("a temporary folder") };
+        // Each has a log of its own, from the first event on.
+        let (_, data) = Server::start().terminate_and_keep();
+        let checked = Self { desk: Desk { data }, kept: tempfile::tempdir().expect("a temporary folder") };
         for (title, verb) in [("Deploy", "approve"), ("Drop the table", "reject")] {
             checked.desk.say(&["gate", "open", title]);
             checked.desk.say(&[verb, "--reason", "looked at it"]);
@@ -166,7 +168,7 @@ fn a_receipt_is_checked_without_a_server_or_its_data() {
     let gates = checked.desk.json(&["gate", "list", "--status", "approved"]);
     let gate = gates["gates"][0]["id"].as_str().expect("a gate").to_owned();
     checked.desk.say(&["audit", "receipt", &gate, "--out", &receipt]);
-    let elsewhere = Desk::new();
+    let elsewhere = Desk::empty();
     let said = elsewhere.say(&["audit", "check", &receipt, "--key", &key]);
     assert!(said.contains("approved by") && said.contains("on exactly this content"), "{said}");
     assert!(said.contains("looked at it") && said.contains("Deploy"), "{said}");

@@ -6,7 +6,7 @@ use crate::server::{eventually, folkmoot};
 /// Two letters are enough, also through a pipe.
 #[test]
 fn the_demo_debates_stops_at_two_gates_and_ends_with_code_and_its_log() {
-    let desk = Desk::new();
+    let desk = Desk::empty();
     let ended = desk.run_with(&["demo"], "a\na\n");
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
     let said = ended.stdout;

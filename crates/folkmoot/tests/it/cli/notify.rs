@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::run;
-use crate::server::{PATIENCE, Server, eventually, folkmoot_with};
+use crate::server::{PATIENCE, Server, eventually, folkmoot_with, with_yours};
 
 /// A receiver that takes everything, on a thread that ends with the test.
 fn receiver() -> (SocketAddr, mpsc::Receiver<Value>) {
@@ -76,7 +76,7 @@ fn a_webhook_is_added_told_changed_and_removed() {
 
 #[test]
 fn a_channel_that_cannot_be_told_says_why() {
-    let data = tempfile::tempdir().unwrap();
+    let data = with_yours();
     let toml = "[channels.team]\nkind = \"slack\"\nurl_env = \"FOLKMOOT_TEST_NOT_SET\"\n";
     std::fs::write(data.path().join("folkmoot.toml"), toml).unwrap();
     let say = |arguments: &[&str]| run(&mut folkmoot_with(data.path(), arguments));

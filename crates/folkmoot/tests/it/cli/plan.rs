@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Desk, talk::Talk};
-use crate::server::eventually;
+use super::{Desk, Terminal, talk::Talk};
+use crate::server::{YOURS, eventually, folkmoot_with};
 
 const GOAL: &str = "Open a second bakery";
 
@@ -103,6 +103,25 @@ fn a_plan_that_was_left_waits_and_is_taken_up_again() {
 }
 
 /// In a pipe it says how others decide, and waits for them.
+#[test]
+fn an_agent_that_switches_gates_off_for_itself_is_asked_all_the_same() {
+    let desk = Desk::new();
+    let agents = desk.say(&["token", "create", "planner-bot", "--role", "agent"]);
+    let start = |token: &str| {
+        let plan = ["plan", GOAL, "--iterations", "2", "--checkpoint", "1", "--provider", "rehearsal"];
+        let mut verb = folkmoot_with(desk.path(), &plan);
+        Terminal::new(verb.env("APPROVAL_GATES", "false").env("FOLKMOOT_TOKEN", token))
+    };
+    let asked = start(&agents);
+    eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
+    desk.pending(1);
+    drop(asked);
+    // Somebody who could approve each of them may do without them.
+    let ended = start(YOURS).finish();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    desk.pending(1);
+}
+
 #[test]
 fn without_a_terminal_others_decide() {
     let desk = Desk::new();

@@ -28,6 +28,21 @@ pub(super) fn without_a_terminal(data: &Path, arguments: &[&str]) -> Option<Ende
 }
 
 #[test]
+fn a_verb_that_serves_itself_makes_no_token_for_whoever_runs_it() {
+    let desk = Desk::new();
+    desk.say(&["gate", "open", "Drop the table"]);
+    for role in ["admin", "reviewer", "agent+halt"] {
+        let tokens = format!("{role}:eve=eves-token-0123456789");
+        let mut verb = folkmoot(desk.path());
+        verb.args(["approve", "--yes"]).env("FOLKMOOT_BOOTSTRAP_TOKENS", &tokens);
+        let refused = run(verb.env("FOLKMOOT_TOKEN", "eves-token-0123456789"));
+        assert_eq!(refused.code, 1, "{role}: {refused:?}");
+        assert!(refused.stderr.contains("token"), "{role}: {refused:?}");
+    }
+    desk.pending(1);
+}
+
+#[test]
 fn the_stored_token_decides_nothing_without_a_terminal() {
     let desk = Desk::new();
     desk.say(&["gate", "open", "Drop the table", "--risk", "critical"]);

@@ -11,7 +11,7 @@ fn an_older_folder_reads_as_it_did() {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../folkmoot-store/tests/fixtures");
             std::fs::read_to_string(format!("{folder}/schema_{schema}.{end}")).expect("the fixture")
         };
-        let desk = Desk::new();
+        let desk = Desk::empty();
         let file = desk.path().join("folkmoot.db");
         rusqlite::Connection::open(&file).unwrap().execute_batch(&fixture("sql")).unwrap();
         let before: Value = serde_json::from_str(&fixture("json")).unwrap();
@@ -22,7 +22,7 @@ fn an_older_folder_reads_as_it_did() {
             (&held["backup"]["schema"], &held["backup"]["head_hash"]),
             (&schema.into(), &before["verified"]["head_hash"])
         );
-        let other = Desk::new();
+        let other = Desk::empty();
         other.say(&["restore", backup.to_str().unwrap()]);
         for desk in [&desk, &other] {
             reads_as(desk, "gates", &["gate", "list", "--all", "--limit", "500"], &before);

@@ -5,7 +5,7 @@ use folkmoot_server::{Config, DataFolder, Server};
 use tokio_util::sync::CancellationToken;
 
 use super::Desk;
-use crate::server::{OWNERS_TOKEN, eventually};
+use crate::server::eventually;
 
 /// A server with workflows, in this process; other terminals find it through the folder.
 struct Serving {
@@ -28,8 +28,6 @@ impl Serving {
         };
         let mut config = Config::new(DataFolder::at(desk.path()));
         config.listen = ([127, 0, 0, 1], 0).into();
-        let tokens = |name: &str| (name == "FOLKMOOT_BOOTSTRAP_TOKENS").then(|| OWNERS_TOKEN.to_owned());
-        config.read_environment(tokens).expect("tokens");
         config.workflows = Workflows::new().with("publish@1", publish).with("twice@1", twice);
         let shutdown = CancellationToken::new();
         let ending = shutdown.clone();
