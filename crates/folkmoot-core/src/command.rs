@@ -296,8 +296,8 @@ pub struct Needs<'a> {
     pub run: Option<&'a RunId>,
     /// All that is still open of that run.
     pub open: bool,
-    /// The gates of that run that wait.
-    pub open_gates: bool,
+    /// Of that run's gates those that wait, the last one that stopped it, and the last one that people approved.
+    pub gates_of_run: bool,
     /// This line of that run's journal.
     pub entry: Option<&'a Key>,
     /// Whether something holds each of these agents in this session.
@@ -345,8 +345,8 @@ pub struct Loaded {
     pub alive_until: Option<Timestamp>,
     /// Whether the run that started it is over.
     pub parent_over: bool,
-    /// Its gates that wait.
-    pub open_gates: Vec<Gate>,
+    /// Its gates: at least those that wait, the last one that stopped it, and the last one that people approved.
+    pub gates_of_run: Vec<Gate>,
     /// Its questions that wait, or hold somebody because a denial was not fetched, each with whether anything but these
     /// questions holds what it holds.
     pub open_questions: Vec<(Question, Others)>,
@@ -435,9 +435,9 @@ impl Command {
                     Fence::Owner => recording.entry.agent_id.iter().cloned().collect(),
                     Fence::Epoch(_) => Vec::new(),
                 };
-                let open_gates = recording.waits_for_gates();
+                let gates_of_run = recording.waits_for_gates();
                 let (run, entry) = (Some(&recording.run), Some(&recording.entry.key));
-                Needs { run, entry, open_gates, kept, principals, ..none }
+                Needs { run, entry, gates_of_run, kept, principals, ..none }
             }
             Action::Park(parking) => {
                 let held = (!parking.held.is_empty()).then_some((parking.held.as_slice(), &parking.session_id));
@@ -447,7 +447,7 @@ impl Command {
                 Needs { run: Some(run), ..none }
             }
             Action::EndRun { run, .. } | Action::CancelRun { run, .. } => {
-                Needs { run: Some(run), open: true, open_gates: true, ..none }
+                Needs { run: Some(run), open: true, gates_of_run: true, ..none }
             }
             Action::Close(Closing { question, .. }) | Action::Fetch { question, .. } | Action::Lapse { question } => {
                 Needs { question: Some(question), ..none }

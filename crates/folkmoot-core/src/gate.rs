@@ -169,6 +169,17 @@ pub struct Decision {
 }
 
 impl Gate {
+    /// Whether its decision stops the run that opened it. What was withdrawn stops nothing.
+    pub fn stops_its_run(&self) -> bool {
+        self.decision()
+            .is_some_and(|decision| decision.outcome == Next::Stop && decision.decision != DecisionWord::Cancelled)
+    }
+
+    /// Whether people let its run go on, and not the configuration.
+    pub fn is_approved_by_people(&self) -> bool {
+        self.gate_type == GateType::Human && self.status() == Status::Approved
+    }
+
     /// The one word for where it is.
     pub fn status(&self) -> Status {
         match &self.state {

@@ -3,7 +3,7 @@
 use crate::{
     Deadline, DeliveryId, Digest, GateId, HaltId, Name, Presence, QuestionId, Role, RunId, SessionId, Timestamp,
     TokenId, WebhookId,
-    gate::{Choice, Decision},
+    gate::{Choice, Decision, DecisionWord},
     halt::Lifting,
     journal::Key,
     presence,
@@ -120,6 +120,11 @@ pub enum Refusal {
     RunWaits { run: RunId },
     #[error("run {run} waits at gate {gate}; wait for its decision, or withdraw the gate if it is yours")]
     GatePending { run: RunId, gate: GateId },
+    #[error(
+        "gate {gate} was {decision}, which stopped run {run}; open another gate and go on when it is approved, or end the run as failed \
+         or cancelled"
+    )]
+    GateStopped { run: RunId, gate: GateId, decision: DecisionWord },
     #[error("run {run} is executed by somebody else's agent, not by Folkmoot: tell that agent to go on")]
     NotOurs { run: RunId },
     #[error("run {run} is executed by Folkmoot: only its own workflow records its steps and its end")]
@@ -209,6 +214,7 @@ impl Refusal {
             Refusal::RunEnded { .. } => "run_ended",
             Refusal::RunWaits { .. } => "run_waits",
             Refusal::GatePending { .. } => "gate_pending",
+            Refusal::GateStopped { .. } => "gate_stopped",
             Refusal::NotOurs { .. } => "not_ours",
             Refusal::NotYours { .. } => "not_yours",
             Refusal::NotReady { .. } => "run_not_ready",

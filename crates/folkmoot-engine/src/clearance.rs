@@ -17,7 +17,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Run, Scope, SessionId, Timestamp,
+    Event, Hold, HoldId, Name, Principal, Question, QuestionId, Role, Run, Scope, SessionId, Timestamp,
     clearance::{Holds, Reason, Target},
     halt::HaltEvent,
     question::{self, QuestionEvent, Status},
@@ -263,14 +263,20 @@ impl Engine {
         self.is_current().await && self.can_proceed(agent.as_str(), Some(session.as_str()))
     }
 
-    /// As whom an agent of a run of ours is held, if it is, as far as this node knows: by what holds that agent of that run, or by an
-    /// operator's halt of all that are called so.
+    /// As whom an agent of a run of ours is held, if it is, as far as this node knows: by what holds that agent of that run, by an
+    /// operator's halt of all that are called so, or by what holds the agent that started the run.
     pub(crate) fn held_as(&self, run: &Run, agent: &Name) -> Option<Name> {
         let own = run.agent_named(agent);
         if !self.can_proceed(own.as_str(), Some(run.start.session_id.as_str())) {
             return Some(own);
         }
-        self.0.clearance.read(|known| known.holds.halts_agent(agent.as_str())).then(|| agent.clone())
+        let starter = &run.start.initiator;
+        let holds_starter = |holds: &Holds| run.start.role == Role::Agent && holds.holds_agent(starter.as_str());
+        self.0.clearance.read(|known| match () {
+            () if known.holds.halts_agent(agent.as_str()) => Some(agent.clone()),
+            () if holds_starter(&known.holds) => Some(starter.clone()),
+            () => None,
+        })
     }
 
     /// What keeps a run from working just now, oldest first: what holds the agents of it that wait for clearance, else whoever works in

@@ -192,6 +192,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::RunEnded { .. }
         | Refusal::RunWaits { .. }
         | Refusal::GatePending { .. }
+        | Refusal::GateStopped { .. }
         | Refusal::NotOurs { .. }
         | Refusal::NotYours { .. }
         | Refusal::NotReady { .. }

@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Result, anyhow};
-use folkmoot_server::{BOOTSTRAP_TOKENS, BootstrapToken, Config, DataFolder, LocalTokens, Server, ServerKey, StartError};
+use folkmoot_server::{
+    BOOTSTRAP_TOKENS, BootstrapToken, Config, DataFolder, LocalTokens, Server, ServerKey, StartError,
+};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 

@@ -70,7 +70,7 @@ impl Case<'_> {
         };
         // A step that was begun before may be the one that waits at the gate: a script that is started again begins it again.
         if recording.waits_for_gates() && known.is_none() {
-            must_pass_its_gates(&run, &loaded.open_gates)?;
+            must_pass_its_gates(&run, &loaded.gates_of_run)?;
         }
         let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };
         run.apply(&event, known).expect("an event that the rules just allowed applies");
@@ -188,7 +188,7 @@ impl Case<'_> {
         if fence == Fence::Owner {
             run::must_have_ended_its_steps(&run, conclusion)?;
             if matches!(conclusion, Conclusion::Completed { .. }) {
-                must_pass_its_gates(&run, &loaded.open_gates)?;
+                must_pass_its_gates(&run, &loaded.gates_of_run)?;
             }
         }
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
@@ -226,7 +226,8 @@ impl Case<'_> {
         let reason = format!("its run {id} is over: {}", run.status());
         let by = self.command.by.name();
         // The time of a gate or question may be over although its timer has not come round yet: then that closes it.
-        for gate in loaded.open_gates.into_iter().filter(|gate| ender.closes_gate(&run, gate)) {
+        let waits = |gate: &Gate| gate.decision().is_none();
+        for gate in loaded.gates_of_run.into_iter().filter(|gate| waits(gate) && ender.closes_gate(&run, gate)) {
             let event = gate::expire(&gate, self.now)
                 .filter(|lapse| matches!(lapse, GateEvent::Decided { .. }))
                 .unwrap_or_else(|| gate::withdraw(&gate, &reason, by.clone(), self.now));
@@ -340,10 +341,21 @@ fn parked_timer(run: &Run) -> Vec<TimerChange> {
     }
 }
 
-/// Refuses to go on with a run that somebody else's agent executes while one of its gates waits.
-fn must_pass_its_gates(run: &Run, open: &[Gate]) -> Result<(), Refusal> {
-    let first = open.iter().min_by_key(|gate| (gate.requested_at, &gate.id));
-    first.map_or(Ok(()), |gate| Err(Refusal::GatePending { run: run.start.id.clone(), gate: gate.id.clone() }))
+/// Refuses to go on with a run that somebody else's agent executes while one of its gates waits, or after one has stopped it. Then
+/// it may ask again: what people approve after that lets it go on.
+fn must_pass_its_gates(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
+    let order = |gate: &&Gate| (gate.requested_at, gate.id.clone());
+    let run_id = || run.start.id.clone();
+    if let Some(gate) = gates.iter().filter(|gate| gate.decision().is_none()).min_by_key(order) {
+        return Err(Refusal::GatePending { run: run_id(), gate: gate.id.clone() });
+    }
+    let Some(stopping) = gates.iter().filter(|gate| gate.stops_its_run()).max_by_key(order) else { return Ok(()) };
+    let decision = stopping.decision().expect("it stopped the run");
+    let passed = gates.iter().filter(|gate| gate.is_approved_by_people()).max_by_key(order);
+    match passed.is_some_and(|gate| gate.requested_at >= decision.decided_at) {
+        true => Ok(()),
+        false => Err(Refusal::GateStopped { run: run_id(), gate: stopping.id.clone(), decision: decision.decision }),
+    }
 }
 
 fn subject(run: &Run) -> Subject {

@@ -187,13 +187,13 @@ impl World {
         let is_free =
             |(agents, session): (&[Name], _)| agents.iter().any(|agent| self.covering(agent, Some(session)).is_empty());
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
-        let open_gates = needs.run.filter(|_| needs.open_gates).map(|id| self.open_gates(id).cloned().collect());
+        let gates_of_run = needs.run.filter(|_| needs.gates_of_run).map(|id| self.gates_of(id).cloned().collect());
         let open_questions = needs.run.filter(|_| needs.open).map(|id| self.open_questions(id));
         Loaded {
             wakes: needs.run.and_then(|id| self.wakes.get(id)).copied().unwrap_or_default(),
             alive_until: run.as_ref().and_then(held_by),
             parent_over: run.as_ref().and_then(|run| run.start.parent.as_ref()).is_some_and(is_over),
-            open_gates: open_gates.unwrap_or_default(),
+            gates_of_run: gates_of_run.unwrap_or_default(),
             open_questions: open_questions.unwrap_or_default(),
             entry: needs.run.zip(needs.entry).and_then(|(id, key)| self.journals.get(id)?.get(key)).cloned(),
             free: needs.held.is_some_and(is_free),
@@ -202,8 +202,8 @@ impl World {
         }
     }
 
-    fn open_gates(&self, run: &RunId) -> impl Iterator<Item = &Gate> {
-        self.gates.values().filter(move |gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none())
+    fn gates_of(&self, run: &RunId) -> impl Iterator<Item = &Gate> {
+        self.gates.values().filter(move |gate| gate.run_id.as_ref() == Some(run))
     }
 
     /// A run's questions that wait or hold, each with what else holds the same; the others of these are not counted.
@@ -341,7 +341,7 @@ impl World {
         let by_decider = self.principal_is(&ending.by, Role::decides);
         let workflow = run.start.workflow.as_ref().map(|_| run.speaker().name);
         assert!(
-            self.open_gates(&run.start.id).all(|gate| !by_decider
+            self.gates_of(&run.start.id).filter(|gate| gate.decision().is_none()).all(|gate| !by_decider
                 && gate.requested_by != ending.by
                 && Some(&gate.requested_by) != workflow.as_ref()),
             "a gate of a run ends with it, unless somebody else opened it"

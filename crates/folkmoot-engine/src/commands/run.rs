@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Action, Outcome, Refusal, Run, RunId,
-    journal::{Entry, EntryState, Fence, NewEntry, Recording, Write},
+    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, Write},
     run::{BadWorkflowName, Conclusion, Limits, Starting},
 };
 use folkmoot_store::{Error, JournalQuery, Store};
@@ -87,8 +87,8 @@ impl Engine {
         write: Write,
     ) -> Result<Recorded, Error> {
         let begins = matches!(write, Write::Begin);
-        if begins {
-            self.must_be_cleared(&caller, &run, &entry).await?;
+        if begins || matches!(write, Write::Done(_)) {
+            self.must_be_cleared(&caller, &run, &entry, begins).await?;
         }
         let keyed = caller.idempotency.is_some();
         let key = entry.key.clone();
@@ -106,17 +106,25 @@ impl Engine {
         }
     }
 
-    /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then.
-    async fn must_be_cleared(&self, caller: &Caller, run: &RunId, entry: &NewEntry) -> Result<(), Error> {
+    /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then. What was begun before can be ended.
+    async fn must_be_cleared(&self, caller: &Caller, run: &RunId, entry: &NewEntry, begins: bool) -> Result<(), Error> {
         // What is wrong with the run itself, the rules say better.
         let Some(run) = self.0.store.run(run).await?.filter(|run| run.ending().is_none()) else { return Ok(()) };
         // A token that is halted does not work under another agent's name either.
         for agent in [Some(&caller.principal.name), entry.agent_id.as_ref()].into_iter().flatten() {
             if !self.is_cleared(agent, &run.start.session_id).await {
+                if !begins && self.is_in_journal(&run.start.id, &entry.key).await? {
+                    return Ok(());
+                }
                 return Err(Refusal::Halted { agent: agent.clone(), session: run.start.session_id }.into());
             }
         }
         Ok(())
+    }
+
+    async fn is_in_journal(&self, run: &RunId, key: &Key) -> Result<bool, Error> {
+        let query = JournalQuery { run: run.clone(), after: None, limit: 1, key: Some(key.clone()), results: false };
+        Ok(!self.0.store.journal(query).await?.is_empty())
     }
 
     async fn execute_on_run(&self, caller: Caller, action: Action) -> Result<Run, Error> {

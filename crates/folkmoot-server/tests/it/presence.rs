@@ -166,10 +166,8 @@ async fn where_the_owner_is_protected_no_start_gives_anybody_a_new_say() {
     let config = |principal: folkmoot_core::Principal| {
         let mut config = folkmoot_server::Config::new(folkmoot_server::DataFolder::at(data.path()));
         config.listen = ([127, 0, 0, 1], 0).into();
-        config.bootstrap_tokens = vec![folkmoot_server::BootstrapToken {
-            principal,
-            secret: "secret-of-eve-0123456789".to_owned(),
-        }];
+        config.bootstrap_tokens =
+            vec![folkmoot_server::BootstrapToken { principal, secret: "secret-of-eve-0123456789".to_owned() }];
         config
     };
     let admin = folkmoot_core::Principal::new("eve".parse().unwrap(), folkmoot_core::Role::Admin);

@@ -368,6 +368,53 @@ async fn what_was_changed_is_decided_only_with_the_digest_of_what_was_seen() {
 }
 
 #[tokio::test]
+async fn a_run_that_an_agent_executes_does_not_pass_the_gate_that_stopped_it() {
+    for nodes in everywhere().await {
+        let (node, last) = (&nodes[0], nodes.last().unwrap());
+        let run = node.starts_own().await;
+        let ship = json!({"key": "ship", "state": "begun"});
+        let gate = open(node, AGENT, json!({"summary": "Ship", "run_id": run})).await;
+        let no = json!({"reason": "not on a Friday"});
+        assert_eq!(node.post(ALICE, &format!("/v1/gates/{gate}/reject"), no).await.status, 200);
+        let held = last.records(&run, ship.clone()).await;
+        assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{held:?}");
+        assert!(held.body.contains(&gate) && held.body.contains("rejected"), "{held:?}");
+        let held = last.to_run(AGENT, &run, "end", json!({"status": "completed"})).await;
+        assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{held:?}");
+        // It may ask again, and goes on when somebody says yes to that.
+        let again = open(last, AGENT, json!({"summary": "Ship on Monday", "run_id": run})).await;
+        assert_eq!(last.records(&run, ship.clone()).await.code(), "gate_pending");
+        assert_eq!(node.post(ALICE, &format!("/v1/gates/{again}/approve"), json!({})).await.status, 200);
+        assert_eq!(last.records(&run, ship).await.status, 201);
+        node.verifies().await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_works_for_a_halted_agent() {
+    for nodes in everywhere().await {
+        let (node, last) = (&nodes[0], nodes.last().unwrap());
+        let run = node.starts_own().await;
+        assert_eq!(node.records(&run, json!({"key": "begun", "state": "begun"})).await.status, 201);
+        let halt = json!({"scope": "agent", "agent_id": "agent-a", "reason": "look first"});
+        let halt = node.post("root-of-all", "/v1/halts", halt).await.json()["id"].as_str().unwrap().to_owned();
+        for state in ["begun", "done"] {
+            let held = last.records(&run, json!({"key": "new", "state": state})).await;
+            assert_eq!((held.status, held.code().as_str()), (409, "halted"), "{state}: {held:?}");
+        }
+        // What it did before it was halted can be told.
+        assert_eq!(last.records(&run, json!({"key": "begun", "state": "done"})).await.status, 201);
+        // What it starts waits with it, although a plan has agents of its own.
+        let plan = last.post(AGENT, "/v1/plans", json!({"goal": "Open a bakery"})).await.json();
+        let plan = plan["id"].as_str().unwrap();
+        last.until(plan, |run| run["halted_by"] == json!([halt])).await;
+        assert_eq!(last.journal_of(plan).await, Vec::<Value>::new());
+        assert_eq!(node.send("root-of-all", "DELETE", &format!("/v1/halts/{halt}"), json!({})).await.status, 200);
+        last.until(plan, |run| run["waiting_at"]["gates"][0].is_string()).await;
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_an_agent_executes_does_not_pass_its_undecided_gate() {
     for nodes in everywhere().await {
         let (node, last) = (&nodes[0], nodes.last().unwrap());

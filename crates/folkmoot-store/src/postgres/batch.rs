@@ -211,7 +211,7 @@ impl Work {
         let aside = needs.run.and_then(|id| self.asides.get(id)).copied().unwrap_or_default();
         let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
         let node = run.as_ref().and_then(|run| node_of(&run.state));
-        let open_gates = run.as_ref().filter(|_| needs.open_gates).map(|run| self.open_gates_of(&run.start.id));
+        let gates_of_run = run.as_ref().filter(|_| needs.gates_of_run).map(|run| self.gates_of(&run.start.id));
         let open_questions = run.as_ref().filter(|_| needs.open).map(|run| self.open_questions_of(&run.start.id));
         let entry = needs.run.zip(needs.entry).map(|(run, key)| (run.clone(), key.clone()));
         let is_free =
@@ -220,7 +220,7 @@ impl Work {
             wakes: aside.wakes,
             alive_until: node.and_then(|node| self.alive_until.get(node)).copied(),
             parent_over: aside.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
-            open_gates: open_gates.unwrap_or_default(),
+            gates_of_run: gates_of_run.unwrap_or_default(),
             open_questions: open_questions.unwrap_or_default(),
             entry: entry.and_then(|place| self.entries.get(&place)).cloned(),
             free: needs.held.is_some_and(|(agents, session)| agents.iter().any(|agent| is_free(session, agent))),
@@ -266,9 +266,9 @@ impl Work {
         waiting.into_iter().cloned().collect()
     }
 
-    /// The gates of a run that wait.
-    fn open_gates_of(&self, run: &RunId) -> Vec<Gate> {
-        let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run) && gate.decision().is_none());
+    /// The gates of a run, as far as they were loaded.
+    fn gates_of(&self, run: &RunId) -> Vec<Gate> {
+        let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run));
         let mut gates: Vec<Gate> = gates.cloned().collect();
         gates.sort_by(|a, b| (a.requested_at, &a.id).cmp(&(b.requested_at, &b.id)));
         gates
@@ -697,7 +697,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         halts.extend(needs.halt.map(HaltId::as_str));
         runs.extend(needs.run.map(RunId::as_str));
         ending.extend(needs.run.filter(|_| needs.open).map(RunId::as_str));
-        at_gates.extend(needs.run.filter(|_| needs.open_gates).map(RunId::as_str));
+        at_gates.extend(needs.run.filter(|_| needs.gates_of_run).map(RunId::as_str));
         if let Some((run, key)) = needs.run.zip(needs.entry) {
             entry_runs.push(run.as_str());
             entry_keys.push(key.as_str());
@@ -769,7 +769,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         ),
         (!runs.is_empty(), &sql.load_runs, vec![&runs]),
         (!claiming.is_empty(), &sql.load_nodes, vec![&claiming]),
-        (!at_gates.is_empty(), &sql.load_open_gates, vec![&at_gates]),
+        (!at_gates.is_empty(), &sql.load_gates_of_runs, vec![&at_gates]),
         (!ending.is_empty(), &sql.load_open_questions, vec![&ending]),
         (!entry_keys.is_empty(), &sql.load_entries, vec![&entry_runs, &entry_keys]),
         (!principals.is_empty(), &sql.load_principals, vec![&principals]),
@@ -798,7 +798,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         held,
         runs,
         nodes,
-        open_gates,
+        gates_of_runs,
         open_questions,
         entries,
         principals,
@@ -814,7 +814,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let mut work = Work::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
-    for row in gates.iter().chain(&twins).chain(&open_gates) {
+    for row in gates.iter().chain(&twins).chain(&gates_of_runs) {
         let gate = rows::read_gate(row)?;
         if let (Some(key), None) = (&gate.dedupe_key, gate.decision()) {
             work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());

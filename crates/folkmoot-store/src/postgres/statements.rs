@@ -60,9 +60,10 @@ statements! {
     load_held: LOAD_HELD,
     load_runs: format!("{} WHERE id = ANY(?1)", rows::select_runs()),
     load_nodes: by_id(&rows::NODES, "node"),
-    load_open_gates: format!("SELECT {} FROM gates WHERE run_id = ANY(?1) AND status = 'pending'",
-        rows::GATES.names()
-    ),
+    load_gates_of_runs: format!(
+                "SELECT own.* FROM unnest(?1::text[]) AS run, LATERAL ({}) AS own",
+                rows::select_gates_of("run")
+            ),
     load_open_questions: format!(
                 "SELECT {} FROM questions WHERE run_id = ANY(?1) AND (status = 'pending' OR holds IS NOT NULL)",
                 rows::QUESTIONS.names()

@@ -104,7 +104,7 @@ struct Statements {
     load_question: String,
     load_halt: String,
     load_run: String,
-    load_open_gates: String,
+    load_gates_of_run: String,
     load_open_questions: String,
     load_entry: String,
     load_token: String,
@@ -445,8 +445,8 @@ impl Writer {
                     (aside.wakes, aside.alive_until, aside.parent_over);
                 loaded.run = Some(run);
             }
-            if needs.open_gates && loaded.run.is_some() {
-                loaded.open_gates = all(&self.connection, &self.sql.load_open_gates, &key, rows::read_gate)?;
+            if needs.gates_of_run && loaded.run.is_some() {
+                loaded.gates_of_run = all(&self.connection, &self.sql.load_gates_of_run, &key, rows::read_gate)?;
             }
             if needs.open && loaded.run.is_some() {
                 let questions = all(&self.connection, &self.sql.load_open_questions, &key, rows::read_question)?;
@@ -616,7 +616,7 @@ impl Statements {
             load_question: format!("SELECT {} FROM questions WHERE id = ?1", rows::QUESTIONS.names()),
             load_halt: format!("SELECT {} FROM halts WHERE id = ?1", rows::HALTS.names()),
             load_run: format!("{} WHERE id = ?1", rows::select_runs()),
-            load_open_gates: format!("SELECT {gates} FROM gates WHERE run_id = ?1 AND status = 'pending'"),
+            load_gates_of_run: rows::select_gates_of("?1"),
             load_open_questions: format!(
                 "SELECT {} FROM questions WHERE run_id = ?1 AND (status = 'pending' OR holds IS NOT NULL) ORDER BY asked_at, id",
                 rows::QUESTIONS.names()

@@ -2,8 +2,8 @@
 
 use std::{
     path::Path,
-    sync::LazyLock,
     process::{Child, Command, Stdio},
+    sync::LazyLock,
     time::{Duration, Instant},
 };
 

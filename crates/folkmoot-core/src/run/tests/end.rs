@@ -143,6 +143,34 @@ fn a_run_that_somebody_else_executes_does_not_pass_its_gate() {
 }
 
 #[test]
+fn a_run_that_somebody_else_executes_does_not_pass_a_gate_that_stopped_it() {
+    check(
+        r#"
+        09:00 bot starts r1                            → outside
+        09:01 bot opens g1 run=r1                      → pending
+        09:01 bot opens g2 run=r1                      → pending
+        09:02 alice rejects on=g1 "no"                 → rejected by alice, stop
+        09:02 alice approves on=g2                     → approved by alice, proceed
+        09:03 bot records a begins                     → refused: gate_stopped
+        09:03 bot records a does "1"                   → refused: gate_stopped
+        09:03 bot ends "1"                             → refused: gate_stopped
+        09:03 bot opens g3 run=r1                      → pending
+        09:04 bot cancels on=g3                        → cancelled by bot, stop
+        09:04 bot records a begins                     → refused: gate_stopped
+        09:05 bot opens g4 run=r1                      → pending
+        09:06 alice approves on=g4                     → approved by alice, proceed
+        09:06 bot records a begins                     → begun, 1 attempt
+        09:06 bot opens g5 run=r1 timeout=1m           → pending
+        09:07 system expires on=g5                     → timed_out by timeout, stop
+        09:08 bot records a does "1"                   → done "1", 1 attempt
+        09:08 bot records b begins                     → refused: gate_stopped
+        09:08 bot ends "1"                             → refused: gate_stopped
+        09:08 bot ends code=no "nobody answered"       → failed by bot
+        "#,
+    );
+}
+
+#[test]
 fn a_gate_of_a_run_that_is_over_stops() {
     let world = play("09:00 bot opens g1 run=r1\n09:01 bot cancels-run r1");
     let decision = world.gates["g1"].decision().unwrap();

@@ -112,7 +112,7 @@ async fn a_gate_starts_the_run_that_it_names_and_cancelling_that_closes_all_that
         assert_eq!((&question["run_id"], &question["session_id"]), (&json!("r-1"), &json!("s-1")));
         let question = id(&question);
         assert_eq!(last.run("r-1").await["waiting_at"]["questions"], json!([question]));
-        assert_eq!(last.records("r-1", json!({"key": "a", "state": "done"})).await.code(), "gate_pending");
+        assert_eq!(last.records("r-1", json!({"key": "a", "state": "done"})).await.code(), "halted");
         let cancelled = last.to_run("alice", "r-1", "cancel", json!({"reason": "enough"})).await;
         assert_eq!((cancelled.status, &cancelled.json()["status"]), (200, &json!("cancelled")));
         let shown = first.run("r-1").await;
