@@ -93,6 +93,8 @@ pub enum Action {
     Amend {
         /// What changes.
         amendment: Amendment,
+        /// What configuration says.
+        policy: Policy,
         /// The new artifacts' bytes, in order.
         contents: Vec<Vec<u8>>,
     },

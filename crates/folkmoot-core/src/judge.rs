@@ -75,10 +75,10 @@ impl Case<'_> {
                 self.must_name_the_right(opening, by)?;
                 self.open(opening, event, contents, loaded)
             }
-            Action::Amend { amendment, contents } => {
+            Action::Amend { amendment, policy, contents } => {
                 let by = self.principal("amend a gate")?;
                 let gate = self.visible(loaded.gate, &amendment.gate)?;
-                let event = gate::amend(&gate, amendment, loaded.summary.as_deref(), by, self.now)?;
+                let event = gate::amend(&gate, amendment, policy, loaded.summary.as_deref(), by, self.now)?;
                 let before = quota::bytes_of(&gate);
                 let added = amendment.artifacts.iter().flatten().map(|artifact| artifact.bytes).sum::<u64>();
                 self.command.quota.allows_bytes(&self.command.by, loaded.usage.bytes, added.saturating_sub(before))?;

@@ -226,7 +226,8 @@ impl Stage {
                     risk: words.get("risk"),
                     artifacts,
                 };
-                Action::Amend { amendment, contents: contents.unwrap_or_default() }
+                let (policy, contents) = (self.policy.clone(), contents.unwrap_or_default());
+                Action::Amend { amendment, policy, contents }
             }
             "approves" => self.says(Choice::Approve, false, words),
             "overrides" => self.says(Choice::Approve, true, words),

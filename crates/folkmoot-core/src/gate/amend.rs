@@ -1,10 +1,13 @@
 //! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
 
 use super::{
-    ArtifactRef, Content, Gate, GateEvent, OnTimeout, Risk,
+    ArtifactRef, Content, Gate, GateEvent, OnTimeout, Policy, Risk, SelfReview,
     open::{first_line, one_line},
 };
 use crate::{Deadline, Digest, GateId, Principal, Refusal, Timestamp, text};
+
+/// How many contents a gate may have: each of them is kept, and each makes people look again.
+const REVISIONS_MAX: u32 = 100;
 
 /// What the requester changes; what is `None` stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +28,7 @@ pub struct Amendment {
 pub(crate) fn amend(
     gate: &Gate,
     amendment: &Amendment,
+    policy: &Policy,
     standing: Option<&str>,
     by: &Principal,
     now: Timestamp,
@@ -63,12 +67,28 @@ pub(crate) fn amend(
     if content == gate.content {
         return Ok(None);
     }
+    if gate.revision >= REVISIONS_MAX {
+        let problem = format!("was changed {} times, which is the most; open another gate", gate.revision - 1);
+        return Err(Refusal::invalid("gate", problem));
+    }
+    // Where more is at stake, what the configuration demands there is demanded, as if it had been opened so.
+    let raised = Some(content.risk).filter(|risk| *risk > gate.content.risk);
+    let self_review = raised.map(|risk| policy.self_review_at(risk)).filter(|at| *at == SelfReview::Deny);
+    let presence = raised.and_then(|risk| policy.presence.get(&risk).copied()).filter(|at| Some(*at) > gate.presence);
     let digest = content.digest(summary);
     let requested_by = gate.requested_by.clone();
     let deadline = deadline(gate, now);
     let moved = deadline != gate.deadline;
     let next = if moved { gate.reminders.before(deadline, now) } else { gate.reminders.next };
-    Ok(Some(GateEvent::Amended { requested_by, content: Box::new(content), digest, deadline, next }))
+    Ok(Some(GateEvent::Amended {
+        requested_by,
+        content: Box::new(content),
+        self_review,
+        presence,
+        digest,
+        deadline,
+        next,
+    }))
 }
 
 /// Where silence consents, what was changed at the last moment would be approved unseen: it gets the whole time again.

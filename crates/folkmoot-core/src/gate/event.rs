@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Content, Decision, Gate, NextReminders, State, Vote};
-use crate::{Deadline, Digest, Fact, Name, event::Broken};
+use super::{Choice, Content, Decision, Gate, NextReminders, SelfReview, State, Vote};
+use crate::{Deadline, Digest, Fact, Name, Presence, event::Broken};
 
 /// A fact about one gate. Every one names the requester, so that a subscriber can tell whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,10 @@ pub enum GateEvent {
         requested_by: Name,
         /// All of it.
         content: Box<Content>,
+        /// Where the risk was raised to one at which the run's initiator may not decide.
+        self_review: Option<SelfReview>,
+        /// Where the risk was raised to one at which more is demanded of who decides.
+        presence: Option<Presence>,
         /// With the summary's text.
         digest: Digest,
         /// As it stands, or later.
@@ -92,6 +96,10 @@ pub(crate) const VERSION: u32 = 1;
 struct Amended {
     requested_by: Name,
     content: Box<Content>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    self_review: Option<SelfReview>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    presence: Option<Presence>,
     digest: Digest,
     deadline: Deadline,
     #[serde(flatten)]
@@ -151,8 +159,8 @@ impl GateEvent {
     pub fn payload(&self) -> String {
         let written = match self.clone() {
             GateEvent::Opened(gate) => serde_json::to_string(&gate),
-            GateEvent::Amended { requested_by, content, digest, deadline, next } => {
-                serde_json::to_string(&Amended { requested_by, content, digest, deadline, next })
+            GateEvent::Amended { requested_by, content, self_review, presence, digest, deadline, next } => {
+                serde_json::to_string(&Amended { requested_by, content, self_review, presence, digest, deadline, next })
             }
             GateEvent::Vote { requested_by, vote, digest } => {
                 serde_json::to_string(&Voted { requested_by, vote, digest })
@@ -177,8 +185,9 @@ impl GateEvent {
         match fact.kind.as_ref() {
             "gate.opened" => Ok(GateEvent::Opened(Broken::parse(fact)?)),
             "gate.amended" => {
-                let Amended { requested_by, content, digest, deadline, next } = Broken::parse(fact)?;
-                Ok(GateEvent::Amended { requested_by, content, digest, deadline, next })
+                let Amended { requested_by, content, self_review, presence, digest, deadline, next } =
+                    Broken::parse(fact)?;
+                Ok(GateEvent::Amended { requested_by, content, self_review, presence, digest, deadline, next })
             }
             "gate.vote" => {
                 let Voted { requested_by, vote, digest } = Broken::parse(fact)?;
@@ -236,8 +245,10 @@ impl Gate {
         };
         match event {
             GateEvent::Opened(_) => return Err(Broken("it was opened twice".to_owned())),
-            GateEvent::Amended { content, digest, deadline, next, .. } => {
+            GateEvent::Amended { content, self_review, presence, digest, deadline, next, .. } => {
                 self.content = content.as_ref().clone();
+                self.self_review = self_review.unwrap_or(self.self_review);
+                self.presence = presence.or(self.presence);
                 self.digest = *digest;
                 self.deadline = *deadline;
                 self.reminders.next = *next;

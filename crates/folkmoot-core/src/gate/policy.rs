@@ -122,13 +122,14 @@ impl Policy {
         check_reachable(people, resolved.quorum, resolved.reject_quorum)
     }
 
+    /// Whether a run's initiator may decide where so much is at stake.
+    pub(super) fn self_review_at(&self, risk: Risk) -> SelfReview {
+        self.self_review.unwrap_or(if risk == Risk::Critical { SelfReview::Deny } else { SelfReview::Allow })
+    }
+
     /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.
     pub(super) fn resolve(&self, opening: &Opening, by: &Principal, run: Option<&Run>) -> Result<Resolved, Refusal> {
-        let usual = self.self_review.unwrap_or(if opening.risk == Risk::Critical {
-            SelfReview::Deny
-        } else {
-            SelfReview::Allow
-        });
+        let usual = self.self_review_at(opening.risk);
         let mut reviewers = opening.reviewers.clone().unwrap_or_else(|| self.reviewers.clone());
         reviewers.sort();
         reviewers.dedup();

@@ -17,6 +17,6 @@ impl Engine {
         let references = |artifacts: &Vec<NewArtifact>| artifacts.iter().map(NewArtifact::reference).collect();
         amendment.artifacts = artifacts.as_ref().map(references);
         let contents = artifacts.into_iter().flatten().map(|artifact| artifact.content).collect();
-        self.execute_on_gate(caller, Action::Amend { amendment, contents }).await
+        self.execute_on_gate(caller, Action::Amend { amendment, policy: self.0.policy.clone(), contents }).await
     }
 }

@@ -198,6 +198,14 @@ async fn what_the_configuration_demands_binds_every_token() {
     assert_eq!(approve(&node, &alice, AT_A_TERMINAL, "high").await.code(), "presence_required");
     let gate = node.opened(json!({"summary": "Deploy", "risk": "high"})).await;
     assert_eq!(gate["presence"], "passphrase", "whoever looks is told");
+    // What is demanded grows with what is at stake.
+    let gate = node.opened(json!({"summary": "Deploy", "risk": "low"})).await;
+    assert_eq!(gate["presence"], json!(null));
+    let path = format!("/v1/gates/{}", gate["id"].as_str().unwrap());
+    let raised = node.send("agent-a", "PATCH", &path, json!({"risk": "high"})).await.json();
+    assert_eq!(raised["presence"], "passphrase", "{raised}");
+    let digest = json!({"digest": raised["digest"]});
+    assert_eq!(node.post("alice", &format!("{path}/approve"), digest).await.code(), "presence_required");
     node.verifies().await;
 }
 

@@ -49,6 +49,25 @@ fn what_is_at_stake_never_shrinks() {
 }
 
 #[test]
+fn what_is_raised_to_critical_is_not_its_initiators_to_decide() {
+    check(
+        "
+        09:00 alice opens first run=run-1          → pending
+        09:00 bob opens a run=run-1 risk=high      → pending
+        09:01 bob amends risk=critical             → pending, revision 2
+        09:02 alice approves digest=r2             → refused: self_review
+        09:03 carol approves digest=r2             → approved by carol, proceed
+        ",
+    );
+}
+
+#[test]
+fn a_gate_is_changed_a_bounded_number_of_times() {
+    let changes: String = (2..=100).map(|n| format!("09:00 bot amends \"{n}\" → pending, revision {n}\n")).collect();
+    check(&format!("09:00 bot opens a → pending\n{changes}09:01 bot amends \"101\" → refused: invalid gate"));
+}
+
+#[test]
 fn only_the_requester_amends() {
     check(
         r#"

@@ -262,7 +262,7 @@ fn an_amendment() -> impl Strategy<Value = Action> {
     (a_gate(), option::of(a_text()), option::of(a_text()), option::of(a_risk())).prop_map(
         |(gate, title, summary, risk)| {
             let amendment = Amendment { gate, title, summary, risk, artifacts: None };
-            Action::Amend { amendment, contents: Vec::new() }
+            Action::Amend { amendment, policy: Policy::default(), contents: Vec::new() }
         },
     )
 }

@@ -207,6 +207,7 @@ impl Desk {
                     risk: risk.map(|risk| Risk::ALL[risk]),
                     artifacts: None,
                 },
+                policy: self.policy.clone(),
                 contents: Vec::new(),
             },
             Wish::Decide(said) => Action::Decide(Verdict {

@@ -153,7 +153,7 @@ pub(crate) fn amendment(gate: &GateId) -> Amendment {
 }
 
 pub(crate) fn amend(amendment: Amendment, by: &str) -> Command {
-    command(agent(by), Action::Amend { amendment, contents: Vec::new() })
+    command(agent(by), Action::Amend { amendment, policy: Policy::default(), contents: Vec::new() })
 }
 
 pub(crate) fn retitle(gate: &GateId, title: &str) -> Command {
