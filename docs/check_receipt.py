@@ -32,7 +32,7 @@ check(signed(receipt["checkpoint"]), "its checkpoint was not signed with this ke
 erased, opened, decided = set(), [], None
 for event in receipt["events"]:
     hasher, payload = hashlib.sha256(), json.loads(event["payload"], object_pairs_hook=unambiguous)
-    for field in FIELDS:
+    for field in FIELDS + ["token_id"] * (event.get("token_id") is not None):
         text = b"" if event[field] is None else str(event[field]).encode()
         hasher.update(len(text).to_bytes(8, "big") + text)
     check(event["hash"] == hasher.hexdigest(), f"event {event['position']} was changed")

@@ -10,7 +10,7 @@ for number, line in enumerate(sys.stdin.buffer if path == "-" else open(path, "r
         event, hasher = json.loads(line), hashlib.sha256()
         if "signature" in event and not kept.append(event):
             continue
-        for field in FIELDS:
+        for field in FIELDS + ["token_id"] * (event.get("token_id") is not None):
             text = b"" if event[field] is None else str(event[field]).encode()
             hasher.update(len(text).to_bytes(8, "big") + text)
         if event["position"] != position + 1:

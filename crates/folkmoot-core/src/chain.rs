@@ -3,6 +3,9 @@
 //! SHA-256 over twelve fields, each as its length in bytes (eight bytes, big-endian) and then the bytes: position,
 //! stream, stream_seq, type, version, actor, on_behalf_of, session, command_id, at, payload, prev_hash. Numbers are
 //! written in decimal, `at` as RFC 3339 with six decimals, hashes as 64 hexadecimal digits, an absent field as nothing.
+//!
+//! An event with a token id has a thirteenth field, token_id. An event without one ends after prev_hash, as all events of
+//! older versions do. Since every field says how long it is, no text is both twelve fields and thirteen.
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +46,9 @@ pub fn hash(position: u64, fact: &Fact, prev_hash: Digest) -> Digest {
     number(&mut hasher, &fact.at);
     field(&mut hasher, fact.payload.as_bytes());
     field(&mut hasher, prev_hash.hex().as_bytes());
+    if let Some(token_id) = &fact.token_id {
+        field(&mut hasher, token_id.as_str().as_bytes());
+    }
     Digest::from(<[u8; 32]>::from(hasher.finalize()))
 }
 

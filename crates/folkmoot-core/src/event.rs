@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 
 pub use kind::Kind;
 
-use crate::{CommandId, Digest, Name, SessionId, Timestamp};
+use crate::{CommandId, Digest, Name, SessionId, Timestamp, TokenId};
 
 /// Something that happened, before it has its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,9 @@ pub struct Fact {
     pub at: Timestamp,
     /// JSON; exactly these bytes are hashed.
     pub payload: String,
+    /// The token that was shown for the command. `None` for what Folkmoot and its workflows do, and in events that were
+    /// written before version 12 of the schema.
+    pub token_id: Option<TokenId>,
 }
 
 /// A fact in its place: positions are dense, and each event carries the hash of the one before.

@@ -390,6 +390,7 @@ impl Case<'_> {
             command_id: self.command.id.clone(),
             at: self.now,
             payload,
+            token_id: self.command.token.clone(),
         }
     }
 

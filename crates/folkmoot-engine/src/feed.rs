@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Event, Fact, Principal, SessionId};
+use folkmoot_core::{Event, Fact, Principal, SessionId, TokenId};
 use folkmoot_store::{Error, GateQuery, QuestionQuery, RunQuery, Store};
 use tokio::sync::watch;
 
 use crate::Engine;
 
-/// How many events are looked at, at most, for somebody who sees only their own.
+/// How many events are looked at, at most, for somebody who sees or wants only some.
 const WALKED_MAX: u32 = 1000;
 
 /// How long the tailer waits after the database did not answer.
@@ -29,15 +29,23 @@ impl Engine {
         Ok((reached, self.visible_to(principal, events).await?))
     }
 
-    /// The next events after `after` that `principal` may know of, and the position that was reached. Of somebody who sees only their own
-    /// there may be none among those that were looked at, and more later.
-    pub async fn events(&self, principal: &Principal, after: u64, limit: u32) -> Result<(u64, Vec<Event>), Error> {
-        if principal.role.sees_everything() {
+    /// The next events after `after` that `principal` may know of, and the position that was reached; with `token`, only what was
+    /// done with that token. Where not all events are wanted or seen, there may be none among those that were looked at, and more
+    /// later.
+    pub async fn events(
+        &self,
+        principal: &Principal,
+        after: u64,
+        limit: u32,
+        token: Option<&TokenId>,
+    ) -> Result<(u64, Vec<Event>), Error> {
+        if principal.role.sees_everything() && token.is_none() {
             let events = self.0.store.events(after, limit).await?;
             return Ok((events.last().map_or(after, |event| event.position), events));
         }
         let mut events = self.0.store.events(after, WALKED_MAX.max(limit)).await?;
         let mut reached = events.last().map_or(after, |event| event.position);
+        events.retain(|event| token.is_none() || event.fact.token_id.as_ref() == token);
         events = self.visible_to(principal, events).await?;
         if events.len() > limit as usize {
             events.truncate(limit as usize);

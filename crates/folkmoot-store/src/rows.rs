@@ -126,6 +126,7 @@ pub(crate) const EVENTS: Table = Table {
         ("payload", Text),
         ("prev_hash", Text),
         ("hash", Text),
+        ("token_id", Text),
     ],
 };
 
@@ -574,6 +575,7 @@ pub(crate) fn event(event: &Event) -> Vec<Value<'_>> {
         text(&fact.payload),
         Value::Text(event.prev_hash.to_string().into()),
         Value::Text(event.hash.to_string().into()),
+        maybe(fact.token_id.as_ref().map(|token| token.as_str())),
     ]
 }
 
@@ -591,6 +593,7 @@ pub(crate) fn read_event(row: &dyn Columns) -> Result<Event, Error> {
             command_id: parse(&row.text(8)?)?,
             at: Timestamp::from_micros(row.int(9)?),
             payload: row.text(10)?,
+            token_id: parse_maybe(row.maybe_text(13)?)?,
         },
         prev_hash: parse(&row.text(11)?)?,
         hash: parse(&row.text(12)?)?,

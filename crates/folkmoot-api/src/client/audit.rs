@@ -1,6 +1,6 @@
 //! The log.
 
-use folkmoot_core::{Digest, GateId};
+use folkmoot_core::{Digest, GateId, TokenId};
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
@@ -18,6 +18,12 @@ impl Client {
     /// The next `limit` events of the log after `after`, with their hashes.
     pub async fn audit(&self, after: u64, limit: u32) -> Result<AuditPage, Error> {
         self.get("/v1/audit", &After { after, limit }).await
+    }
+
+    /// As [`Client::audit`], only what was done with one token. There may be more later where this gives nothing.
+    pub async fn audit_of_token(&self, token: &TokenId, after: u64, limit: u32) -> Result<AuditPage, Error> {
+        let query = [("token_id", token.to_string()), ("after", after.to_string()), ("limit", limit.to_string())];
+        self.get("/v1/audit", &query).await
     }
 
     /// Has the server verify the whole log and compare every row with it.

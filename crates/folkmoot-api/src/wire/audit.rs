@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use folkmoot_core::{CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, audit::Problem, checkpoint, receipt};
+use folkmoot_core::{
+    CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, TokenId, audit::Problem, checkpoint, receipt,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -41,6 +43,9 @@ pub struct AuditEntry {
     pub prev_hash: String,
     /// 64 hexadecimal digits.
     pub hash: String,
+    /// The token that was shown for it; null for what Folkmoot and its workflows do.
+    #[schema(value_type = Option<String>)]
+    pub token_id: Option<TokenId>,
 }
 
 /// A part of the log.
@@ -157,6 +162,7 @@ impl From<Event> for AuditEntry {
             payload: fact.payload,
             prev_hash: event.prev_hash.hex(),
             hash: event.hash.hex(),
+            token_id: fact.token_id,
         }
     }
 }
@@ -179,6 +185,7 @@ impl AuditEntry {
                 command_id: self.command_id,
                 at: self.at,
                 payload: self.payload,
+                token_id: self.token_id,
             },
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{CommandId, Name, SessionId, Timestamp, event};
+use folkmoot_core::{CommandId, Name, SessionId, Timestamp, TokenId, event};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -39,6 +39,9 @@ pub struct Event {
     /// What happened, in detail.
     #[schema(value_type = Object)]
     pub payload: Arc<RawValue>,
+    /// The token that was shown for it; null for what Folkmoot and its workflows do.
+    #[schema(value_type = Option<String>)]
+    pub token_id: Option<TokenId>,
 }
 
 impl Event {
@@ -59,6 +62,7 @@ impl Event {
             command_id: fact.command_id.clone(),
             at: fact.at,
             payload: payload.into(),
+            token_id: fact.token_id.clone(),
         }
     }
 }

@@ -15,8 +15,8 @@ use tokio::{
     net::TcpListener,
 };
 
-const EVENT: &str = r#"{"position":7,"stream":"gate-1","stream_seq":1,"type":"gate.opened","version":1,"actor":"a","on_behalf_of":null,"session":null,"command_id":"cmd-1","at":"2026-11-16T10:24:13.791016Z","payload":{"id":"gate-1"}}"#;
-const ENTRY: &str = r#"{"position":7,"stream":"gate-1","stream_seq":1,"type":"gate.opened","version":1,"actor":"a","on_behalf_of":null,"session":"s","command_id":"cmd-1","at":"2026-11-16T10:24:13.791016Z","payload":"{}","prev_hash":"0f0f","hash":"f0f0"}"#;
+const EVENT: &str = r#"{"position":7,"stream":"gate-1","stream_seq":1,"type":"gate.opened","version":1,"actor":"a","on_behalf_of":null,"session":null,"command_id":"cmd-1","at":"2026-11-16T10:24:13.791016Z","payload":{"id":"gate-1"},"token_id":"tok-1"}"#;
+const ENTRY: &str = r#"{"position":7,"stream":"gate-1","stream_seq":1,"type":"gate.opened","version":1,"actor":"a","on_behalf_of":null,"session":"s","command_id":"cmd-1","at":"2026-11-16T10:24:13.791016Z","payload":"{}","prev_hash":"0f0f","hash":"f0f0","token_id":"tok-1"}"#;
 const PROBLEM: &str = r#"{"type":"urn:folkmoot:problem:gate_decided","title":"Conflict","status":409,"code":"gate_decided","detail":"the gate was already decided"}"#;
 
 #[test]

@@ -46,6 +46,7 @@ fn event(kind: &'static str, payload: String) -> Event {
         command_id: "cmd-1".parse::<CommandId>().unwrap(),
         at: Timestamp::from_micros(0),
         payload,
+        token_id: None,
     };
     chain::append(&mut Head::START.clone(), fact)
 }

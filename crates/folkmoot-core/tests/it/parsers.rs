@@ -145,6 +145,7 @@ fn a_log_that_somebody_wrote_into_is_read_or_broken() {
                 command_id: "cmd-1".parse().expect("an id"),
                 at: Timestamp::from_micros(1),
                 payload: payload.to_owned(),
+                token_id: None,
             };
             let _ = (GateEvent::read(&fact), QuestionEvent::read(&fact), HaltEvent::read(&fact), RunEvent::read(&fact));
             let _ = (Gate::fold([&fact]), Question::fold([&fact]), Halt::fold([&fact]), Run::fold([&fact]));

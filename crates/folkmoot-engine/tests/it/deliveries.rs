@@ -233,7 +233,7 @@ async fn a_channel_that_nobody_knows_is_said_to_be_none_and_what_to_do() {
     let why = dead[0].last_error.as_deref().unwrap();
     assert!(why.contains("\"nobody\"") && why.contains("make a webhook") && why.contains("configure"), "{why}");
     assert_eq!(next(&mut letters).await.delivery.channel, "ops");
-    let (_, events) = moot.engine.events(&alice(), 0, 100).await.unwrap();
+    let (_, events) = moot.engine.events(&alice(), 0, 100, None).await.unwrap();
     assert!(events.iter().any(|event| event.fact.kind == "delivery.died" && event.fact.payload.contains("nobody")));
 }
 
@@ -558,7 +558,7 @@ async fn only_admins_see_addresses_and_deliveries_and_the_feed_has_no_address() 
     let engine = &moot.engine;
     engine.create_webhook(root().into(), hook(engine, "hook")).await.unwrap();
     assert!(engine.webhooks(&root()).await.unwrap()[0].url.contains("secret-path"));
-    let (_, events) = engine.events(&root(), 0, 100).await.unwrap();
+    let (_, events) = engine.events(&root(), 0, 100, None).await.unwrap();
     assert!(events[0].fact.payload.contains("example.com") && !events[0].fact.payload.contains("secret-path"));
     assert_eq!(engine.verify(&root()).await.unwrap().problems, []);
     for who in [alice(), agent(), principal("vera", Role::Viewer)] {

@@ -9,5 +9,6 @@ mod deadlines;
 mod deliveries;
 mod moot;
 mod retention;
+mod revoked;
 mod runs;
 mod wait;

@@ -60,6 +60,32 @@ pub async fn empty_schema() -> Option<String> {
     Some(format!("{url} options='-c search_path={schema}'"))
 }
 
+pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> Request {
+    let phase = phase.parse().unwrap();
+    let opening = Opening {
+        id: engine.new_gate_id(None, &phase),
+        run_id: None,
+        session_id: None,
+        title: None,
+        summary: "may I?".to_owned(),
+        phase,
+        kind: Kind::Custom,
+        risk: Risk::Medium,
+        artifacts: Vec::new(),
+        allowed: None,
+        timeout: timeout.map(Timeout::After),
+        on_timeout: None,
+        reviewers: None,
+        quorum: None,
+        reject_quorum: None,
+        self_review: None,
+        dedupe_key: None,
+        notification_channels: Vec::new(),
+        on_behalf_of: None,
+    };
+    Request { opening, artifacts: Vec::new() }
+}
+
 impl Moot {
     pub async fn start() -> Self {
         Self::with(Settings::default()).await
@@ -87,29 +113,7 @@ impl Moot {
     }
 
     pub fn request(&self, phase: &str, timeout: Option<Duration>) -> Request {
-        let phase = phase.parse().unwrap();
-        let opening = Opening {
-            id: self.engine.new_gate_id(None, &phase),
-            run_id: None,
-            session_id: None,
-            title: None,
-            summary: "may I?".to_owned(),
-            phase,
-            kind: Kind::Custom,
-            risk: Risk::Medium,
-            artifacts: Vec::new(),
-            allowed: None,
-            timeout: timeout.map(Timeout::After),
-            on_timeout: None,
-            reviewers: None,
-            quorum: None,
-            reject_quorum: None,
-            self_review: None,
-            dedupe_key: None,
-            notification_channels: Vec::new(),
-            on_behalf_of: None,
-        };
-        Request { opening, artifacts: Vec::new() }
+        request(&self.engine, phase, timeout)
     }
 
     pub async fn open(&self, timeout: Option<Duration>) -> Gate {

@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State, http::header, response::IntoResponse};
 use folkmoot_api::wire::{AuditEntry, AuditPage, Checkpoint, Problem, Verification};
+use folkmoot_core::TokenId;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
@@ -29,6 +30,10 @@ pub(crate) struct Part {
     #[serde(default)]
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
+    /// Only what was done with this token.
+    #[serde(default)]
+    #[param(value_type = Option<String>)]
+    pub(crate) token_id: Option<TokenId>,
 }
 
 impl Part {
@@ -47,7 +52,8 @@ pub(crate) async fn page(
     who: Authenticated,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
-    let (reached, events) = app.engine.events(&who.principal, part.after, part.limit()?).await?;
+    let (limit, token) = (part.limit()?, part.token_id.as_ref());
+    let (reached, events) = app.engine.events(&who.principal, part.after, limit, token).await?;
     let more = reached < app.engine.position().await?;
     let entries = events.into_iter().map(AuditEntry::from).collect();
     Ok(Json(AuditPage { entries, next: more.then_some(reached) }))

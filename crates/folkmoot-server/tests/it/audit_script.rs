@@ -31,12 +31,17 @@ async fn a_script_of_thirty_lines_finds_what_was_changed_removed_or_cut_off() {
     let (ok, said) = verify(&lines, Some(&head_hash));
     assert!(ok && said.contains(&format!("ok: {} events, head_hash {head_hash}", lines.len())), "{said}");
 
-    for field in ["actor", "at", "command_id", "on_behalf_of", "payload", "session", "stream", "type"] {
+    for field in ["actor", "at", "command_id", "on_behalf_of", "payload", "session", "stream", "token_id", "type"] {
         let n = lines.iter().position(|line| parse(line)[field].is_string()).expect("some event has each field");
         let mut changed = lines.clone();
         changed[n] = with_another_byte(&lines[n], field);
         finds(&changed, &format!("event {} was changed", n + 1));
     }
+    let n =
+        lines.iter().position(|line| parse(line)["token_id"].is_string()).expect("somebody with a token did something");
+    let mut unnamed = lines.clone();
+    unnamed[n] = with(&lines[n], "token_id", Value::Null);
+    finds(&unnamed, &format!("event {} was changed", n + 1));
     let mut removed = lines.clone();
     removed.remove(3);
     finds(&removed, "event 4 is missing");
@@ -54,9 +59,9 @@ async fn a_script_of_thirty_lines_finds_what_was_changed_removed_or_cut_off() {
 
     // `folkmoot audit export --checkpoint` puts one at the end; one that was kept elsewhere is given.
     let checkpoint = node.get("vera", "/v1/audit/checkpoint").await.body;
-    let with = |lines: &[String]| lines.iter().chain([&checkpoint]).cloned().collect::<Vec<_>>();
-    assert!(verify(&with(&lines), Some(&checkpoint)).0);
-    finds(&with(cut), "the end is missing");
+    let checked = |lines: &[String]| lines.iter().chain([&checkpoint]).cloned().collect::<Vec<_>>();
+    assert!(verify(&checked(&lines), Some(&checkpoint)).0);
+    finds(&checked(cut), "the end is missing");
     let (ok, said) = verify(cut, Some(&checkpoint));
     assert!(!ok && said.contains("the end is missing"), "{said}");
 }
@@ -121,6 +126,9 @@ async fn a_script_with_openssl_checks_a_receipt_and_a_checkpoint() {
     };
     let (ok, said) = changed(&|receipt| receipt["decision"]["reviewer"] = json!("mallory"));
     assert!(!ok && said.contains("not signed with this key") && said.contains("not the one in the events"), "{said}");
+    let (ok, said) = changed(&|receipt| receipt["events"][0]["token_id"] = json!("tok-of-another"));
+    let position = &receipt["events"][0]["position"];
+    assert!(!ok && said.contains(&format!("event {position} was changed")), "{said}");
     let (ok, said) = changed(&|receipt| receipt["shown"][1]["summary"]["text"] = json!("something else"));
     assert!(!ok && said.contains("revision 2 has the digest"), "{said}");
     // Whoever shows the first of two members shows what was not signed.
@@ -185,11 +193,15 @@ fn parse(line: &str) -> Value {
 }
 
 fn with_another_byte(line: &str, field: &str) -> String {
-    let mut entry = parse(line);
-    let mut text = entry[field].as_str().unwrap().to_owned();
+    let mut text = parse(line)[field].as_str().unwrap().to_owned();
     let last = text.pop();
     text.push(if last == Some('0') { '1' } else { '0' });
-    entry[field] = json!(text);
+    with(line, field, json!(text))
+}
+
+fn with(line: &str, field: &str, value: Value) -> String {
+    let mut entry = parse(line);
+    entry[field] = value;
     entry.to_string()
 }
 

@@ -138,12 +138,13 @@ async fn a_changed_character_in_postgresql_never_changes_what_was_decided() {
 }
 
 /// Tables, their keys, and what of them is changed.
-const TEXTS: [(&str, &str, &str); 8] = [
+const TEXTS: [(&str, &str, &str); 9] = [
     ("events", "position", "payload"),
     ("events", "position", "actor"),
     ("events", "position", "type"),
     ("events", "position", "stream"),
     ("events", "position", "hash"),
+    ("events", "position", "token_id"),
     ("gates", "id", "decision"),
     ("questions", "id", "closure"),
     ("artifacts", "digest", "content"),

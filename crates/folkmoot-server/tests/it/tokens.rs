@@ -2,6 +2,7 @@
 
 pub mod revoked;
 
+use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::{
@@ -30,6 +31,54 @@ async fn a_new_token_works_on_every_node_and_a_revoked_one_on_none() {
         assert!(
             log.body.contains("token.created") && log.body.contains("token.revoked") && !log.body.contains(&secret)
         );
+    }
+}
+
+/// Two tokens of one person: after one was stolen, the log says which of the decisions were made with it.
+#[tokio::test]
+async fn each_event_tells_the_token_it_was_made_with() {
+    for nodes in everywhere().await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let tokens = [revoked::mint(first, "dora", "reviewer").await, revoked::mint(first, "dora", "reviewer").await];
+        let mut decided = Vec::new();
+        for token in &tokens {
+            eventually(|| async {
+                http::send(&last.url, "GET", "/v1/gates", &token.secret, &[], "").await.status == 200
+            })
+            .await;
+            let gate = first.open("May I?").await.id;
+            let path = format!("/v1/gates/{gate}/approve");
+            let approved = http::send(&last.url, "POST", &path, &token.secret, &[], "{}").await;
+            assert_eq!(approved.status, 200, "{approved:?}");
+            decided.push(gate);
+        }
+        let entries = |who: &'static str, query: String| async move {
+            let page = first.get(who, &format!("/v1/audit?limit=1000&{query}")).await.json();
+            page["entries"].as_array().unwrap_or_else(|| panic!("{page}")).clone()
+        };
+        let log = entries("vera", String::new()).await;
+        let by_nobody = log.iter().filter(|entry| entry["token_id"].is_null());
+        assert!(by_nobody.clone().count() > 0 && by_nobody.clone().all(|entry| entry["actor"] == "system"));
+        for (token, gate) in tokens.iter().zip(&decided) {
+            // To an agent too: it can check its receipt only with what was hashed.
+            for who in ["vera", "agent-a"] {
+                let made = entries(who, format!("token_id={}", token.id)).await;
+                let made: Vec<_> = made.iter().map(|entry| (&entry["type"], &entry["stream"])).collect();
+                assert_eq!(made, [(&json!("gate.decided"), &json!(gate))], "{who}");
+            }
+            let receipt = last.get("agent-a", &format!("/v1/gates/{gate}/receipt")).await.json();
+            assert_eq!(receipt["events"][1]["token_id"], json!(token.id));
+            let mut feed = Box::pin(last.client("alice").events(Some(0)).await.unwrap());
+            let told = loop {
+                let event = feed.next().await.expect("the stream goes on").expect("an event");
+                if event.kind == "gate.decided" && event.stream == gate.as_str() {
+                    break event;
+                }
+            };
+            assert_eq!(told.token_id.map(String::from), Some(token.id.clone()));
+        }
+        assert_eq!(first.get("vera", "/v1/audit?token_id=a%20b").await.status, 400);
+        first.verifies().await;
     }
 }
 

@@ -96,6 +96,7 @@ fn event(position: u64) -> Event {
         command_id: "c".parse().expect("an id"),
         at: Timestamp::from_micros(1),
         payload: String::new(),
+        token_id: None,
     };
     Event { position, fact, prev_hash: Digest::ZERO, hash: Digest::ZERO }
 }

@@ -242,6 +242,7 @@ conformance! {
         mint_and_revoke_sent_at_once_act_in_turn(store),
         an_unknown_token_cannot_be_revoked(store),
         a_revoked_token_acts_no_more(store),
+        an_event_names_the_token_of_its_command(store),
         a_revoked_token_is_not_told_what_it_did_before(store),
         what_is_sent_with_the_revocation_is_judged_in_turn(store),
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use folkmoot_api::Client;
+use folkmoot_api::{Client, core::TokenId};
 
 use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 
@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Begin after this position
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
+    /// Only what was done with this token; such a part has gaps and does not verify
+    #[arg(long, value_name = "ID", conflicts_with = "checkpoint")]
+    token_id: Option<TokenId>,
     /// Add a signed checkpoint as the last line
     #[arg(long)]
     checkpoint: bool,
@@ -37,7 +40,11 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     };
     let (mut after, mut count) = (args.after, 0);
     loop {
-        let page = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
+        let read = async |client: &Client| match &args.token_id {
+            Some(token) => Ok(client.audit_of_token(token, after, PAGE).await?),
+            None => Ok(client.audit(after, PAGE).await?),
+        };
+        let page = connection.ask(ctx, As::You, read).await?;
         write(&mut out, &page.entries)?;
         count += page.entries.len();
         after = page.entries.last().map_or(after, |entry| entry.position);

@@ -17,6 +17,7 @@ fn fact(kind: &str, payload: &str, stream_seq: u64) -> Fact {
         command_id: "command-1".parse().unwrap(),
         at: time("09:00"),
         payload: payload.to_owned(),
+        token_id: None,
     }
 }
 

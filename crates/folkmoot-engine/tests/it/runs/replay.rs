@@ -215,7 +215,7 @@ async fn what_a_workflow_tells_is_seen_by_whoever_started_it_whatever_it_says() 
     let house = House::with(Workflows::new().with("tells@1", tells)).await;
     house.outcome(&house.start("tells@1", &()).await).await.unwrap();
     for (who, sees) in [("bot", 1), ("eve", 0)] {
-        let (_, events) = house.engine.events(&principal(who, Role::Agent), 0, 100).await.unwrap();
+        let (_, events) = house.engine.events(&principal(who, Role::Agent), 0, 100, None).await.unwrap();
         let told = events.iter().filter(|event| event.fact.kind == "sample.told").count();
         assert_eq!(told, sees, "{who}");
     }

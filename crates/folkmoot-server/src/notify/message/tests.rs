@@ -41,6 +41,7 @@ fn a_halt_says_who_and_why() {
         command_id: "c-1".parse().unwrap(),
         at: Timestamp::from_micros(0),
         payload: String::new(),
+        token_id: None,
     };
     let told = of_anything(&fact("halt.raised", "halt-1"), &json!({"reason": "it deletes things", "scope": "all"}));
     assert_eq!((told.title.as_str(), told.text.as_str()), ("Work was halted", "it deletes things"));

@@ -28,5 +28,6 @@ pub(crate) async fn events(
     let more = events.len() > limit as usize;
     events.truncate(limit as usize);
     let next = events.last().filter(|_| more).map(|event| event.position);
+    events.retain(|event| part.token_id.is_none() || event.fact.token_id == part.token_id);
     Ok(Json(AuditPage { entries: events.into_iter().map(AuditEntry::from).collect(), next }))
 }

@@ -106,6 +106,7 @@ pub(crate) async fn a_database_from_before_workflows_is_migrated(world: World<im
                 r#"{{"id":"{run}","kind":"external","session_id":"{run}","initiator":"{by}","started_at":"{}"}}"#,
                 noon()
             ),
+            token_id: None,
         };
         let Event { position, fact, prev_hash, hash } = chain::append(&mut head, fact);
         let Fact { stream, kind, actor, command_id, payload, .. } = fact;
@@ -164,6 +165,7 @@ pub(crate) async fn deliveries_from_before_any_were_sent_wait(world: World<impl 
         "DROP INDEX gates_inbox_of",
         "DROP INDEX questions_open_of",
         "ALTER TABLE gates DROP COLUMN content_bytes",
+        "ALTER TABLE events DROP COLUMN token_id",
         "ALTER TABLE gates DROP COLUMN presence",
         "ALTER TABLE tokens DROP COLUMN kind",
         "ALTER TABLE runs DROP COLUMN resumed_at",

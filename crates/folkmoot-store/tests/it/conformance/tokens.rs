@@ -100,6 +100,19 @@ pub(crate) async fn a_revoked_token_acts_no_more(store: &impl Store) {
     gate_of(store.execute(approve(&second.id, "alice")).await);
 }
 
+pub(crate) async fn an_event_names_the_token_of_its_command(store: &impl Store) {
+    for (token, secret) in [("token-1", "s1"), ("token-2", "s2")] {
+        store.execute(mint(token, "alice", Role::Reviewer, secret)).await.unwrap();
+    }
+    for token in ["token-1", "token-2"] {
+        let gate = an_open_gate(store).await;
+        gate_of(store.execute(shown(token, approve(&gate.id, "alice"))).await);
+    }
+    let events = assert_sound(store).await;
+    let tokens: Vec<_> = events.iter().map(|event| event.fact.token_id.as_ref().map(|token| token.as_str())).collect();
+    assert_eq!(tokens, [None, None, None, Some("token-1"), None, Some("token-2")]);
+}
+
 pub(crate) async fn a_revoked_token_is_not_told_what_it_did_before(store: &impl Store) {
     store.execute(mint("token-1", "agent-a", Role::Agent, "s1")).await.unwrap();
     let again = || shown("token-1", keyed(open(agent("agent-a"), opening()), "POST /v1/gates", "k1", "body"));

@@ -14,6 +14,8 @@ fn a_token_works_until_it_is_revoked() {
     let list = say(&["token", "list"]).stdout;
     let id = list.lines().find(|line| line.contains("carol")).and_then(|line| line.split(' ').next()).unwrap();
     assert!(!list.contains(&secret), "{list}");
+    let log = say(&["audit", "export", "--token-id", id]).stdout;
+    assert!(log.lines().count() == 1 && log.contains(r#""type":"gate.decided""#), "what it did: {log}");
     assert_eq!(say(&["token", "revoke", id]).code, 0);
     assert_eq!(say(&["--token", &secret, "status"]).code, 1);
 }

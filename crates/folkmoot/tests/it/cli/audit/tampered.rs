@@ -29,8 +29,22 @@ struct Trick {
 const EDIT: &str =
     "UPDATE events SET payload = replace(payload, 'looked at it', 'never saw it') WHERE type = 'gate.decided'";
 
-const TRICKS: [Trick; 5] = [
+const TRICKS: [Trick; 7] = [
     Trick { name: "edited", sql: &[EDIT], restamped: false, alone: true, told: "its content does not give its hash" },
+    Trick {
+        name: "blamed on another token",
+        sql: &["UPDATE events SET token_id = 'tok-0123456789abcdef' WHERE type = 'gate.decided'"],
+        restamped: false,
+        alone: true,
+        told: "its content does not give its hash",
+    },
+    Trick {
+        name: "without its token",
+        sql: &["UPDATE events SET token_id = NULL WHERE token_id IS NOT NULL AND type = 'gate.decided'"],
+        restamped: false,
+        alone: true,
+        told: "its content does not give its hash",
+    },
     Trick {
         name: "deleted",
         sql: &["DELETE FROM events WHERE position = 4"],
@@ -74,19 +88,19 @@ const TRICKS: [Trick; 5] = [
 ];
 
 #[test]
-fn of_five_ways_to_tamper_with_a_log_a_checkpoint_finds_all() {
-    five_ways(Database::Sqlite);
+fn of_seven_ways_to_tamper_with_a_log_a_checkpoint_finds_all() {
+    seven_ways(Database::Sqlite);
 }
 
 #[test]
-fn on_postgresql_too_a_checkpoint_finds_all_of_five_ways() {
+fn on_postgresql_too_a_checkpoint_finds_all_of_seven_ways() {
     let runtime = Runtime::new().expect("a runtime");
     if let Some(url) = runtime.block_on(postgres::schema()) {
-        five_ways(Database::Postgres { url, runtime });
+        seven_ways(Database::Postgres { url, runtime });
     }
 }
 
-fn five_ways(database: Database) {
+fn seven_ways(database: Database) {
     let mut past = Past::new(database);
     let (plain, with) = past.verified();
     assert_eq!((plain.code, with.code), (0, 0), "unchanged: {plain:?} {with:?}");
