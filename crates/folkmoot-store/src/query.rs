@@ -59,6 +59,8 @@ pub struct QuestionQuery {
     pub status: Option<question::Status>,
     /// Only of this agent.
     pub agent: Option<Name>,
+    /// Only those that this principal asked, under whatever name.
+    pub asked_by: Option<Name>,
     /// Only of this run.
     pub run: Option<RunId>,
     /// Only of this session.
@@ -208,6 +210,7 @@ impl QuestionQuery {
             at: "asked_at",
             equals: vec![
                 ("agent_id", self.agent.as_ref().map(Name::as_str)),
+                ("asked_by", self.asked_by.as_ref().map(Name::as_str)),
                 ("run_id", self.run.as_ref().map(RunId::as_str)),
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
             ],

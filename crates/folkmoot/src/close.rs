@@ -3,8 +3,8 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::question::Status,
-    wire::{Question, WithReason},
+    core::{Name, question::Status},
+    wire::{Question, QuestionQuery, WithReason},
 };
 
 use crate::{
@@ -17,6 +17,9 @@ use crate::{
     screen::one_line,
     style::{self, paint},
 };
+
+/// How many of many questions are shown.
+const SHOWN: usize = 10;
 
 /// Which question, why, and whether to ask first.
 #[derive(Debug, clap::Args)]
@@ -67,6 +70,57 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
     report(ctx, &question)?;
     if releases && !ctx.screen.json {
         ctx.screen.note(format!("The denial stands, and does not halt {} any more.", question.agent_id));
+    }
+    Ok(Exit::Done)
+}
+
+/// Withdraws all that somebody asked and that waits, after asking once.
+pub(crate) async fn cancel_all(
+    ctx: &Context,
+    connection: &mut Connection,
+    who: As,
+    asker: &Name,
+    which: Which,
+) -> Result<Exit> {
+    let query = QuestionQuery {
+        status: Some(Status::Pending),
+        asked_by: Some(asker.clone()),
+        limit: Some(find::PAGE),
+        ..QuestionQuery::default()
+    };
+    let page = async |client: &Client| Ok(client.questions(&query).await?.questions);
+    let mut waiting = connection.ask(ctx, who, page).await?;
+    if waiting.is_empty() {
+        ctx.screen.note(format!("No question that {asker} asked waits."));
+        return Ok(Exit::Done);
+    }
+    if connection.is_personal() || !which.yes && ctx.screen.answers {
+        let first = waiting.iter().take(SHOWN).map(|question| {
+            let text = one_line(question.text.as_deref().unwrap_or_default());
+            format!("{} {text}\n", question.question_type)
+        });
+        let more = if waiting.len() > SHOWN { "…\n" } else { "" };
+        let shown = format!("{}{more}", first.collect::<String>());
+        let question = format!("Cancel all that {asker} asks?");
+        if !connection.confirm(ctx, who, &shown, &question, !which.yes).await? {
+            ctx.screen.say("They go on waiting.")?;
+            return Ok(Exit::Waiting);
+        }
+    }
+    let why = WithReason { reason: which.reason };
+    let mut cancelled = Vec::new();
+    while !waiting.is_empty() {
+        for question in waiting {
+            let key = idempotency::new_key();
+            let cancel = async |client: &Client| Ok(client.cancel_question(&question.id, &why, Some(&key)).await?);
+            cancelled.push(connection.ask(ctx, who, cancel).await?);
+        }
+        waiting = connection.ask(ctx, who, page).await?;
+    }
+    if ctx.screen.json {
+        ctx.screen.json(&cancelled)?;
+    } else {
+        ctx.screen.say(format!("cancelled {} that {asker} asked", cancelled.len()))?;
     }
     Ok(Exit::Done)
 }

@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Only of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<Name>,
+    /// Only those that this principal asked, under whatever name
+    #[arg(long, value_name = "NAME")]
+    asked_by: Option<Name>,
     /// Only of this run
     #[arg(long, value_name = "ID")]
     run: Option<RunId>,
@@ -49,7 +52,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
     let limit = Some(args.limit);
     let (agent, run, session) = (args.agent, args.run, args.session);
-    let query = QuestionQuery { status, agent, run, session, cursor: args.cursor, limit };
+    let query = QuestionQuery { status, agent, asked_by: args.asked_by, run, session, cursor: args.cursor, limit };
     let list = connection.ask(ctx, args.who, async |client: &Client| Ok(client.questions(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Status, run},
+    core::{Name, Status, run},
     wire::{Gate, GateList, GateQuery, HaltStatus, Question, Run},
 };
 use serde::Serialize;
@@ -20,6 +20,8 @@ use crate::{
     style::{self, paint},
 };
 
+/// How many of each kind are shown: one agent that asks without end must not push away what else waits.
+const SHOWN: usize = 25;
 /// How many decisions to look back at.
 const RECENT: usize = 5;
 
@@ -94,10 +96,12 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
     if !held.is_empty() {
         ctx.screen.say("")?;
-        hold_view::print(ctx, &held)?;
+        hold_view::print(ctx, &held[..held.len().min(SHOWN)])?;
+        more(ctx, held.len(), "folkmoot status --json");
     }
     let Waiting { gates, questions, mut stopped, away, .. } = waiting;
-    let gates = interleaved(gates);
+    let gates = interleaved(gates, |gate| &gate.requested_by);
+    let questions = interleaved(questions, |question| &question.asked_by);
     stopped.extend(away);
     if !stopped.is_empty() {
         ctx.screen.say("")?;
@@ -105,26 +109,37 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
     if !gates.is_empty() {
         ctx.screen.say("")?;
+        let count = gates.len();
+        let gates = gates.into_iter().take(SHOWN).collect();
         gate::list::print(ctx, &GateList { gates, next: None }, "")?;
+        more(ctx, count, "folkmoot gate list");
     }
     if !questions.is_empty() {
         ctx.screen.say("")?;
-        questions::print(ctx, &questions)?;
+        questions::print(ctx, &questions[..questions.len().min(SHOWN)])?;
+        more(ctx, questions.len(), "folkmoot questions");
     }
     if args.waiting { Ok(Exit::Done) } else { decided_last(ctx, connection).await }
 }
 
-/// The first gate of each requester, then the second of each, and so on: nobody's gates hide another's.
-fn interleaved(gates: Vec<Gate>) -> Vec<Gate> {
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    let mut ranked: Vec<(usize, Gate)> = Vec::with_capacity(gates.len());
-    for gate in gates {
-        let rank = seen.entry(gate.requested_by.to_string()).or_default();
-        ranked.push((*rank, gate));
+/// Says how many are not shown, and what shows them.
+fn more(ctx: &Context, count: usize, by: &str) {
+    if count > SHOWN {
+        ctx.screen.note(format!("and {} more: `{by}`", count - SHOWN));
+    }
+}
+
+/// The first of each who asks, then the second of each, and so on: nobody hides what another asks.
+fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
+    let mut seen: HashMap<Name, usize> = HashMap::new();
+    let mut ranked: Vec<(usize, T)> = Vec::with_capacity(asked.len());
+    for one in asked {
+        let rank = seen.entry(by(&one).clone()).or_default();
+        ranked.push((*rank, one));
         *rank += 1;
     }
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, gate)| gate).collect()
+    ranked.into_iter().map(|(_, one)| one).collect()
 }
 
 async fn decided_last(ctx: &Context, connection: &mut Connection) -> Result<Exit> {

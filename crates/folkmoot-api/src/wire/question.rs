@@ -234,6 +234,10 @@ pub struct QuestionQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::name)]
     pub agent: Option<Name>,
+    /// Only those that this principal asked, under whatever name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(schema_with = schema::name)]
+    pub asked_by: Option<Name>,
     /// Only of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::run_id)]

@@ -28,6 +28,7 @@ pub(crate) async fn list(
     let query = QuestionQuery {
         status: query.status,
         agent: query.agent,
+        asked_by: query.asked_by,
         run: query.run,
         session: query.session,
         concerns: None,

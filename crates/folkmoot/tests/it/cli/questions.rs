@@ -1,6 +1,7 @@
 //! Lists of questions.
 
 use super::Desk;
+use crate::server::YOURS;
 
 fn texts(desk: &Desk, arguments: &[&str]) -> Vec<String> {
     let list = desk.json(&[&["questions"], arguments].concat());
@@ -56,4 +57,26 @@ fn what_an_agent_writes_cannot_move_the_cursor() {
         assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{verb:?}: {said}");
         assert!(said.contains("harmless \u{fffd}[2J<U+202E><U+200B>text"), "{verb:?}: {said}");
     }
+}
+
+#[test]
+fn what_an_agent_asks_in_a_loop_hides_nothing_and_is_cancelled_with_one_command() {
+    let desk = Desk::new();
+    for n in 0..30 {
+        desk.say(&["ask", &format!("Fire {n}!"), "--type", "EMERGENCY", "--agent", "siren"]);
+    }
+    let other = desk.say(&["token", "create", "builder", "--role", "agent"]);
+    desk.say(&["--token", &other, "ask", "Which port?", "--type", "CLARIFYING"]);
+    let status = desk.say(&["status"]);
+    assert!(status.contains("Which port?"), "{status}");
+    assert_eq!(status.lines().filter(|line| line.contains("Fire ")).count(), 24, "{status}");
+    assert_eq!(desk.json(&["questions", "--asked-by", "agent"])["questions"].as_array().unwrap().len(), 30);
+    let cancel = ["--token", YOURS, "question", "cancel", "--asked-by", "agent", "--reason", "it asks in a loop"];
+    let cancelled = desk.say(&cancel);
+    assert_eq!(cancelled, "cancelled 30 that agent asked");
+    let left = desk.json(&["status"]);
+    assert_eq!(left["questions"].as_array().unwrap().len(), 1, "{left}");
+    assert_eq!(left["halts"]["system_halted"], false);
+    let nothing = desk.run(&cancel);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""), "{nothing:?}");
 }
