@@ -45,7 +45,7 @@ use folkmoot_core::{
     gate::Policy,
     question,
 };
-use folkmoot_store::{AnyStore, Page, Sqlite, Store, SystemClock};
+use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -150,7 +150,7 @@ impl Engine {
     /// Starts an engine on a SQLite file of its own, making it if it is not there: all that a program needs to embed
     /// one. Nobody else may have the file open for writing.
     pub async fn on_file(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
-        let store = Sqlite::open(path.as_ref(), Arc::new(SystemClock))?;
+        let store = Sqlite::open(path.as_ref(), Arc::new(SteadyClock::default()))?;
         Self::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await
     }
 

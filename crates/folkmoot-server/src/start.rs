@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{Name, Principal, Role, principal, token::Kind};
 use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
-use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
+use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
 use folkmoot_workflows::{
     Equipment, Voices,
     debate::{Debater, Hands, Yard},
@@ -118,7 +118,7 @@ impl Server {
         let store = match &config.database {
             Some(url) => AnyStore::Postgres(Postgres::open(url, config.clock.clone()).await?),
             None => {
-                let clock = config.clock.clone().unwrap_or_else(|| Arc::new(SystemClock));
+                let clock = config.clock.clone().unwrap_or_else(|| Arc::new(SteadyClock::default()));
                 AnyStore::Sqlite(Sqlite::open(&config.data.database(), clock)?)
             }
         };

@@ -2,8 +2,11 @@
 
 use std::{
     fmt,
-    sync::atomic::{AtomicI64, Ordering},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use folkmoot_core::Timestamp;
@@ -12,6 +15,9 @@ use folkmoot_core::Timestamp;
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// This moment.
     fn now(&self) -> Timestamp;
+
+    /// It is no earlier than this: so late something has happened already.
+    fn not_before(&self, _moment: Timestamp) {}
 }
 
 /// The machine's clock.
@@ -23,6 +29,47 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The machine's clock, which somebody may set back. Then time goes on, a tenth slower, until that clock has caught up: what was overdue
+/// does not become punctual, and no event is older than the one before it.
+#[derive(Debug, Default)]
+pub struct SteadyClock(Mutex<Option<Reading>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    read_at: Instant,
+    moment: Timestamp,
+}
+
+/// A clock that is behind by more was wrong before, not set back since.
+const SET_BACK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Reading {
+    /// What is read next, where the machine's clock says this.
+    fn next(last: Option<Self>, read_at: Instant, clock: Timestamp) -> Self {
+        let least = last.map(|last| last.moment.plus(read_at.saturating_duration_since(last.read_at) / 10 * 9));
+        Self { read_at, moment: least.map_or(clock, |least| clock.max(least)) }
+    }
+}
+
+impl Clock for SteadyClock {
+    fn now(&self) -> Timestamp {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = Reading::next(*last, Instant::now(), SystemClock.now());
+        *last = Some(next);
+        next.moment
+    }
+
+    fn not_before(&self, moment: Timestamp) {
+        let behind = moment.since(SystemClock.now());
+        if behind > SET_BACK_MAX {
+            tracing::warn!(?behind, "the clock is far behind the last event of the log; is it right?");
+            return;
+        }
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Reading { read_at: Instant::now(), moment });
     }
 }
 
@@ -46,5 +93,25 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Instant, Reading, Timestamp};
+
+    #[test]
+    fn time_goes_on_slowly_while_a_clock_that_was_set_back_catches_up() {
+        let begun = Instant::now();
+        let second = |n: i64| Timestamp::from_micros(n * 1_000_000);
+        let mut last = None;
+        // Of the machine: how long it has run, what its clock says. What is read.
+        for (runs, clock, read) in
+            [(0, 1_000, 1_000), (10, 1_010, 1_010), (20, 720, 1_019), (30, 730, 1_028), (400, 1_400, 1_400)]
+        {
+            let next = Reading::next(last, begun + Duration::from_secs(runs), second(clock));
+            assert_eq!(next.moment, second(read), "after {runs} s");
+            last = Some(next);
+        }
     }
 }

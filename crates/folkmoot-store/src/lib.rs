@@ -28,7 +28,7 @@ use tokio::sync::watch;
 /// How many commands may wait before the next is told to come back.
 pub const QUEUE: usize = 8192;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
 pub use query::{

@@ -145,6 +145,9 @@ impl Sqlite {
         keep_private(path)?;
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         migrate(&connection)?;
+        if let Some(last) = last_event(&connection)? {
+            clock.not_before(last);
+        }
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head));
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -721,6 +724,12 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Error> {
     let read =
         |row: &dyn Columns| Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? });
     all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
+}
+
+/// When the last event was.
+fn last_event(connection: &Connection) -> Result<Option<Timestamp>, Error> {
+    let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
+    Ok(all(connection, sql, &[], |row| Ok(Timestamp::from_micros(row.int(0)?)))?.pop())
 }
 
 fn contents(connection: &Connection, sql: &str, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, Error> {

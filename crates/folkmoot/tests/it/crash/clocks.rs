@@ -99,6 +99,38 @@ async fn a_node_whose_clock_is_wrong_is_neither_too_early_nor_too_late() {
     println!("clocks 90 s ahead and 90 s behind: {} gates, none too early, {latest:?} late at most", short.len());
 }
 
+/// There is one server and no other clock: what is overdue stays so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_back_gives_no_gate_more_time() {
+    let Some(shim) = SHIMS.into_iter().find(|shim| Path::new(shim).exists()) else {
+        return super::skipped("no libfaketime, so no clock can be set back; use `cargo xtask test`");
+    };
+    let mut home = Home::new();
+    let time = home.data().with_file_name("time");
+    std::fs::write(&time, "+0s").expect("a file");
+    home.environment = vec![
+        ("LD_PRELOAD", shim.to_owned()),
+        ("FAKETIME_TIMESTAMP_FILE", time.display().to_string()),
+        ("FAKETIME_NO_CACHE", "1".to_owned()),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
+    ];
+    let server = home.start().await;
+    let before = dated(server.client.url());
+    let (waits, ended) = (open(&server, "waits", Duration::from_secs(5)).await, open(&server, "ended", SPAN).await);
+    std::fs::write(&time, "-3600s").expect("a file");
+    let ended = server.client(ALICE).wait_gate(&ended.id, Duration::from_secs(10)).await.expect("an answer");
+    assert_eq!(ended.status, Status::TimedOut);
+    // Nor when it is started again, which is when nobody remembers how long it has run.
+    server.kill();
+    let server = home.start().await;
+    let off = (dated(server.client.url()) - before + 3600).rem_euclid(24 * 3600);
+    assert!(off < 120, "the clock was not set back");
+    let waits = server.client(ALICE).wait_gate(&waits.id, Duration::from_secs(30)).await.expect("an answer");
+    assert_eq!(waits.status, Status::TimedOut);
+    let verified = server.client(ALICE).verify().await.expect("it can be verified");
+    assert!(verified.ok, "{:?}", verified.problems);
+}
+
 /// Ten gates on each.
 async fn opened(servers: &[Process], span: Duration) -> Vec<Gate> {
     let titles = (0..30).map(|n| format!("gate {n} for {span:?}")).collect::<Vec<_>>();
