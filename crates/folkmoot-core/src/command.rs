@@ -416,7 +416,8 @@ impl Command {
             }
             Action::Raise(_) | Action::Heartbeat { .. } | Action::Leave { .. } => none,
             Action::StartRun(starting) => {
-                Needs { run: Some(&starting.id), principals: vec![run::as_agent(&starting.id)], ..none }
+                let usage = self.quota.of_runs(&self.by).filter(|_| starting.workflow.is_some());
+                Needs { run: Some(&starting.id), usage, principals: vec![run::as_agent(&starting.id)], ..none }
             }
             Action::Claim(Claiming { run, .. }) => Needs { run: Some(run), ..none },
             Action::Record(recording) => {

@@ -13,6 +13,8 @@ pub struct Quota {
     pub pending_bytes: Option<u64>,
     /// Open questions of one agent.
     pub open_questions: Option<u64>,
+    /// Runs of one agent that we execute and that are not over.
+    pub open_runs: Option<u64>,
     /// Whether an attempt that is refused is recorded in the log.
     pub records_refusals: bool,
     /// How many attempts of this principal were refused and not recorded since the last one that was.
@@ -21,7 +23,14 @@ pub struct Quota {
 
 impl Default for Quota {
     fn default() -> Self {
-        Self { pending_gates: None, pending_bytes: None, open_questions: None, records_refusals: true, unrecorded: 0 }
+        Self {
+            pending_gates: None,
+            pending_bytes: None,
+            open_questions: None,
+            open_runs: None,
+            records_refusals: true,
+            unrecorded: 0,
+        }
     }
 }
 
@@ -34,6 +43,8 @@ pub struct Usage {
     pub bytes: u64,
     /// Its open questions.
     pub questions: u64,
+    /// Its runs that we execute and that are not over.
+    pub runs: u64,
 }
 
 /// The bytes that a gate keeps while it is pending.
@@ -55,6 +66,11 @@ impl Quota {
     /// Whose usage must be known, if the limit of questions is set.
     pub(crate) fn of_questions<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
         agent(by).filter(|_| self.open_questions.is_some())
+    }
+
+    /// Whose usage must be known, if the limit of runs is set.
+    pub(crate) fn of_runs<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
+        agent(by).filter(|_| self.open_runs.is_some())
     }
 
     /// Refuses one more gate with so many bytes.
@@ -81,6 +97,14 @@ impl Quota {
             None => Ok(()),
         }
     }
+
+    /// Refuses one more run that we execute.
+    pub(crate) fn allows_run(&self, by: &Actor, usage: Usage) -> Result<(), Refusal> {
+        match self.of_runs(by) {
+            Some(_) => within(usage.runs + 1, self.open_runs, "runs that are not over"),
+            None => Ok(()),
+        }
+    }
 }
 
 fn agent(by: &Actor) -> Option<&Name> {
@@ -98,31 +122,4 @@ fn within(wanted: u64, limit: Option<u64>, what: &'static str) -> Result<(), Ref
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn by(role: Role) -> Actor {
-        Actor::Principal(Principal::new("somebody".parse().unwrap(), role))
-    }
-
-    #[test]
-    fn agents_have_limits_and_people_have_none() {
-        let quota =
-            Quota { pending_gates: Some(2), pending_bytes: Some(10), open_questions: Some(1), ..Quota::default() };
-        let usage = |gates, bytes, questions| Usage { gates, bytes, questions };
-        let too_many = |what, limit| Err(Refusal::TooManyOpen { what, limit });
-        assert_eq!(quota.allows_gate(&by(Role::Agent), usage(1, 4, 9), 6), Ok(()));
-        assert_eq!(quota.allows_gate(&by(Role::Agent), usage(2, 0, 0), 0), too_many("pending gates", 2));
-        assert_eq!(quota.allows_gate(&by(Role::Agent), usage(1, 5, 0), 6), too_many("bytes in pending gates", 10));
-        // Whoever has too much already may still ask without adding to it.
-        assert_eq!(quota.allows_gate(&by(Role::Agent), usage(1, 50, 0), 0), Ok(()));
-        assert_eq!(quota.allows_question(&by(Role::Agent), usage(9, 9, 0)), Ok(()));
-        assert_eq!(quota.allows_question(&by(Role::Agent), usage(0, 0, 1)), too_many("open questions", 1));
-        for role in [Role::Reviewer, Role::Admin] {
-            assert_eq!(quota.allows_gate(&by(role), usage(9, 99, 9), 99), Ok(()));
-            assert_eq!(quota.allows_question(&by(role), usage(9, 99, 9)), Ok(()));
-        }
-        assert_eq!(Quota::default().allows_gate(&by(Role::Agent), usage(9, 99, 9), 99), Ok(()));
-        assert_eq!(Quota::default().of_gates(&by(Role::Agent)), None, "nothing needs to be counted");
-    }
-}
+mod tests;

@@ -199,6 +199,11 @@ impl Run {
         }
     }
 
+    /// Whether we execute it, and it is not over.
+    pub fn is_under_way(&self) -> bool {
+        self.start.workflow.is_some() && self.ending().is_none()
+    }
+
     /// How it ended, once it has.
     pub fn ending(&self) -> Option<&Ending> {
         match &self.state {

@@ -111,6 +111,8 @@ pub struct Limits {
     pub pending_bytes_per_agent: u64,
     /// Open questions of one agent; 0 is any number.
     pub open_questions_per_agent: u64,
+    /// Plans, debates and other runs of one agent that the server executes and that are not over; 0 is any number.
+    pub open_runs_per_agent: u64,
 }
 
 impl Default for Limits {
@@ -127,6 +129,7 @@ impl Default for Limits {
             pending_gates_per_agent: 1_000,
             pending_bytes_per_agent: 256 << 20,
             open_questions_per_agent: 1_000,
+            open_runs_per_agent: 100,
         }
     }
 }
@@ -139,6 +142,7 @@ impl Limits {
             pending_gates: some(self.pending_gates_per_agent),
             pending_bytes: some(self.pending_bytes_per_agent),
             open_questions: some(self.open_questions_per_agent),
+            open_runs: some(self.open_runs_per_agent),
             ..Quota::default()
         }
     }

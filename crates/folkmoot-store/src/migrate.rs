@@ -25,6 +25,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 10, name: "usage", sql: include_str!("../migrations/0010_usage.sql") },
     Migration { version: 11, name: "presence", sql: include_str!("../migrations/0011_presence.sql") },
     Migration { version: 12, name: "token_id", sql: include_str!("../migrations/0012_token_id.sql") },
+    Migration { version: 13, name: "open_runs", sql: include_str!("../migrations/0013_open_runs.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

@@ -424,6 +424,10 @@ pub(crate) const PENDING_OF: &str = "SELECT count(*), CAST(coalesce(sum(content_
 pub(crate) const OPEN_OF: &str = "SELECT count(*) FROM (
     SELECT 1 FROM questions INDEXED BY questions_open_of WHERE asked_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
 
+/// How many runs of `?1` we execute that are not over; of at most `?2` of them. For SQLite.
+pub(crate) const OPEN_RUNS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_open_of
+    WHERE initiator = ?1 AND kind <> 'external' AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?2) AS own";
+
 /// At most `?1` principals that have pending gates. Goes through the index from one to the next, however many gates each has.
 pub(crate) const REQUESTERS: &str = "WITH RECURSIVE requesters (name) AS (
     SELECT min(requested_by) FROM gates WHERE status = 'pending'

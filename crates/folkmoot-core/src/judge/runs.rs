@@ -25,6 +25,9 @@ impl Case<'_> {
         }
         principal::must_be_no_person("id", &run::as_agent(&starting.id), &by.name, &self.known)?;
         let start = run::start(starting, by, self.now)?;
+        if starting.workflow.is_some() {
+            self.command.quota.allows_run(&self.command.by, loaded.usage)?;
+        }
         Ok(self.starts(start, starting.input.as_deref()))
     }
 

@@ -110,6 +110,7 @@ impl World {
             gates: gates.clone().count() as u64,
             bytes: gates.map(quota::bytes_of).sum(),
             questions: self.questions.values().filter(open).count() as u64,
+            runs: self.runs.values().filter(|run| run.start.initiator == *name && run.is_under_way()).count() as u64,
         }
     }
 

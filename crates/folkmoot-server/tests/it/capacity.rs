@@ -181,6 +181,7 @@ async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
         pending_gates_per_agent: 3,
         pending_bytes_per_agent: 1000,
         open_questions_per_agent: 2,
+        open_runs_per_agent: 2,
         ..Limits::default()
     };
     for nodes in everywhere_with(|| limited(limits())).await {
@@ -214,6 +215,17 @@ async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
         assert_eq!((ask().await.status, ask().await.status), (201, 201));
         let too_many = ask().await;
         assert_eq!((too_many.status, too_many.code().as_str()), (409, "too_many_open"), "{too_many:?}");
+        let plan = |who: &'static str| last.post(who, "/v1/plans", json!({"goal": "a bakery", "max_iterations": 2}));
+        let started = plan("agent-a").await;
+        assert_eq!((started.status, plan("agent-a").await.status), (202, 202), "{started:?}");
+        let too_many = plan("agent-a").await;
+        assert_eq!((too_many.status, too_many.code().as_str()), (409, "too_many_open"), "{too_many:?}");
+        assert_eq!(plan("alice").await.status, 202);
+        // A run that the agent executes itself costs nothing here.
+        assert_eq!(last.post("agent-a", "/v1/runs", json!({"title": "own"})).await.status, 201);
+        let path = format!("/v1/runs/{}/cancel", started.json()["id"].as_str().unwrap());
+        assert_eq!(first.post("alice", &path, json!({})).await.status, 200);
+        assert_eq!(plan("agent-a").await.status, 202);
         first.verifies().await;
     }
 }

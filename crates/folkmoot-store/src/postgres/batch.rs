@@ -345,6 +345,10 @@ impl Work {
                     if run.seq == 1 {
                         self.new_sessions.push((run.start.session_id.clone(), now));
                     }
+                    let before = self.runs.get(&run.start.id).is_some_and(Run::is_under_way);
+                    if let Some(usage) = self.usage.get_mut(&run.start.initiator) {
+                        usage.runs = (usage.runs + u64::from(run.is_under_way())).saturating_sub(u64::from(before));
+                    }
                     self.new_runs.insert(run.start.id.clone());
                     self.runs.insert(run.start.id.clone(), *run);
                 }
@@ -678,7 +682,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
     let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
-    let (mut using, mut gates_most, mut questions_most) = (BTreeSet::new(), 0, 0);
+    let (mut using, mut gates_most, mut questions_most, mut runs_most) = (BTreeSet::new(), 0, 0, 0);
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
@@ -719,6 +723,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             using.insert(name.as_str());
             gates_most = gates_most.max(query::counted(command.quota.pending_gates));
             questions_most = questions_most.max(query::counted(command.quota.open_questions));
+            runs_most = runs_most.max(query::counted(command.quota.open_runs));
         }
         if let Some((name, key)) = needs.twin {
             twin_names.push(name.as_str());
@@ -779,7 +784,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
         (!kept.is_empty(), &sql.load_kept, vec![&kept]),
-        (!using.is_empty(), &sql.load_usage, vec![&using, &gates_most, &questions_most]),
+        (!using.is_empty(), &sql.load_usage, vec![&using, &gates_most, &questions_most, &runs_most]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
@@ -823,7 +828,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     }
     for row in &usage {
         let count = |n| Ok::<_, Error>(row.int(n)? as u64);
-        let usage = Usage { gates: count(1)?, bytes: count(2)?, questions: count(3)? };
+        let usage = Usage { gates: count(1)?, bytes: count(2)?, questions: count(3)?, runs: count(4)? };
         work.usage.insert(rows::parse(&row.text(0)?)?, usage);
     }
     for row in &summaries {

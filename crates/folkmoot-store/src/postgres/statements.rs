@@ -52,7 +52,9 @@ statements! {
                    (SELECT count(*) FROM (SELECT 1 FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
                    (SELECT coalesce(sum(content_bytes), 0)::bigint FROM (
                       SELECT content_bytes FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
-                   (SELECT count(*) FROM (SELECT 1 FROM questions WHERE asked_by = name AND status = 'pending' LIMIT ?3) AS own)
+                   (SELECT count(*) FROM (SELECT 1 FROM questions WHERE asked_by = name AND status = 'pending' LIMIT ?3) AS own),
+                   (SELECT count(*) FROM (SELECT 1 FROM runs WHERE initiator = name AND kind <> 'external'
+                      AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?4) AS own)
                  FROM unnest(?1::text[]) AS name",
     load_summaries: "SELECT digest, content FROM artifacts WHERE barred = 0 AND digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
     load_questions: by_id(&rows::QUESTIONS, "id"),

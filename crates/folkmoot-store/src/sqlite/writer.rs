@@ -524,8 +524,14 @@ impl Writer {
         let of = |limit| [Value::Text(name.as_str().into()), Value::Int(query::counted(limit))];
         let gates = self.one(query::PENDING_OF, &of(quota.pending_gates), |row| Ok((row.int(0)?, row.int(1)?)))?;
         let questions = self.one(query::OPEN_OF, &of(quota.open_questions), |row| row.int(0))?;
+        let runs = self.one(query::OPEN_RUNS_OF, &of(quota.open_runs), |row| row.int(0))?;
         let (gates, bytes) = gates.unwrap_or_default();
-        Ok(Usage { gates: gates as u64, bytes: bytes as u64, questions: questions.unwrap_or_default() as u64 })
+        Ok(Usage {
+            gates: gates as u64,
+            bytes: bytes as u64,
+            questions: questions.unwrap_or_default() as u64,
+            runs: runs.unwrap_or_default() as u64,
+        })
     }
 
     /// The token that was shown for the command.

@@ -164,6 +164,7 @@ pub(crate) async fn deliveries_from_before_any_were_sent_wait(world: World<impl 
         "DROP TABLE webhooks",
         "DROP INDEX gates_inbox_of",
         "DROP INDEX questions_open_of",
+        "DROP INDEX runs_open_of",
         "ALTER TABLE gates DROP COLUMN content_bytes",
         "ALTER TABLE events DROP COLUMN token_id",
         "ALTER TABLE gates DROP COLUMN presence",
