@@ -71,7 +71,7 @@ pub struct OpenGate {
     /// "Ask once": while your gate with this key is pending, opening it again returns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_key: Option<String>,
-    /// Whom to tell, beside the feed: at most 16, with those that the policy names.
+    /// Whom to tell, beside the feed: names of webhooks or of configured channels. At most 16, with those that the policy names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
     /// The agent that you speak for.

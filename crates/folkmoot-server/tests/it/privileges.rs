@@ -341,9 +341,12 @@ async fn make(node: &Node, thing: &str) -> String {
         "webhook" => id(&webhook(node).await),
         "channel" => webhook(node).await["name"].as_str().unwrap().to_owned(),
         "delivery" => {
-            // Nobody answers to such a name, so it is dead at once, and can be sent again.
-            let channel = unique();
+            // Nobody answers to such a name any more, so it is dead at once, and can be sent again.
+            let hook = webhook(node).await;
+            let channel = hook["name"].as_str().unwrap();
             node.opened(json!({"summary": "May I?", "notification_channels": [channel]})).await;
+            let path = format!("/v1/webhooks/{}", id(&hook));
+            assert_eq!(node.send("root-of-all", "DELETE", &path, json!({})).await.status, 200);
             let path = format!("/v1/deliveries?state=dead&channel={channel}");
             loop {
                 let found = node.get("root-of-all", &path).await.json();

@@ -338,24 +338,49 @@ async fn a_channel_of_the_configuration_is_told_what_people_need() {
 #[tokio::test]
 async fn a_gate_that_names_more_than_sixteen_channels_is_refused_and_told_to_nobody() {
     let node = Node::with(loopback()).await;
-    let names = |count: usize| (0..count).map(|n| format!("made-up-{n}")).collect::<Vec<_>>();
-    for too_many in [17, 40_000] {
-        let body = json!({"summary": "x", "notification_channels": names(too_many)});
-        let refused = node.post("agent-a", "/v1/gates", body).await;
-        let problem = refused.json();
-        assert_eq!((refused.status, &problem["code"]), (422, &json!("invalid")), "{problem}");
-        let said = problem["detail"].as_str().unwrap();
-        assert!(said.contains("notification_channels") && said.contains("at most 16"), "{said}");
+    let names = |count: usize| (0..count).map(|n| format!("channel-{n}")).collect::<Vec<_>>();
+    let receiver = Receiver::start().await;
+    for name in names(17) {
+        let hook = json!({ "name": name, "url": receiver.url(), "events": ["halt.raised"] });
+        assert_eq!(node.post(ADMIN, "/v1/webhooks", hook).await.status, 201);
     }
+    let body = json!({"summary": "x", "notification_channels": names(17)});
+    let refused = node.post("agent-a", "/v1/gates", body).await;
+    let problem = refused.json();
+    assert_eq!((refused.status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+    let said = problem["detail"].as_str().unwrap();
+    assert!(said.contains("notification_channels") && said.contains("at most 16"), "{said}");
     assert_eq!(node.get(ADMIN, "/v1/deliveries").await.json()["deliveries"], json!([]));
     node.opened(json!({"summary": "x", "notification_channels": names(16)})).await;
     assert_eq!(node.get(ADMIN, "/v1/deliveries").await.json()["deliveries"].as_array().unwrap().len(), 16);
 }
 
 #[tokio::test]
-async fn a_gate_that_names_nobody_who_is_there_says_so_where_it_can_be_seen() {
-    let node = Node::with(loopback()).await;
-    let gate = node.opened(json!({"summary": "x", "notification_channels": ["nobody"]})).await;
+async fn a_gate_that_names_an_unknown_channel_is_refused_and_opens_nothing() {
+    for nodes in everywhere_with(loopback).await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let receiver = Receiver::start().await;
+        let hook = json!({ "name": "ops", "url": receiver.url(), "events": ["halt.raised"] });
+        assert_eq!(first.post(ADMIN, "/v1/webhooks", hook).await.status, 201);
+        for who in ["agent-a", "alice", ADMIN] {
+            let body = json!({"summary": "x", "notification_channels": ["ops", "nowhere"]});
+            let refused = last.post(who, "/v1/gates", body).await;
+            let problem = refused.json();
+            assert_eq!((refused.status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+            let said = problem["detail"].as_str().unwrap();
+            assert!(said.starts_with("notification_channels names \"nowhere\""), "{said}");
+        }
+        assert_eq!(last.get("vera", "/v1/gates").await.json()["gates"], json!([]));
+        last.opened(json!({"summary": "x", "notification_channels": ["ops"]})).await;
+        receiver.next().await;
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_names_nobody_who_is_there_says_so_where_it_can_be_seen() {
+    let policy = Policy { notification_channels: vec!["nobody".to_owned()], ..Policy::default() };
+    let node = Node::with(Setting { policy, ..loopback() }).await;
+    let gate = node.opened(json!({"summary": "x"})).await;
     let dead = delivery(&node, "nobody", |delivery| delivery["state"] == "dead").await;
     assert!(dead["last_error"].as_str().unwrap().contains("there is no channel \"nobody\""), "{dead}");
     let receiver = Receiver::start().await;

@@ -14,7 +14,7 @@ use folkmoot_core::{
 use folkmoot_engine::Request;
 
 use super::artifact;
-use crate::{app::App, error::ApiError, extract::Call, observe};
+use crate::{app::App, error::ApiError, extract::Call, notify, observe};
 
 /// Opens a gate
 ///
@@ -26,6 +26,7 @@ pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result
     let Call { caller, body } = call;
     let texts: Vec<String> = body.artifacts.iter().map(|artifact| artifact.content.clone()).collect();
     let summary = body.summary.clone();
+    notify::must_be_channels(&app, "notification_channels", &body.notification_channels).await?;
     let opened = app.engine.open(caller, request(&app, body)).await?;
     observe::gate(&opened.gate.id);
     let location = format!("/v1/gates/{}", opened.gate.id);
