@@ -22,7 +22,7 @@ mod webhook;
 
 pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
 pub use debate::{
-    Agents, CancelDebate, CodeVersion, CodeVersionList, Debate, DebateBallot, DebateCost, DebateDissent,
+    Agents, CancelDebate, CodeVersion, CodeVersionList, CorrectLesson, Debate, DebateBallot, DebateCost, DebateDissent,
     DebateGateQuery, DebateGates, DebateLesson, DebateLessonList, DebateList, DebateProgress, DebateQuery,
     DebateReplay, DebateResults, DebateStarted, DebateTests, DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery,
     DebateTurns, DebateVerdict, DebateVote, DebateVotes, Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, ReplayDiffers,

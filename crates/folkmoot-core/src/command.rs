@@ -6,6 +6,7 @@ use crate::{
     CommandId, Delivery, DeliveryId, Digest, Gate, GateId, Halt, HaltId, Name, Presence, Principal, Question,
     QuestionId, Refusal, Role, RunId, SessionId, Timestamp, TokenId, Webhook, WebhookId,
     clearance::Others,
+    debate::record::Correction,
     delivery::{self, Abandonment, Settling, Subscription},
     erase::{Erasing, Kept},
     gate::{Amendment, Extension, Opening, Policy, Verdict},
@@ -192,6 +193,8 @@ pub enum Action {
         /// Which one.
         node: Name,
     },
+    /// Has a lesson say something else.
+    CorrectLesson(Box<Correction>),
     /// Erases content, for good.
     Erase(Erasing),
     /// Erases content that nothing shows any more but what was decided before then.
@@ -266,6 +269,7 @@ impl Action {
             Action::Leave { .. } => "leave",
             Action::Mint(_) => "mint",
             Action::Revoke { .. } => "revoke",
+            Action::CorrectLesson(_) => "correct_lesson",
             Action::Erase(_) => "erase",
             Action::Retire { .. } => "retire",
             Action::CreateWebhook(_) => "create_webhook",
@@ -456,6 +460,10 @@ impl Command {
                 Needs { question: Some(question), ..none }
             }
             Action::Lift { halt } => Needs { halt: Some(halt), ..none },
+            Action::CorrectLesson(correction) => {
+                let kept = vec![Digest::of(correction.text.as_bytes())].into();
+                Needs { run: Some(&correction.lesson.run_id), kept, ..none }
+            }
             Action::Erase(Erasing { digests, .. }) | Action::Retire { digests, .. } => {
                 Needs { kept: digests.into(), ..none }
             }

@@ -154,6 +154,7 @@ impl Case<'_> {
                 self.must_be_system("be a node")?;
                 Ok(Commit { rows: vec![Row::NodeGone(node.clone())], ..Commit::default() })
             }
+            Action::CorrectLesson(correction) => self.correct_lesson(correction, loaded),
             Action::Erase(erasing) => {
                 let wanted = erase::erase(erasing, self.principal("erase content")?, &loaded.kept)?;
                 Ok(self.erased(&wanted, &erasing.reason))
@@ -455,6 +456,7 @@ fn on_behalf_of(action: &Action) -> Option<Name> {
         | Action::ResumeRun { .. }
         | Action::Heartbeat { .. }
         | Action::Leave { .. }
+        | Action::CorrectLesson(_)
         | Action::Erase(_)
         | Action::Retire { .. }
         | Action::Mint(_)

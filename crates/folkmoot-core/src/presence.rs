@@ -98,6 +98,7 @@ fn is_personal(action: &Action) -> bool {
         | Action::EndRun { .. }
         | Action::CancelRun { .. }
         | Action::ResumeRun { .. }
+        | Action::CorrectLesson(_)
         | Action::Erase(_)
         | Action::Mint(_)
         | Action::Revoke { .. }

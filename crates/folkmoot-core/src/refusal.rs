@@ -151,6 +151,8 @@ pub enum Refusal {
     Halted { agent: Name, session: SessionId },
     #[error("run {run} has used up its {limit} {what}; start it with a higher limit")]
     LimitExceeded { run: RunId, what: &'static str, limit: u64 },
+    #[error("there is no lesson {lesson}; `folkmoot debate lessons` shows those there are")]
+    UnknownLesson { lesson: String },
     #[error("nothing was ever kept under {digest}; `folkmoot gate show` names the digests of a gate's artifacts")]
     UnknownContent { digest: Digest },
     #[error("{by} still needs {digest}; decide, answer, end or cancel that first")]
@@ -225,6 +227,7 @@ impl Refusal {
             Refusal::StepsOpen { .. } => "steps_open",
             Refusal::Halted { .. } => "halted",
             Refusal::LimitExceeded { .. } => "limit_exceeded",
+            Refusal::UnknownLesson { .. } => "unknown_lesson",
             Refusal::UnknownContent { .. } => "unknown_content",
             Refusal::ContentInUse { .. } => "content_in_use",
             Refusal::ContentErased { .. } => "content_erased",

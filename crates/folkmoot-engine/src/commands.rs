@@ -4,6 +4,7 @@ mod amend;
 mod ask;
 mod cancel;
 mod close;
+mod correct;
 mod decide;
 mod erase;
 mod extend;

@@ -176,6 +176,7 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownRun { .. }
         | Refusal::UnknownWebhook { .. }
         | Refusal::UnknownDelivery { .. }
+        | Refusal::UnknownLesson { .. }
         | Refusal::UnknownContent { .. }
         | Refusal::UnknownEntity { .. }
         | Refusal::UnknownToken { .. } => StatusCode::NOT_FOUND,

@@ -84,6 +84,7 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(debates::code_versions::code_versions))
         .routes(routes!(debates::audit::audit))
         .routes(routes!(debates::lessons::lessons))
+        .routes(routes!(debates::lessons::correct))
         .routes(routes!(debates::replay::replay))
         .routes(routes!(debates::gates::gates))
         .routes(routes!(debates::events::events))

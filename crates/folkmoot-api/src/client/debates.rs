@@ -8,9 +8,9 @@ use reqwest::{Method, header::ACCEPT};
 
 use super::{Client, Error, feed::messages};
 use crate::wire::{
-    CancelDebate, CodeVersionList, Debate, DebateLessonList, DebateList, DebateProgress, DebateQuery, DebateReplay,
-    DebateResults, DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes, Event, Gate, StartDebate,
-    TrailQuery, Verdict, VersionQuery,
+    CancelDebate, CodeVersionList, CorrectLesson, Debate, DebateLesson, DebateLessonList, DebateList, DebateProgress,
+    DebateQuery, DebateReplay, DebateResults, DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes,
+    Event, Gate, StartDebate, TrailQuery, Verdict, VersionQuery,
 };
 
 /// What a debate's stream says.
@@ -29,6 +29,11 @@ impl Client {
     /// What debates learnt, the newest first.
     pub async fn lessons(&self) -> Result<DebateLessonList, Error> {
         self.get("/v1/lessons", &()).await
+    }
+
+    /// Has a lesson say something else.
+    pub async fn correct_lesson(&self, id: &str, correction: &CorrectLesson) -> Result<DebateLesson, Error> {
+        self.call(Method::PATCH, &format!("/v1/lessons/{id}"), correction, None).await
     }
 
     /// Starts a debate.

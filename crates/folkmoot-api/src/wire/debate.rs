@@ -1013,6 +1013,16 @@ pub struct DebateLessonList {
     pub lessons: Vec<DebateLesson>,
 }
 
+/// What a lesson is to say.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CorrectLesson {
+    /// What to do, in place of what it says now.
+    pub lesson: String,
+    /// Why. It stays in the log.
+    pub reason: String,
+}
+
 /// What a debate learnt, and later ones of whoever started it may be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateLesson {

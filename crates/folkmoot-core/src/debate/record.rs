@@ -10,6 +10,7 @@
 //! been erased since. What is kept again under the same id replaces what was there; the log has both.
 
 mod check;
+mod correct;
 mod note;
 mod stored;
 #[cfg(test)]
@@ -23,6 +24,8 @@ use sha2::{Digest as _, Sha256};
 
 pub use check::{CONTENT_BYTES_MAX, JSON_BYTES_MAX, KEPT_BYTES_MAX, RECORDS_MAX};
 pub(crate) use check::{check, refuse_told};
+pub use correct::Correction;
+pub(crate) use correct::LESSON_CORRECTED;
 pub use note::{Note, Table};
 pub(crate) use note::{contents, notes, told};
 pub(crate) use stored::stored;

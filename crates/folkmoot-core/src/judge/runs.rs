@@ -7,7 +7,7 @@ use crate::{
     clearance::{Holds, Others},
     debate::{
         self,
-        record::{Note, Stored},
+        record::{Correction, LESSON_CORRECTED, Note, Stored},
     },
     gate::{self, GateEvent},
     journal::{self, Fence, Recorded, Recording, Write},
@@ -145,6 +145,19 @@ impl Case<'_> {
                 Ok(Commit { rows, events, ..Commit::default() })
             }
         }
+    }
+
+    pub(super) fn correct_lesson(&self, correction: &Correction, loaded: Loaded) -> Result<Commit, No> {
+        let run = found(loaded.run, &correction.lesson.run_id)?;
+        let (lesson, payload) = correction.correct(&run, self.principal("correct a lesson")?)?;
+        let texts = self.shown(std::iter::once(correction.text.as_bytes().to_vec()))?;
+        let on_behalf_of = Some(run.start.initiator.clone());
+        let event = RunEvent::Emitted { kind: LESSON_CORRECTED.to_owned(), payload, at: self.now };
+        let mut commit = self.moves_run(run, &event);
+        commit.events.iter_mut().for_each(|fact| fact.on_behalf_of.clone_from(&on_behalf_of));
+        commit.rows.extend(texts);
+        commit.rows.push(Row::Debate(Stored::Lesson(Box::new(lesson))));
+        Ok(commit)
     }
 
     pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, No> {

@@ -22,7 +22,7 @@ impl Ctx {
     ) -> Result<Vec<Remembered>, Failure> {
         let (engine, start) = (self.pass.engine.clone(), &self.pass.run.start);
         let initiated_by = Some(start.initiator.clone());
-        let query = LessonQuery { domain, initiated_by, rehearsed: Some(rehearsed), limit };
+        let query = LessonQuery { id: None, domain, initiated_by, rehearsed: Some(rehearsed), limit };
         let read = move || {
             let (engine, query) = (engine.clone(), query.clone());
             async move {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod doors;
 mod fields;
+pub mod lessons;
 mod replay;
 mod seed_gates;
 mod tables;

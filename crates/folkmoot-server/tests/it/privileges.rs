@@ -110,6 +110,7 @@ GET    /api/plan/{session_id}                   401    401     ok     ok    404 
 GET    /api/execute-plan?session_id={id}        401    401     ok     ok    404   404     ok       ok    planned
 POST   /api/approve                             401    401     403    403   404   404     ok       ok    plan     {"approval_id": "proposal_{id}", "approval_status": "rejected"}
 GET    /v1/lessons                              401    401     ok     ok    ok    ok      ok       ok    -
+PATCH  /v1/lessons/{id}                         401    401     403    403   404   404     403      ok    lesson   {"lesson": "test more", "reason": "it was wrong"}
 GET    /v1/models                               401    401     ok     403   403   403     ok       ok    -
 GET    /v1/models/asked                         401    401     ok     ok    ok    ok      ok       ok    -
 GET    /v1/clearance                            401    401     ok     ok    ok    ok      ok       ok    -
@@ -338,6 +339,7 @@ async fn make(node: &Node, thing: &str) -> String {
                 id
             }
         },
+        "lesson" => id(&debates::lessons::lesson(node).await),
         "webhook" => id(&webhook(node).await),
         "channel" => webhook(node).await["name"].as_str().unwrap().to_owned(),
         "delivery" => {

@@ -15,6 +15,7 @@ use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, Workflows};
 use serde_json::{Value, json};
 
 use crate::{
+    debates::lessons,
     halting::id,
     http::Answer,
     node::{Node, Setting},
@@ -49,6 +50,7 @@ pub fn workflows() -> Workflows {
         .with("sleeps@1", sleeps)
         .with("never@1", never)
         .with("works@1", works)
+        .with("debate@998", lessons::teach)
         .with("debate@999", works)
         .with("twice@1", twice)
         .with("parent@1", parent)

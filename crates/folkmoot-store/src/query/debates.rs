@@ -145,6 +145,8 @@ pub struct LessonView {
 /// Which lessons, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct LessonQuery {
+    /// Only this one.
+    pub id: Option<String>,
     /// Only those that hold here.
     pub domain: Option<Domain>,
     /// Only of debates that this principal started.
@@ -331,6 +333,7 @@ impl LessonQuery {
             )
         });
         Wanted { conditions: std::iter::once(there).chain(rehearsed).collect(), arguments: Vec::new() }
+            .and("id = ?", self.id.as_deref().map(|id| Value::Text(id.into())))
             .and("domain = ?", self.domain.map(|domain| Value::Text(domain.word().into())))
             .and(of_them, self.initiated_by.as_ref().map(|name| Value::Text(name.as_str().into())))
             .sql(select, "created_at DESC, id DESC", self.limit)

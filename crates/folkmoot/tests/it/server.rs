@@ -159,7 +159,9 @@ fn decides(arguments: &[&str]) -> bool {
         "resume" | "cancel" => !has("agent"),
         "token" | "webhook" | "delivery" | "notify" => next != "list" && next != "show",
         "question" => matches!(next, "skip" | "cancel") && !has("agent"),
-        "debate" => next == "cancel" || has("--repository") || has("--on-rejected"),
+        "debate" => {
+            next == "cancel" || ["--repository", "--on-rejected", "--correct", "--remove"].iter().any(|flag| has(flag))
+        }
         "gate" | "start" | "end" => has("--as") && has("you"),
         _ => false,
     }

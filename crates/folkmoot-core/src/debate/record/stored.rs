@@ -168,10 +168,15 @@ pub struct StoredLesson {
 const PLACES: u64 = 1024;
 const _: () = assert!(super::RECORDS_MAX < PLACES as usize);
 
+/// Where the first record of event `seq` of a run is written.
+pub(super) fn place(seq: u64) -> u64 {
+    seq * PLACES
+}
+
 /// The rows and texts of what is kept with event `seq` of a run.
 pub(crate) fn stored(run: &RunId, seq: u64, records: &[Record], at: Timestamp) -> (Vec<Stored>, Vec<Artifact>) {
     let mut texts = Texts::default();
-    let rows = (seq * PLACES..).zip(records).map(|(place, record)| texts.store(run, place, record, at)).collect();
+    let rows = (place(seq)..).zip(records).map(|(place, record)| texts.store(run, place, record, at)).collect();
     (rows, texts.0)
 }
 

@@ -165,6 +165,11 @@ fn events_that_cannot_have_happened_are_found() {
         fold(&[("run.started", OLD), ("run.ended", ended), ("note.told", "{}")]),
         "note.told came after its end"
     );
+    let corrected =
+        [fact("run.started", OLD, 1), fact("run.ended", ended, 2), fact("debate.lesson_corrected", "{}", 3)];
+    let (run, _) = Run::fold(&corrected).unwrap();
+    let before = Run { seq: 2, ..run.clone() };
+    assert_eq!((run.seq, before), (3, Run::fold(&corrected[..2]).unwrap().0), "a corrected lesson moves nothing else");
     assert_eq!(fold(&[("run.started", OLD), ("run.flown", "{}")]), r#""run.flown" is no event of a run"#);
     assert_eq!(fold(&[("run.started", OLD), ("step.flown", "{}")]), r#""step.flown" is no event of a run"#);
     let parse = fold(&[("run.started", OLD), ("run.parked", "{}")]);

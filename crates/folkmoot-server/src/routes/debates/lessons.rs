@@ -1,23 +1,43 @@
-//! `GET /v1/lessons`
+//! `GET /v1/lessons`, `PATCH /v1/lessons/{id}`
 
 use axum::{Json, extract::State};
-use folkmoot_api::wire::{DebateLesson, DebateLessonList, Decimal, Problem};
+use folkmoot_api::wire::{CorrectLesson, DebateLesson, DebateLessonList, Decimal, Problem};
 use folkmoot_store::{LessonQuery, LessonView};
 
-use crate::{app::App, auth::Authenticated, error::ApiError};
+use crate::{
+    app::App,
+    auth::Authenticated,
+    error::ApiError,
+    extract::{Call, PathText},
+};
 
 const LIMIT: u32 = 1_000;
 
 /// Lists lessons
 ///
-/// What debates learnt and later ones may be shown, the newest first. Agents see those of their own debates. An admin removes one by
-/// erasing its text: `DELETE /v1/artifacts/{digest}`.
+/// What debates learnt and later ones may be shown, the newest first. Agents see those of their own debates. An admin corrects one
+/// with `PATCH /v1/lessons/{id}`, and removes one by erasing its text: `DELETE /v1/artifacts/{digest}`.
 #[utoipa::path(get, path = "/v1/lessons", operation_id = "list_lessons", tag = "debates",
     responses((status = 200, body = DebateLessonList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn lessons(State(app): State<App>, who: Authenticated) -> Result<Json<DebateLessonList>, ApiError> {
     let query = LessonQuery { limit: LIMIT, ..LessonQuery::default() };
     let lessons = app.engine.lessons(&who.principal, query).await?.into_iter().map(shown).collect();
     Ok(Json(DebateLessonList { lessons }))
+}
+
+/// Corrects a lesson
+///
+/// Later debates are shown the new text. Admins can, with a reason, once the lesson's debate is over. The log records who did and why,
+/// and the digests of both texts; the old text is kept until somebody erases it.
+#[utoipa::path(patch, path = "/v1/lessons/{id}", operation_id = "correct_lesson", tag = "debates",
+    params(("id" = String, Path, description = "The lesson's id")), request_body = CorrectLesson,
+    responses((status = 200, body = DebateLesson), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn correct(
+    State(app): State<App>,
+    PathText(id): PathText,
+    Call { caller, body }: Call<CorrectLesson>,
+) -> Result<Json<DebateLesson>, ApiError> {
+    Ok(Json(shown(app.engine.correct_lesson(caller, &id, body.lesson, body.reason).await?)))
 }
 
 fn shown(LessonView { lesson, root_cause, text }: LessonView) -> DebateLesson {

@@ -243,7 +243,7 @@ pub(crate) async fn lessons_come_newest_first(world: &World<impl Place>) {
         world.clock.advance(Duration::from_secs(1));
     }
     let debates = async |domain, by: Option<&str>, limit| -> Vec<String> {
-        let query = LessonQuery { domain, initiated_by: by.map(name), rehearsed: None, limit };
+        let query = LessonQuery { id: None, domain, initiated_by: by.map(name), rehearsed: None, limit };
         store.lessons(query).await.unwrap().into_iter().map(|view| view.lesson.run_id.to_string()).collect()
     };
     assert_eq!(debates(None, None, 9).await, ["d4", "d3", "d2", "d1", "d0"]);

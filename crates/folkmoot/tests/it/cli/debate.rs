@@ -1,5 +1,7 @@
 //! `folkmoot debate`, as it is used: at a terminal, in a pipe, left and taken up again.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -7,6 +9,7 @@ use super::{Desk, talk::Talk};
 use crate::server::eventually;
 
 const TOPIC: &str = "Should we write tests first?";
+const CODE: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
 const QUICK: [&str; 6] = ["debate", TOPIC, "--preset", "quick", "--provider", "rehearsal"];
 const ASK: &str = "[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?";
 
@@ -266,11 +269,9 @@ fn a_rejection_may_be_passed_over_and_a_gate_be_named_by_its_debate() {
 #[test]
 fn a_debate_on_code_ends_with_code_that_passes_its_tests() {
     let desk = Desk::new();
-    let topic = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
     let phases = ["critique", "review", "optimization", "adversarial"];
     let without: Vec<&str> = phases.iter().flat_map(|phase| ["--without", phase]).collect();
-    let start =
-        [&["debate", topic, "--agents", "3", "--rounds", "1", "--provider", "rehearsal"][..], &without].concat();
+    let start = [&["debate", CODE, "--agents", "3", "--rounds", "1", "--provider", "rehearsal"][..], &without].concat();
     let results = desk.json(&start);
     let tests = &results["verdict"]["tests"];
     if tests.is_null() {
@@ -304,6 +305,101 @@ fn a_debate_on_code_ends_with_code_that_passes_its_tests() {
     assert!(listed.contains("python") && listed.contains("proposer-1"), "{listed}");
     let unknown = desk.run(&["debate", "versions", "--code", "999"]);
     assert_eq!((unknown.code, unknown.stderr.contains("no version 999")), (1, true), "{unknown:?}");
+}
+
+/// A debate on code; nothing where nothing can be executed here.
+fn on_code(desk: &Desk, without: &[&str], more: &[&str]) -> Option<Value> {
+    let phases: Vec<&str> = without.iter().flat_map(|phase| ["--without", phase]).collect();
+    let team = ["debate", CODE, "--agents", "3", "--rounds", "1", "--provider", "rehearsal"];
+    let results = desk.json(&[&team[..], &phases, more].concat());
+    if results["verdict"]["tests"].is_null() {
+        eprintln!("skipped: nothing can be executed here: {results:#}");
+        return None;
+    }
+    Some(results)
+}
+
+#[test]
+fn a_lesson_is_listed_corrected_and_removed_and_the_next_debate_is_shown_what_stands() {
+    let desk = Desk::new();
+    let without = ["critique", "review", "optimization", "adversarial"];
+    if on_code(&desk, &without, &[]).is_none() {
+        return;
+    }
+    let list = desk.json(&["debate", "lessons"])["lessons"].as_array().unwrap().clone();
+    let (id, text) = (list[0]["id"].as_str().unwrap(), list[0]["lesson"].as_str().unwrap());
+    assert!(desk.say(&["debate", "lessons"]).contains(id), "{list:#?}");
+    let unclear = desk.run(&["debate", "lessons", "--correct", id, "--reason", "x"]);
+    assert_eq!(unclear.code, 2, "what should it say? {unclear:?}");
+    let new = "Take parse_duration from a library.";
+    let correct = ["debate", "lessons", "--correct", &id[..8], "--text", new, "--reason", "libraries are tested"];
+    assert_eq!(desk.say(&correct), format!("corrected {id}"));
+    let now = desk.json(&["debate", "lessons"]);
+    let now = now["lessons"].as_array().unwrap();
+    assert!(now.len() == list.len() && now.iter().any(|it| it["id"] == id && it["lesson"] == new), "{now:#?}");
+    on_code(&desk, &without, &["--id", "second"]).unwrap();
+    let asked = desk.json(&["debate", "audit", "second", "--type", "prompt_sent"]);
+    // The first, before anybody there has learnt anything.
+    let asked = asked["entries"].as_array().unwrap().iter().find(|asked| asked["data"]["cue"]["part"] == "draft");
+    let asked = asked.unwrap()["data"]["messages"][0]["text"].as_str().unwrap();
+    assert!(asked.contains(new) && !asked.contains(text), "{asked}");
+    assert_eq!(desk.say(&["debate", "lessons", "--remove", id, "--reason", "it is wrong"]), format!("removed {id}"));
+    let left = desk.json(&["debate", "lessons"]);
+    assert!(left["lessons"].as_array().unwrap().iter().all(|lesson| lesson["id"] != id), "{left:#}");
+    let gone = desk.run(&["debate", "lessons", "--remove", id, "--reason", "it is wrong"]);
+    assert_eq!((gone.code, gone.stderr.contains("there is no lesson")), (1, true), "{gone:?}");
+}
+
+/// As docs/debates.md says: what reviewers gave, and not what tests gave.
+#[test]
+fn the_quality_of_code_is_what_reviewers_gave_it_and_nothing_before_a_review() {
+    let desk = Desk::new();
+    let Some(results) = on_code(&desk, &["self_evolvement", "critique", "adversarial"], &[]) else { return };
+    let id = results["id"].as_str().unwrap();
+    let turns = desk.json(&["debate", "turns"])["turns"].as_array().unwrap().clone();
+    // The mean that reviewers gave each author.
+    let mut given: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for turn in turns.iter().filter(|turn| turn["metadata"]["part"] == "review") {
+        // A line for each: "Answer 2: 0.8, it does what was asked".
+        let scores = turn["content"].as_str().unwrap().lines().filter_map(|line| line.strip_prefix("Answer "));
+        for (answer, said) in scores.filter_map(|line| line.split_once(": ")) {
+            let author = turn["metadata"]["shown"][answer.parse::<usize>().unwrap() - 1].as_str().unwrap().to_owned();
+            given.entry(author).or_default().push(said.split(',').next().unwrap().parse().unwrap());
+        }
+    }
+    let phase_of = |version: &Value| {
+        let turn = turns.iter().find(|turn| turn["id"] == version["turn_id"]).unwrap();
+        turn["phase"].as_str().unwrap().to_owned()
+    };
+    let versions = desk.json(&["debate", "versions"])["versions"].as_array().unwrap().clone();
+    let (mut before, mut after) = (0, 0);
+    for version in &versions {
+        if phase_of(version) != "optimization" {
+            assert!(version["quality_score"].is_null() && version["test_pass_rate"].is_number(), "{version:#}");
+            before += 1;
+            continue;
+        }
+        let scores = &given[version["author"].as_str().unwrap()];
+        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+        let quality = version["quality_score"].as_f64().unwrap();
+        assert!((quality - mean).abs() <= 0.01, "{quality} is not the mean of {scores:?}");
+        after += 1;
+    }
+    assert!(before > 0 && after > 0, "{versions:#?}");
+    let differs = |version: &&Value| version["quality_score"] != version["test_pass_rate"];
+    assert!(versions.iter().filter(|it| it["quality_score"].is_number()).any(|it| differs(&it)), "{versions:#?}");
+    let database = rusqlite::Connection::open(desk.path().join("folkmoot.db")).unwrap();
+    let sql = "SELECT version_number, quality_score, test_pass_rate FROM code_versions
+        JOIN debate_sessions ON debate_sessions.id = session_id WHERE debate_id = ?1 ORDER BY version_number";
+    let mut rows = database.prepare(sql).unwrap();
+    let rows = rows.query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let rows: Vec<(i64, Option<f64>, Option<f64>)> = rows.collect::<Result<_, _>>().unwrap();
+    let number = |version: &Value, name: &str| version[name].as_f64();
+    let told = versions.iter().map(|version| {
+        let n = version["version_number"].as_i64().unwrap();
+        (n, number(version, "quality_score"), number(version, "test_pass_rate"))
+    });
+    assert_eq!(rows, told.collect::<Vec<_>>(), "SQL and HTTP show the same");
 }
 
 #[test]
