@@ -4,6 +4,7 @@ mod bad_input;
 mod doors;
 mod fields;
 pub mod lessons;
+mod mcp;
 mod replay;
 mod seed_gates;
 mod tables;

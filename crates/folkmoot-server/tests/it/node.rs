@@ -17,8 +17,9 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Work, Workflows};
 use folkmoot_server::{
-    BootstrapToken, Config, DataFolder, Limits, Origin, Plans, Server, notify_settings::Channel,
-    workflows::llm::settings::Provider,
+    BootstrapToken, Config, DataFolder, Limits, Origin, Plans, Server,
+    notify_settings::Channel,
+    workflows::{equipment::McpServer, llm::settings::Provider},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -55,6 +56,8 @@ pub struct Setting {
     pub plans: Plans,
     /// Whom agents of ours ask, by name; the rehearsal unless it is said.
     pub provider: Option<(String, Provider)>,
+    /// MCP servers whose tools agents of ours may call, by name.
+    pub mcp: BTreeMap<String, McpServer>,
     /// Prompts in place of those that are built in.
     pub prompts: Option<std::path::PathBuf>,
     /// What judging goes by.
@@ -180,6 +183,7 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.channels = setting.channels;
     config.plans = setting.plans;
     config.equipment.prompts = setting.prompts;
+    config.equipment.mcp = setting.mcp;
     let (name, provider) = setting.provider.unzip();
     config.equipment.models.providers.extend(name.clone().zip(provider));
     // Never one that happens to run on this machine.
