@@ -38,7 +38,8 @@ async fn engine(store: AnyStore, settings: Settings) -> Engine {
     Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap()
 }
 
-/// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
+/// Two nodes on an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` where
+/// FOLKMOOT_SKIP_POSTGRES allows to skip the test.
 pub async fn two_nodes() -> Option<[Engine; 2]> {
     let database = empty_schema().await?;
     let node =
@@ -46,11 +47,15 @@ pub async fn two_nodes() -> Option<[Engine; 2]> {
     Some([node().await, node().await])
 }
 
-/// Where to find an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
+/// Where to find an empty schema of the PostgreSQL that `cargo xtask test` starts; `None` where
+/// FOLKMOOT_SKIP_POSTGRES allows to skip the test.
 pub async fn empty_schema() -> Option<String> {
     static SCHEMAS: AtomicU64 = AtomicU64::new(1);
     let Ok(url) = std::env::var("FOLKMOOT_TEST_POSTGRES") else {
-        eprintln!("skipped a test that needs a PostgreSQL: `cargo xtask test` starts one");
+        assert!(
+            std::env::var_os("FOLKMOOT_SKIP_POSTGRES").is_some(),
+            "this test needs PostgreSQL: run `cargo xtask test`, or set FOLKMOOT_SKIP_POSTGRES to skip it"
+        );
         return None;
     };
     let schema = format!("engine_{}_{}", std::process::id(), SCHEMAS.fetch_add(1, Ordering::Relaxed));

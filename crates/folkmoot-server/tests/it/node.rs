@@ -191,10 +191,14 @@ fn config(data: &Path, setting: Setting) -> Config {
     config
 }
 
-/// An empty schema on the PostgreSQL that `cargo xtask test` starts; `None` without one, which is said.
+/// An empty schema on the PostgreSQL that `cargo xtask test` starts; `None` where
+/// FOLKMOOT_SKIP_POSTGRES allows to skip the test.
 pub async fn postgres() -> Option<Setting> {
     let Ok(url) = std::env::var("FOLKMOOT_TEST_POSTGRES") else {
-        eprintln!("skipped the half of this test that needs a PostgreSQL: `cargo xtask test` starts one");
+        assert!(
+            std::env::var_os("FOLKMOOT_SKIP_POSTGRES").is_some(),
+            "this test needs PostgreSQL: run `cargo xtask test`, or set FOLKMOOT_SKIP_POSTGRES to skip it"
+        );
         return None;
     };
     static SCHEMAS: AtomicU64 = AtomicU64::new(0);
