@@ -74,19 +74,12 @@ fn report(ctx: &Context, gate: &Gate, choice: Choice) -> Result<()> {
             format!("{} {title}", paint(style::of_status(gate.status), word))
         }
         None => {
-            let (so_far, needed) = match choice {
-                Choice::Approve => (count(gate, choice), gate.quorum),
-                Choice::Reject | Choice::Adjust | Choice::Pause => (count(gate, choice), gate.reject_quorum),
-            };
-            let counted = format!("your {choice} counts, {so_far} of {needed}");
-            format!("{} {title}: {counted}", paint(style::of_status(gate.status), "pending"))
+            let tally = gate.tallies.iter().find(|tally| tally.choice == choice);
+            let so_far = tally.map(|tally| format!(", {} of {}", tally.counted, tally.needed)).unwrap_or_default();
+            format!("{} {title}: your {choice} counts{so_far}", paint(style::of_status(gate.status), "pending"))
         }
     };
     Ok(ctx.screen.say(format!("{said} {}", paint(style::FAINT, &gate.id)))?)
-}
-
-fn count(gate: &Gate, choice: Choice) -> usize {
-    gate.votes.iter().filter(|vote| vote.choice == choice).count()
 }
 
 fn capital(choice: Choice) -> String {

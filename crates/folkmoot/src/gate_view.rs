@@ -162,8 +162,11 @@ fn shown_by(presence: Presence) -> &'static str {
 /// What was decided, by whom and why, in one or two lines.
 pub(crate) fn decision(gate: &Gate) -> String {
     let Some(decision) = &gate.decision else {
-        let voted = format!("{} of {} approvals", gate.votes.len(), gate.quorum);
-        let state = if gate.quorum > 1 { format!("still waiting: {voted}") } else { "still waiting".to_owned() };
+        let approvals = gate.tallies.iter().find(|tally| tally.choice == Choice::Approve && tally.needed > 1);
+        let state = match approvals {
+            Some(tally) => format!("still waiting: {} of {} approvals", tally.counted, tally.needed),
+            None => "still waiting".to_owned(),
+        };
         return paint(style::of_status(Status::Pending), state);
     };
     let word = paint(style::of_status(gate.status), words(decision.decision.word()));

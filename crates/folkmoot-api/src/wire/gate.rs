@@ -377,6 +377,9 @@ pub struct Gate {
     pub digest: Digest,
     /// The voices so far, while it is pending.
     pub votes: Vec<Vote>,
+    /// How many votes each allowed choice has and needs, while it is pending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tallies: Vec<VoteTally>,
     /// What was decided; null while it is pending.
     pub decision: Option<Decision>,
     /// What follows for the run; null while it is pending.
@@ -399,6 +402,25 @@ pub struct Artifact {
     /// The text; not in lists, and null where it was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+}
+
+/// How far one choice is on a pending gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VoteTally {
+    /// The choice that the votes are counted for.
+    #[schema(schema_with = schema::choice)]
+    pub choice: Choice,
+    /// Votes that count for it so far; rejections and adjustments count together.
+    pub counted: u32,
+    /// Votes that it takes to close the gate.
+    pub needed: u32,
+}
+
+impl From<gate::VoteTally> for VoteTally {
+    fn from(tally: gate::VoteTally) -> Self {
+        let gate::VoteTally { choice, counted, needed } = tally;
+        Self { choice, counted, needed }
+    }
 }
 
 /// One person's voice.
@@ -462,6 +484,7 @@ impl Gate {
     /// A gate without the content that is kept elsewhere.
     pub fn new(gate: gate::Gate, summary: Option<String>) -> Self {
         let status = gate.status();
+        let tallies = gate.tallies().into_iter().map(VoteTally::from).collect();
         let (votes, decision) = match gate.state {
             State::Pending { votes } => (votes, None),
             State::Closed(decision) => (Vec::new(), Some(decision)),
@@ -499,6 +522,7 @@ impl Gate {
             revision: gate.revision,
             digest: gate.digest,
             votes: votes.into_iter().map(Vote::from).collect(),
+            tallies,
             outcome: decision.as_ref().map(|decision| decision.outcome),
             decision: decision.map(Decision::from),
         }

@@ -69,12 +69,8 @@ pub(crate) fn decide(
     let mut votes: Vec<Vote> = votes.iter().filter(|earlier| earlier.reviewer != by.name).cloned().collect();
     votes.push(vote.clone());
 
-    let needed = match verdict.choice {
-        Choice::Approve | Choice::Pause => gate.content.quorum,
-        Choice::Reject | Choice::Adjust => gate.reject_quorum,
-    };
-    let said = votes.iter().filter(|vote| is_one_side(vote.choice, verdict.choice)).count();
-    if !verdict.force && u32::try_from(said).unwrap_or(u32::MAX) < needed {
+    let tally = gate.tally(verdict.choice, &votes);
+    if !verdict.force && tally.counted < tally.needed {
         return Ok(GateEvent::Vote { requested_by: gate.requested_by.clone(), vote, digest: gate.digest });
     }
     let word = word(verdict, gate.content.kind);
@@ -92,6 +88,36 @@ pub(crate) fn decide(
         presence,
         votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
     }))
+}
+
+/// How far one choice is on a pending gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VoteTally {
+    /// The choice that the votes are counted for.
+    pub choice: Choice,
+    /// Votes that count for it so far.
+    pub counted: u32,
+    /// Votes that it takes to close the gate.
+    pub needed: u32,
+}
+
+impl Gate {
+    /// How far each allowed choice is; empty once the gate is closed.
+    pub fn tallies(&self) -> Vec<VoteTally> {
+        match &self.state {
+            State::Pending { votes } => self.content.allowed.iter().map(|choice| self.tally(*choice, votes)).collect(),
+            State::Closed(_) => Vec::new(),
+        }
+    }
+
+    fn tally(&self, choice: Choice, votes: &[Vote]) -> VoteTally {
+        let needed = match choice {
+            Choice::Approve | Choice::Pause => self.content.quorum,
+            Choice::Reject | Choice::Adjust => self.reject_quorum,
+        };
+        let counted = votes.iter().filter(|vote| is_one_side(vote.choice, choice)).count();
+        VoteTally { choice, counted: u32::try_from(counted).unwrap_or(u32::MAX), needed }
+    }
 }
 
 /// Whoever wants it changed does not want it as it is: rejections and adjustments count together, and the last of them

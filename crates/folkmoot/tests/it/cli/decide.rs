@@ -60,6 +60,23 @@ fn agents_do_not_decide() {
 }
 
 #[test]
+fn a_pause_counts_towards_the_quorum_of_approvals() {
+    let server = Server::start();
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
+    let open = ["gate", "open", "Go on", "--quorum", "2", "--allow", "approve,reject,pause"];
+    assert_eq!(say(&open).code, 0);
+    let voted = say(&["--token", ALICE, "pause"]);
+    assert!(voted.stdout.contains("your pause counts, 1 of 2"), "{voted:?}");
+    let gates: serde_json::Value = serde_json::from_str(&say(&["--json", "gate", "list"]).stdout).unwrap();
+    let tally = |choice: &str| {
+        let tallies = gates["gates"][0]["tallies"].as_array().unwrap();
+        let tally = tallies.iter().find(|tally| tally["choice"] == choice).unwrap();
+        (tally["counted"].as_u64().unwrap(), tally["needed"].as_u64().unwrap())
+    };
+    assert_eq!((tally("pause"), tally("approve"), tally("reject")), ((1, 2), (0, 2), (0, 1)));
+}
+
+#[test]
 fn a_quorum_counts_each_voice_and_an_admin_can_override_with_a_reason() {
     let server = Server::start();
     let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
