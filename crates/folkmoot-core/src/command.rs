@@ -302,7 +302,8 @@ pub struct Needs<'a> {
     pub run: Option<&'a RunId>,
     /// All that is still open of that run.
     pub open: bool,
-    /// Of that run's gates those that wait, the last one that stopped it, and the last one that people approved.
+    /// Of that run's gates those that wait, the last one that stopped it, the last one that is to come back changed, and the last one
+    /// that people approved.
     pub gates_of_run: bool,
     /// This line of that run's journal.
     pub entry: Option<&'a Key>,
@@ -491,7 +492,8 @@ fn shown_by(opening: &Opening) -> Cow<'static, [Digest]> {
 
 /// Whom a gate names: those who are to decide, and for whom it is asked.
 fn named_by(opening: &Opening) -> Vec<Name> {
-    opening.reviewers.iter().flatten().chain(&opening.on_behalf_of).cloned().collect()
+    let run = opening.run_id.as_ref().map(run::as_agent);
+    opening.reviewers.iter().flatten().chain(&opening.on_behalf_of).cloned().chain(run).collect()
 }
 
 fn shown_to_ask(asking: &Asking) -> Cow<'static, [Digest]> {

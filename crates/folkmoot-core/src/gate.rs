@@ -169,10 +169,12 @@ pub struct Decision {
 }
 
 impl Gate {
-    /// Whether its decision stops the run that opened it. What was withdrawn stops nothing.
+    /// Whether its decision stops the run that opened it. A gate that its own requester withdrew stops nothing.
     pub fn stops_its_run(&self) -> bool {
-        self.decision()
-            .is_some_and(|decision| decision.outcome == Next::Stop && decision.decision != DecisionWord::Cancelled)
+        self.decision().is_some_and(|decision| {
+            let withdrawn = decision.decision == DecisionWord::Cancelled && decision.reviewer == self.requested_by;
+            decision.outcome == Next::Stop && !withdrawn
+        })
     }
 
     /// Whether people let its run go on, and not the configuration.

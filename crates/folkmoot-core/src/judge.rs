@@ -214,6 +214,7 @@ impl Case<'_> {
         let shown = self.shown(texts.chain(contents.iter().cloned()))?;
         let mut gate = gate.as_ref().clone();
         if let (Some(run_id), None) = (&opening.run_id, &loaded.run) {
+            principal::must_be_no_person("run_id", &run::as_agent(run_id), &gate.requested_by, &self.known)?;
             let session_id = gate.session_id.clone().unwrap_or_else(|| run::own_session(run_id));
             gate.session_id = Some(session_id.clone());
             gate.initiator = Some(gate.requested_by.clone());

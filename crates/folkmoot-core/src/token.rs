@@ -111,6 +111,11 @@ pub fn is_protected<'a>(tokens: impl IntoIterator<Item = &'a Token>, name: &Name
     kinds.contains(&Kind::Protected) && !kinds.contains(&Kind::Personal)
 }
 
+/// The first person whose deciding token is kept encrypted.
+pub fn protected_person(tokens: &[Token]) -> Option<&Name> {
+    tokens.iter().map(|token| &token.principal.name).find(|name| is_protected(tokens, name))
+}
+
 /// Judges a revocation; `None` where the token was revoked before.
 pub(crate) fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
     if token.revoked_at.is_some() {

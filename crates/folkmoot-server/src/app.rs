@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Name, gate::Policy};
+use folkmoot_core::{Name, Principal, Role, gate::Policy};
 use folkmoot_engine::{Engine, Workflows};
 use folkmoot_workflows::{Voices, debate::Hands};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -64,6 +64,8 @@ pub(crate) struct App {
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
     bad_tokens: Arc<DefaultKeyedRateLimiter<IpAddr>>,
+    /// Kibibytes that each agent may still send; `None` where that is not limited.
+    agent_kibibytes: Option<Arc<DefaultKeyedRateLimiter<Name>>>,
     pub(crate) figures: Arc<figures::Routes>,
     pub(crate) metrics: PrometheusHandle,
 }
@@ -95,6 +97,7 @@ impl App {
             closing: CancellationToken::new(),
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
             bad_tokens: Arc::new(RateLimiter::keyed(Quota::per_minute(BAD_TOKENS_PER_MINUTE))),
+            agent_kibibytes: agent_kibibytes_per_hour(config.limits.bytes_per_hour_per_agent),
             figures: Arc::default(),
             metrics: figures::recorder(),
         }
@@ -108,6 +111,17 @@ impl App {
     /// Whether this principal may ask once more just now. Keys are principals, so there are only as many as tokens.
     pub(crate) fn admits(&self, name: &Name) -> bool {
         self.rate.check_key(name).is_ok()
+    }
+
+    /// Whether this principal may send so many bytes more just now. People may send any number.
+    pub(crate) fn takes(&self, principal: &Principal, bytes: usize) -> bool {
+        let kibibytes = u32::try_from(bytes.div_ceil(1024)).ok().and_then(NonZeroU32::new);
+        match (&self.agent_kibibytes, kibibytes) {
+            (Some(limiter), Some(kibibytes)) if principal.role == Role::Agent => {
+                matches!(limiter.check_key_n(&principal.name, kibibytes), Ok(Ok(())))
+            }
+            _ => true,
+        }
     }
 
     /// What is said to a token that is not valid. Too many from one address are told to wait; valid tokens from there are not.
@@ -131,4 +145,9 @@ fn network(address: IpAddr) -> IpAddr {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
         address => address,
     }
+}
+
+fn agent_kibibytes_per_hour(bytes: u64) -> Option<Arc<DefaultKeyedRateLimiter<Name>>> {
+    let kibibytes = u32::try_from(bytes / 1024).unwrap_or(u32::MAX);
+    NonZeroU32::new(kibibytes).map(|kibibytes| Arc::new(RateLimiter::keyed(Quota::per_hour(kibibytes))))
 }

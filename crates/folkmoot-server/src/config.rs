@@ -113,6 +113,8 @@ pub struct Limits {
     pub open_questions_per_agent: u64,
     /// Plans, debates and other runs of one agent that the server executes and that are not over; 0 is any number.
     pub open_runs_per_agent: u64,
+    /// Bytes of bodies that one agent may send in an hour; 0 is any number.
+    pub bytes_per_hour_per_agent: u64,
 }
 
 impl Default for Limits {
@@ -130,6 +132,7 @@ impl Default for Limits {
             pending_bytes_per_agent: 256 << 20,
             open_questions_per_agent: 1_000,
             open_runs_per_agent: 100,
+            bytes_per_hour_per_agent: 1 << 30,
         }
     }
 }

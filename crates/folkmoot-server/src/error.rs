@@ -49,6 +49,15 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
     }
 
+    /// An agent that sends more than its share of bytes.
+    pub(crate) fn too_many_bytes() -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_bytes",
+            "this agent has sent all the bytes that it may send in an hour; wait, or raise limits.bytes_per_hour_per_agent",
+        )
+    }
+
     pub(crate) fn too_many_requests() -> Self {
         let mut error = Self::new(
             StatusCode::TOO_MANY_REQUESTS,

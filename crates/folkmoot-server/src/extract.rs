@@ -46,6 +46,9 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
         if app.engine.is_revoked(&who.token) {
             return Err(ApiError::unauthenticated());
         }
+        if !app.takes(&who.principal, bytes.len()) {
+            return Err(ApiError::too_many_bytes());
+        }
         let idempotency = idempotency(&parts, &bytes)?;
         let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
         let body = parse(text)?;

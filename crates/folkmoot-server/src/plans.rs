@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_api::wire::{self, Fault};
 use folkmoot_core::{
-    Gate, GateId, Hold, Principal, Refusal, Run, RunId, SessionId, Status,
+    Gate, GateId, Hold, Principal, Refusal, Role, Run, RunId, SessionId, Status,
     gate::{Kind, OnTimeout, Wanted},
     plan::{self, Doing, PlanStatus, Progress, Request, Told, code},
     run::{Limits, Outcome, RunKind, Starting, State},
@@ -73,15 +73,9 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         budget: budget.transpose()?,
         reviewers: wanted.reviewers,
         notification_channels: wanted.notification_channels,
-        // Where a verb serves itself, its environment is the caller's own: an agent switches nothing off for itself.
-        gates_off: !app.asks_about_plans && (!app.is_temporary || caller.principal.role.decides()),
+        gates_off: gates_are_off(app, &caller.principal),
     };
-    planning.check()?;
-    notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;
-    asked::must_have_gates(app, &caller.principal, &gates_of(&planning)).await?;
-    if let Some(provider) = &planning.provider {
-        app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
-    }
+    must_be_possible(app, &caller.principal, &planning).await?;
     // A plan is called as its session is, so that a session has one plan, whoever starts them at the same moment.
     let id = match &wanted.session_id {
         Some(session) => {
@@ -101,6 +95,33 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         limits: Limits::default(),
     };
     app.engine.start_run(caller, starting).await
+}
+
+/// Whether a plan of this principal approves its own gates. Where a verb serves itself, its environment is the caller's own: an agent
+/// switches nothing off for itself.
+fn gates_are_off(app: &App, by: &Principal) -> bool {
+    !app.asks_about_plans && (!app.is_temporary || by.role.decides())
+}
+
+/// Refuses a plan that is started by the name of its workflow and asks for what the plans' own door would not give it.
+pub(crate) async fn must_be_startable(app: &App, by: &Principal, planning: &Planning) -> Result<(), Error> {
+    if planning.gates_off && !gates_are_off(app, by) {
+        return Err(Refusal::invalid("input", "has gates_off, which only the server decides; leave it out").into());
+    }
+    if !planning.sources.is_empty() && by.role == Role::Agent {
+        return Err(Refusal::invalid("input", "has sources; name `entities` at POST /v1/plans instead").into());
+    }
+    must_be_possible(app, by, planning).await
+}
+
+async fn must_be_possible(app: &App, by: &Principal, planning: &Planning) -> Result<(), Error> {
+    planning.check()?;
+    notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;
+    asked::must_have_gates(app, by, &gates_of(planning)).await?;
+    if let Some(provider) = &planning.provider {
+        app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
+    }
+    Ok(())
 }
 
 /// What a plan wants of its gates.

@@ -3,7 +3,10 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use folkmoot_api::wire::ServerFile;
-use folkmoot_core::{Name, Principal, Role, principal, token::Kind};
+use folkmoot_core::{
+    Name, Principal, Role, principal,
+    token::{Kind, Token},
+};
 use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
 use folkmoot_workflows::{
@@ -153,7 +156,7 @@ impl Server {
         let engine = Engine::start(store, settings, Arc::new(TokioHost)).await?;
         let tokens = first_tokens(&config.data, &engine).await?;
         for token in &config.bootstrap_tokens {
-            engine.ensure_configured_token(&tokens.you.name, token.principal.clone(), &token.secret).await?;
+            engine.ensure_configured_token(token.principal.clone(), &token.secret).await?;
         }
         notify::warn(&notifier, &config, &engine).await?;
         let refused = |error| StartError::Listen { address: config.listen, error };
@@ -249,8 +252,8 @@ async fn keep_up(app: App) {
     }
 }
 
-/// The first start makes two principals: you, who decides, and your agent, which opens and asks. Where you have protected your
-/// token, what lies here in the clear only reads, whatever became of the file.
+/// The first start makes two principals: you, who decides, and your agent, which opens and asks. Where somebody has protected their
+/// token, nothing that lies here in the clear gives a new say, whatever somebody wrote into the file.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
     let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
     let stored = data.tokens().map_err(unusable)?;
@@ -258,7 +261,17 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
         let new = |name, role| LocalToken { name, role, token: engine.new_secret() };
         LocalTokens { you: new(your_name(), Role::Admin), agent: new(word("agent"), Role::Agent), protected: None }
     });
-    let kind = if engine.is_protected(&tokens.you.name).await? { Kind::Reading } else { Kind::Personal };
+    if tokens.agent.role != Role::Agent {
+        let problem = format!("tokens.json gives `agent` the role {}; it can only be agent", tokens.agent.role);
+        return Err(unusable(std::io::Error::new(std::io::ErrorKind::InvalidData, problem)));
+    }
+    let is_known = |token: Token| token.kind == Kind::Personal && token.revoked_at.is_none();
+    let is_personal = match engine.protected_person().await? {
+        // Who is not protected keeps the token they have.
+        Some(_) => engine.token_of(&tokens.you.token).await?.is_some_and(is_known),
+        None => true,
+    };
+    let kind = if is_personal { Kind::Personal } else { Kind::Reading };
     for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (Kind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
         if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {

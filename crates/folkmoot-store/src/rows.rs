@@ -623,14 +623,20 @@ pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
 
 /// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and
 /// [`read_run_aside`] read them.
-/// Of a run's gates those that wait, the last one that stopped it, and the last one that people approved.
+/// Of a run's gates those that wait, the last one that stopped it, the last one that is to come back changed, and the last one that
+/// people approved.
 pub(crate) fn select_gates_of(run: &str) -> String {
     let select = format!("SELECT {} FROM gates WHERE run_id = {run} AND", GATES.names());
     let last =
         |such: &str| format!("SELECT * FROM ({select} {such} ORDER BY requested_at DESC, id DESC LIMIT 1) AS last");
-    let stopping = last("(status = 'rejected' OR status = 'timed_out' AND on_timeout <> 'approve')");
+    // Both databases know `replace`: a gate that its own requester withdrew names it as the reviewer.
+    let stopping = last(
+        "(status = 'rejected' OR status = 'timed_out' AND on_timeout <> 'approve' OR status = 'cancelled'
+          AND replace(decision, '\"reviewer\":\"' || requested_by || '\"', '') = decision)",
+    );
+    let changed = last("status = 'adjust_requested'");
     let approved = last("status = 'approved' AND type = 'human'");
-    format!("{select} status = 'pending' UNION ALL {stopping} UNION ALL {approved}")
+    format!("{select} status = 'pending' UNION ALL {stopping} UNION ALL {changed} UNION ALL {approved}")
 }
 
 pub(crate) fn select_runs() -> &'static str {

@@ -3,10 +3,10 @@
 //! You approve what you saw: the gate is read first, and its digest goes with the decision. Somebody who changes the
 //! gate in between gets the decision refused, not applied.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
-    core::{Status, gate::Choice},
+    core::{Digest, Status, gate::Choice},
     wire::{Gate, Verdict},
 };
 
@@ -48,6 +48,7 @@ pub(crate) async fn run(
     let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, id).await?).await?);
     let gate = connection.ask(ctx, As::You, read).await?;
     let Deciding { choice, mut verdict, ask } = deciding;
+    verdict.digest = Some(digest_of_shown(&gate)?);
     if gate.status == Status::Pending {
         let shown = format!("{}\n", gate_view::request(&gate, clock::now(), gate_view::LINES_MAX));
         if !connection.confirm(ctx, As::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
@@ -55,12 +56,23 @@ pub(crate) async fn run(
             return Ok(Exit::Waiting);
         }
     }
-    verdict.digest = Some(gate.digest);
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     let gate = connection.ask(ctx, As::You, decide).await?;
     report(ctx, &gate, choice)?;
     Ok(Exit::Done)
+}
+
+/// The digest of what a person was shown, which goes with their decision.
+pub(crate) fn digest_of_shown(gate: &Gate) -> Result<Digest> {
+    if gate.shown_digest().is_some_and(|shown| shown != gate.digest) {
+        bail!(
+            "what was shown of gate {} is not what its digest names, so nothing was decided; something between you and the server \
+             changes its answers: look at the address in FOLKMOOT_URL, or in server.json of the data folder",
+            gate.id
+        );
+    }
+    Ok(gate.digest)
 }
 
 fn report(ctx: &Context, gate: &Gate, choice: Choice) -> Result<()> {

@@ -73,8 +73,10 @@ impl Screen {
 
     /// Prints JSON: one line for a program, several for a person.
     pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
-        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
-        Ok(self.say(text)?)
+        if self.terminal {
+            return Ok(self.say(escaped(&serde_json::to_string_pretty(value)?))?);
+        }
+        Ok(self.say(serde_json::to_string(value)?)?)
     }
 
     /// Columns under their names; cut to the width of a terminal, whole for a pipe.
@@ -226,6 +228,22 @@ pub(crate) fn printable(text: &str) -> String {
     printed
 }
 
+/// JSON for a terminal: the same document, with everything that could move the cursor or hide other text as `\u` and its number.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut printed = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\n' => printed.push(c),
+            c if c.is_control() || is_invisible(c) => {
+                let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+                printed.push_str(&units);
+            }
+            c => printed.push(c),
+        }
+    }
+    printed
+}
+
 /// Whether nobody sees it, though it can change what is seen beside it or makes two texts differ: what Unicode calls format
 /// characters, fillers, tags, variation selectors, and separators other than the space. Joiners between letters of scripts that need
 /// them are shown by their numbers too: a text that is decided on is better ugly than ambiguous.
@@ -287,7 +305,15 @@ pub(crate) fn one_line(text: &str) -> String {
 mod tests {
     use unicode_width::UnicodeWidthStr;
 
-    use super::{Row, Screen, barred, cut, one_line, printable, wrapped};
+    use super::{Row, Screen, barred, cut, escaped, one_line, printable, wrapped};
+
+    #[test]
+    fn json_at_a_terminal_is_the_same_document_and_moves_nothing() {
+        let value = serde_json::json!({"title": "a\u{9b}31m\u{202e}b\u{200b}\u{e0041}\u{7f}ü"});
+        let printed = escaped(&value.to_string());
+        assert_eq!(printed, r#"{"title":"a\u009b31m\u202eb\u200b\udb40\udc41\u007fü"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap(), value);
+    }
 
     #[test]
     fn what_nobody_would_see_is_shown_by_its_number() {

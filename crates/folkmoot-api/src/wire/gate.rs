@@ -481,6 +481,31 @@ pub struct Decision {
 }
 
 impl Gate {
+    /// The digest of what this shows, computed here. It differs from `digest` where somebody between the server and us changed
+    /// what is shown. `None` where the summary was erased, so that nothing can be compared.
+    pub fn shown_digest(&self) -> Option<Digest> {
+        let summary = self.summary.as_deref()?;
+        let artifact = |artifact: &Artifact| gate::ArtifactRef {
+            name: artifact.name.clone(),
+            media_type: artifact.media_type.clone(),
+            digest: artifact.content.as_ref().map_or(artifact.digest, |content| Digest::of(content.as_bytes())),
+            bytes: artifact.bytes,
+        };
+        let content = gate::Content {
+            title: self.title.clone(),
+            summary: Digest::of(summary.as_bytes()),
+            phase: self.phase.clone(),
+            kind: self.kind,
+            risk: self.risk,
+            artifacts: self.artifacts.iter().map(artifact).collect(),
+            allowed: self.allowed.clone(),
+            on_timeout: self.on_timeout,
+            reviewers: self.reviewers.clone(),
+            quorum: self.quorum,
+        };
+        Some(content.digest(summary))
+    }
+
     /// A gate without the content that is kept elsewhere.
     pub fn new(gate: gate::Gate, summary: Option<String>) -> Self {
         let status = gate.status();

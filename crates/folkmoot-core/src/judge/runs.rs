@@ -73,7 +73,7 @@ impl Case<'_> {
         };
         // A step that was begun before may be the one that waits at the gate: a script that is started again begins it again.
         if recording.waits_for_gates() && known.is_none() {
-            must_pass_its_gates(&run, &loaded.gates_of_run)?;
+            must_pass_its_gates(&run, &loaded.gates_of_run, Gate::stops_its_run)?;
         }
         let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };
         run.apply(&event, known).expect("an event that the rules just allowed applies");
@@ -204,7 +204,9 @@ impl Case<'_> {
         if fence == Fence::Owner {
             run::must_have_ended_its_steps(&run, conclusion)?;
             if matches!(conclusion, Conclusion::Completed { .. }) {
-                must_pass_its_gates(&run, &loaded.gates_of_run)?;
+                // What is to come back changed may be worked on, and is not done before people have approved it.
+                let stops = |gate: &Gate| gate.stops_its_run() || gate.status() == gate::Status::AdjustRequested;
+                must_pass_its_gates(&run, &loaded.gates_of_run, stops)?;
             }
         }
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
@@ -359,13 +361,13 @@ fn parked_timer(run: &Run) -> Vec<TimerChange> {
 
 /// Refuses to go on with a run that somebody else's agent executes while one of its gates waits, or after one has stopped it. Then
 /// it may ask again: what people approve after that lets it go on.
-fn must_pass_its_gates(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
+fn must_pass_its_gates(run: &Run, gates: &[Gate], stops: impl Fn(&Gate) -> bool) -> Result<(), Refusal> {
     let order = |gate: &&Gate| (gate.requested_at, gate.id.clone());
     let run_id = || run.start.id.clone();
     if let Some(gate) = gates.iter().filter(|gate| gate.decision().is_none()).min_by_key(order) {
         return Err(Refusal::GatePending { run: run_id(), gate: gate.id.clone() });
     }
-    let Some(stopping) = gates.iter().filter(|gate| gate.stops_its_run()).max_by_key(order) else { return Ok(()) };
+    let Some(stopping) = gates.iter().filter(|gate| stops(gate)).max_by_key(order) else { return Ok(()) };
     let decision = stopping.decision().expect("it stopped the run");
     let passed = gates.iter().filter(|gate| gate.is_approved_by_people()).max_by_key(order);
     match passed.is_some_and(|gate| gate.requested_at >= decision.decided_at) {

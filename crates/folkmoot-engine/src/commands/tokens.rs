@@ -67,12 +67,7 @@ impl Engine {
 
     /// Makes sure that `secret` is a token of `principal`, of this kind: for the first start, and for automation.
     pub async fn ensure_token(&self, principal: Principal, kind: Kind, secret: &str) -> Result<(), Error> {
-        let hash = credentials::hash(secret);
-        let is_there = async || {
-            let known = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash);
-            Ok::<_, Error>(known.map(|(token, _)| token))
-        };
-        if let Some(token) = is_there().await? {
+        if let Some(token) = self.token_of(secret).await? {
             // Another node may have made it since this one has looked.
             if token.revoked_at.is_none() && token.principal == principal && token.kind == kind {
                 return self.reload_credentials().await;
@@ -87,24 +82,29 @@ impl Engine {
             let problem = format!("of {} is shorter than {SECRET_CHARS_MIN} characters", principal.name);
             return Err(Refusal::invalid("token", problem).into());
         }
-        let action = Action::Mint(Minting { id: self.new_token_id(), principal, hash, kind });
+        let action =
+            Action::Mint(Minting { id: self.new_token_id(), principal, hash: credentials::hash(secret), kind });
         let made = self.execute_command(self.own(action)).await;
         self.reload_credentials().await?;
         match made {
             // One that starts at the same moment was faster.
-            Err(Error::Database(_)) if is_there().await?.is_some_and(|token| token.revoked_at.is_none()) => Ok(()),
+            Err(Error::Database(_)) if self.token_of(secret).await?.is_some_and(|token| token.revoked_at.is_none()) => {
+                Ok(())
+            }
             made => made.map(drop),
         }
     }
 
-    /// Makes sure that a token which configuration names is there. It cannot give anybody new a say where the owner of the folder
-    /// has protected theirs: whoever may start a server could then still decide without the passphrase.
-    pub async fn ensure_configured_token(&self, owner: &Name, principal: Principal, secret: &str) -> Result<(), Error> {
-        let hash = credentials::hash(secret);
-        let tokens = self.0.store.tokens().await?;
-        let is_new = tokens.iter().all(|(_, known)| *known != hash);
+    /// Makes sure that a token which configuration names is there. It gives nobody new a say where somebody has protected their
+    /// token: whoever may start a server could then still decide without the passphrase.
+    pub async fn ensure_configured_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
+        let known = self.token_of(secret).await?;
+        if known.as_ref().is_some_and(|token| token.revoked_at.is_some()) {
+            tracing::warn!(token.name = %principal.name, "a token that the configuration names was revoked, and stays so");
+            return Ok(());
+        }
         let has_a_say = principal.role.decides() || !principal.capabilities.is_empty();
-        if is_new && has_a_say && token::is_protected(tokens.iter().map(|(token, _)| token), owner) {
+        if let (None, true, Some(owner)) = (known, has_a_say, self.protected_person().await?) {
             let problem = format!(
                 "of {} is new, and {owner} has protected this folder; make it with `folkmoot token create` instead",
                 principal.name
@@ -114,17 +114,22 @@ impl Engine {
         self.ensure_token(principal, Kind::Minted, secret).await
     }
 
-    /// Whether this person's deciding token is kept under a passphrase.
-    pub async fn is_protected(&self, name: &Name) -> Result<bool, Error> {
-        let tokens = self.0.store.tokens().await?;
-        Ok(token::is_protected(tokens.iter().map(|(token, _)| token), name))
+    /// Somebody whose deciding token is kept under a passphrase, if there is anybody.
+    pub async fn protected_person(&self) -> Result<Option<Name>, Error> {
+        let tokens: Vec<_> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
+        Ok(token::protected_person(&tokens).cloned())
+    }
+
+    /// The token with this secret, whether or not it works.
+    pub async fn token_of(&self, secret: &str) -> Result<Option<Token>, Error> {
+        let hash = credentials::hash(secret);
+        Ok(self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash).map(|(token, _)| token))
     }
 
     /// Ends the token with this secret, if there is one that works.
     pub async fn end_token(&self, secret: &str) -> Result<(), Error> {
-        let hash = credentials::hash(secret);
-        let known = self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash);
-        let Some((token, _)) = known.filter(|(token, _)| token.revoked_at.is_none()) else { return Ok(()) };
+        let known = self.token_of(secret).await?;
+        let Some(token) = known.filter(|token| token.revoked_at.is_none()) else { return Ok(()) };
         self.execute_command(self.own(Action::Revoke { token: token.id })).await?;
         self.reload_credentials().await
     }

@@ -283,7 +283,7 @@ pub(crate) async fn started_by_name(app: &App, by: &Principal, starting: &Starti
             Err(_) => Ok(()),
         },
         RunKind::Plan => match serde_json::from_str::<Planning>(input) {
-            Ok(planning) => must_have_gates(app, by, &plans::gates_of(&planning)).await,
+            Ok(planning) => plans::must_be_startable(app, by, &planning).await,
             Err(_) => Ok(()),
         },
         RunKind::External | RunKind::Custom => Ok(()),

@@ -230,6 +230,24 @@ async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
     }
 }
 
+#[tokio::test]
+async fn an_agent_sends_no_more_bytes_than_its_share_and_people_send_any_number() {
+    let limits = Limits { bytes_per_hour_per_agent: 100 << 10, ..Limits::default() };
+    let node = Node::with(limited(limits)).await;
+    let artifacts = json!([{"name": "a", "media_type": "text/plain", "content": "x".repeat(60 << 10)}]);
+    let open = |who: &'static str| node.post(who, "/v1/gates", json!({"summary": "x", "artifacts": artifacts.clone()}));
+    let gate = open("agent-a").await;
+    assert_eq!(gate.status, 201, "{gate:?}");
+    let path = format!("/v1/gates/{}/cancel", gate.json()["id"].as_str().unwrap());
+    assert_eq!(node.post("agent-a", &path, json!({})).await.status, 200);
+    // What was withdrawn is still on the disk.
+    let refused = open("agent-a").await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_bytes"), "{refused:?}");
+    assert_eq!((open("agent-b").await.status, open("alice").await.status, open("alice").await.status), (201, 201, 201));
+    // A little is still left, to ask somebody.
+    assert_eq!(node.post("agent-a", "/v1/questions", json!({"type": "CLARIFYING", "text": "?"})).await.status, 201);
+}
+
 /// All at once, too: it is judged in the transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_opens_many_gates_at_once_gets_no_more_than_its_limit() {

@@ -141,6 +141,20 @@ async fn a_protected_token_shows_the_passphrase_and_only_its_owner_makes_one() {
     }
 }
 
+/// Why a server does not start with this.
+async fn does_not_start(mut config: folkmoot_server::Config) -> String {
+    config.listen = ([127, 0, 0, 1], 0).into();
+    for _ in 0..600 {
+        let refused = folkmoot_server::Server::start(config.clone()).await.unwrap_err().to_string();
+        // The one that was stopped lets go of the folder a moment after it has ended.
+        if !refused.contains("already has a server") {
+            return refused;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the folder stays in use");
+}
+
 #[tokio::test]
 async fn where_the_owner_is_protected_no_start_gives_anybody_a_new_say() {
     let node = Node::start().await;
@@ -159,6 +173,21 @@ async fn where_the_owner_is_protected_no_start_gives_anybody_a_new_say() {
     assert_eq!(http::send(&node.url, "GET", "/v1/gates", &left, &[], "").await.status, 200);
     assert_eq!(approve(&node, &left, AT_A_TERMINAL, "low").await.code(), "presence_required");
     let data = node.stop().await;
+    // Under another name, with a secret that they chose.
+    let tokens = |agents_role: &str| {
+        json!({
+            "you": {"name": "eve", "role": "admin", "token": "secret-that-eve-chose"},
+            "agent": {"name": "mallory", "role": agents_role, "token": "secret-that-mallory-chose"},
+        })
+    };
+    std::fs::write(data.path().join("tokens.json"), tokens("agent").to_string()).unwrap();
+    let node = Node::on(data, Setting::default()).await;
+    assert_eq!(approve(&node, "secret-that-eve-chose", AT_A_TERMINAL, "low").await.code(), "presence_required");
+    let data = node.stop().await;
+    std::fs::write(data.path().join("tokens.json"), tokens("admin").to_string()).unwrap();
+    let refused = does_not_start(folkmoot_server::Config::new(folkmoot_server::DataFolder::at(data.path()))).await;
+    assert!(refused.contains("it can only be agent"), "{refused}");
+    std::fs::remove_file(data.path().join("tokens.json")).unwrap();
     let monitor = folkmoot_core::Principal {
         capabilities: [folkmoot_core::Capability::Halt].into(),
         ..folkmoot_core::Principal::new("eve".parse().unwrap(), folkmoot_core::Role::Agent)
@@ -172,16 +201,7 @@ async fn where_the_owner_is_protected_no_start_gives_anybody_a_new_say() {
     };
     let admin = folkmoot_core::Principal::new("eve".parse().unwrap(), folkmoot_core::Role::Admin);
     for principal in [admin, monitor] {
-        let start = || folkmoot_server::Server::start(config(principal.clone()));
-        let mut refused = start().await.unwrap_err().to_string();
-        for _ in 0..600 {
-            // The one that was stopped lets go of the folder a moment after it has ended.
-            if !refused.contains("already has a server") {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            refused = start().await.unwrap_err().to_string();
-        }
+        let refused = does_not_start(config(principal)).await;
         assert!(refused.contains("has protected this folder"), "{refused}");
     }
 }

@@ -174,6 +174,7 @@ async fn no_agent_speaks_in_a_persons_name() {
                 ("/v1/gates".to_owned(), json!({"summary": "x", "on_behalf_of": name})),
                 (format!("/v1/runs/{run}/steps"), json!({"key": "x", "state": "begun", "agent_id": name})),
                 ("/v1/runs".to_owned(), json!({"id": name})),
+                ("/v1/gates".to_owned(), json!({"summary": "x", "run_id": name})),
             ];
             for (path, body) in calls {
                 let refused = node.post(AGENT, &path, body).await;

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use folkmoot_api::{Client, core::TokenId};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, screen::escaped};
 
 const PAGE: u32 = 1000;
 
@@ -38,6 +38,7 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         }
         None => Box::new(BufWriter::new(io::stdout())),
     };
+    let to_terminal = args.out.is_none() && ctx.screen.terminal;
     let (mut after, mut count) = (args.after, 0);
     loop {
         let read = async |client: &Client| match &args.token_id {
@@ -45,7 +46,7 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             None => Ok(client.audit(after, PAGE).await?),
         };
         let page = connection.ask(ctx, As::You, read).await?;
-        write(&mut out, &page.entries)?;
+        write(&mut out, &page.entries, to_terminal)?;
         count += page.entries.len();
         after = page.entries.last().map_or(after, |entry| entry.position);
         match page.next {
@@ -64,9 +65,9 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             let Some(entry) = missing.last() else { break };
             after = entry.position;
             count += missing.len();
-            write(&mut out, &missing)?;
+            write(&mut out, &missing, to_terminal)?;
         }
-        write(&mut out, &[last])?;
+        write(&mut out, &[last], to_terminal)?;
     }
     out.flush()?;
     if let Some(path) = &args.out {
@@ -76,10 +77,10 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// One a line.
-fn write(out: &mut impl Write, lines: &[impl serde::Serialize]) -> io::Result<()> {
+fn write(out: &mut impl Write, lines: &[impl serde::Serialize], to_terminal: bool) -> io::Result<()> {
     for line in lines {
-        serde_json::to_writer(&mut *out, line)?;
-        out.write_all(b"\n")?;
+        let text = serde_json::to_string(line)?;
+        writeln!(out, "{}", if to_terminal { escaped(&text) } else { text })?;
     }
     Ok(())
 }

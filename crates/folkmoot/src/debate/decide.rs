@@ -18,7 +18,7 @@ use crate::{
     clock,
     connection::Connection,
     context::Context,
-    gate_view, idempotency, prompt,
+    decide, gate_view, idempotency, prompt,
     style::{self, paint},
 };
 
@@ -75,7 +75,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
         connection.answered().await?;
     }
     let (reason, feedback) = if choice == Choice::Adjust { (None, text) } else { (text, None) };
-    let verdict = Verdict { reason, feedback, digest: Some(gate.digest), ..Verdict::default() };
+    let verdict = Verdict { reason, feedback, digest: Some(decide::digest_of_shown(&gate)?), ..Verdict::default() };
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     // Somebody else may have been faster: then the debate goes on with what they said.

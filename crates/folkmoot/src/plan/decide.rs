@@ -15,7 +15,7 @@ use crate::{
     cli::As,
     connection::Connection,
     context::Context,
-    gate_view, idempotency, prompt,
+    decide, gate_view, idempotency, prompt,
     style::{self, paint},
 };
 
@@ -35,7 +35,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan,
     prompt::forget_typed_ahead();
     let Some((choice, verdict)) = answer(&gate).await? else { return Ok(false) };
     connection.answered().await?;
-    let verdict = Verdict { digest: Some(gate.digest), ..verdict };
+    let verdict = Verdict { digest: Some(decide::digest_of_shown(&gate)?), ..verdict };
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     // Somebody else may have been faster: then the plan goes on with what they said.

@@ -171,6 +171,27 @@ fn a_run_that_somebody_else_executes_does_not_pass_a_gate_that_stopped_it() {
 }
 
 #[test]
+fn a_run_that_somebody_else_executes_is_not_done_where_people_want_a_change_or_took_the_gate_away() {
+    check(
+        r#"
+        09:00 bot starts r1                                       → outside
+        09:01 bot opens g1 run=r1 kind=proposal                   → pending
+        09:02 alice adjusts on=g1 feedback="smaller"              → adjust_requested by alice, retry
+        09:03 bot records a begins                                → begun, 1 attempt
+        09:03 bot records a does "1"                              → done "1", 1 attempt
+        09:03 bot ends "1"                                        → refused: gate_stopped
+        09:04 bot opens g2 run=r1                                 → pending
+        09:05 alice cancels on=g2                                 → cancelled by alice, stop
+        09:06 bot records b begins                                → refused: gate_stopped
+        09:06 bot opens g3 run=r1                                 → pending
+        09:07 alice approves on=g3                                → approved by alice, proceed
+        09:08 bot records b does "2"                              → done "2", 1 attempt
+        09:08 bot ends "2"                                        → completed by bot
+        "#,
+    );
+}
+
+#[test]
 fn a_gate_of_a_run_that_is_over_stops() {
     let world = play("09:00 bot opens g1 run=r1\n09:01 bot cancels-run r1");
     let decision = world.gates["g1"].decision().unwrap();

@@ -88,3 +88,43 @@ fn a_quorum_counts_each_voice_and_an_admin_can_override_with_a_reason() {
     let forced = say(&["approve", "--force", "--reason", "bob is on leave"]);
     assert_eq!((forced.code, forced.stdout.starts_with("override Deploy")), (0, true), "{forced:?}");
 }
+
+/// A relay that changes what the server says: every `rm -rf prod` becomes `fix a typo!`, which is as long.
+fn liar(server: &str) -> std::net::SocketAddr {
+    use std::io::{Read, Write};
+    let server = server.strip_prefix("http://").expect("an address").to_owned();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut real) =
+                (client.expect("a client"), std::net::TcpStream::connect(&server).expect("the server answers"));
+            let (mut from_client, mut to_server) = (client.try_clone().expect("it"), real.try_clone().expect("it"));
+            std::thread::spawn(move || std::io::copy(&mut from_client, &mut to_server));
+            std::thread::spawn(move || {
+                let mut bytes = [0; 65536];
+                while let Ok(read @ 1..) = real.read(&mut bytes) {
+                    let said = String::from_utf8_lossy(&bytes[..read]).replace("rm -rf prod", "fix a typo!");
+                    if client.write_all(said.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn nobody_approves_what_somebody_on_the_way_put_in_place_of_what_is_asked() {
+    let server = Server::start();
+    let say = |arguments: &[&str]| run(&mut folkmoot_with(server.data.path(), arguments));
+    assert_eq!(say(&["gate", "open", "rm -rf prod", "--risk", "critical"]).code, 0);
+    let url = format!("http://{}", liar(&server.url));
+    let shown = say(&["--url", &url, "--token", ALICE, "gate", "list"]);
+    assert!(shown.stdout.contains("fix a typo!"), "the relay lies: {shown:?}");
+    let refused = say(&["--url", &url, "--token", ALICE, "approve", "--yes"]);
+    assert_eq!((refused.code, refused.stderr.contains("is not what its digest names")), (1, true), "{refused:?}");
+    assert!(say(&["gate", "list"]).stdout.contains("rm -rf prod"), "it waits");
+    assert_eq!(say(&["--token", ALICE, "approve", "--yes"]).code, 0);
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Desk, Terminal, talk::Talk};
+use super::{Desk, Terminal, run, talk::Talk};
 use crate::server::{YOURS, eventually, folkmoot_with};
 
 const GOAL: &str = "Open a second bakery";
@@ -116,6 +116,11 @@ fn an_agent_that_switches_gates_off_for_itself_is_asked_all_the_same() {
     eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
     desk.pending(1);
     drop(asked);
+    // Nor by the name of the workflow, with an input of its own making.
+    let input = r#"{"goal":"g","max_iterations":2,"checkpoint_interval":1,"gates_off":true}"#;
+    let mut verb = folkmoot_with(desk.path(), &["start", "x", "--workflow", "plan@1", "--input", input]);
+    let refused = run(verb.env("APPROVAL_GATES", "false").env("FOLKMOOT_TOKEN", &agents));
+    assert_eq!((refused.code, refused.stderr.contains("gates_off")), (1, true), "{refused:?}");
     // Somebody who could approve each of them may do without them.
     let ended = start(YOURS).finish();
     assert_eq!(ended.code, 0, "{ended:?}");

@@ -126,6 +126,7 @@ pub(super) fn kept(acknowledged: &Gate, found: &Gate) -> Result<(), String> {
             let as_it_was = Gate {
                 status: acknowledged.status,
                 votes: acknowledged.votes.clone(),
+                tallies: acknowledged.tallies.clone(),
                 decision: None,
                 outcome: None,
                 ..found.clone()

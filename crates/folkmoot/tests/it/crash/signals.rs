@@ -8,7 +8,13 @@ use std::{
 
 use folkmoot_api::wire::{OpenGate, StartPlan};
 
-use super::{load::Load, number, process::Home, random::Random};
+use super::{
+    load::Load,
+    number, postgres,
+    process::Home,
+    proxy::{Proxy, Way},
+    random::Random,
+};
 use crate::server::{ALICE, ROBOT, signal};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -140,4 +146,23 @@ async fn sigterm_ends_a_server_whose_models_do_not_answer() {
     let status = server.ended(Duration::from_secs(30)).await;
     assert_eq!(status.code(), Some(0), "{}", server.said());
     assert_closed(&home);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sigterm_ends_a_server_whose_database_does_not_answer() {
+    let Some(database) = postgres::schema().await else { return };
+    let way = Proxy::before(&database);
+    let home = Home::on(&way.database(&database));
+    let mut server = home.start().await;
+    let robot = server.client(ROBOT);
+    robot.open_gate(&OpenGate { summary: "before".to_owned(), ..OpenGate::default() }, None).await.expect("it opens");
+    way.way.send_replace(Way::Silent);
+    let waits = tokio::spawn(async move {
+        let open = OpenGate { summary: "never answered".to_owned(), ..OpenGate::default() };
+        robot.open_gate(&open, None).await
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    signal(server.pid(), "TERM");
+    server.ended(Duration::from_secs(40)).await;
+    assert!(waits.await.expect("no panic").is_err(), "nothing is acknowledged that was not written");
 }
