@@ -120,7 +120,7 @@ pub enum Action {
         /// What is asked.
         asking: Box<Asking>,
         /// What questions of this type do.
-        usual: question::Usual,
+        usual: question::TypeDefaults,
     },
     /// Answers, denies, skips or cancels a question.
     Close(Closing),

@@ -142,12 +142,12 @@ pub struct Settling {
     /// As it was when it was taken.
     pub epoch: u64,
     /// How.
-    pub came_to: CameTo,
+    pub result: DeliveryResult,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CameTo {
+pub enum DeliveryResult {
     /// The receiver has it.
     Told,
     /// The receiver does not have it, as far as is known.
@@ -323,9 +323,9 @@ pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -
     if delivery.epoch != settling.epoch || delivery.status() != Status::Sending {
         return None;
     }
-    let (reason, again) = match &settling.came_to {
-        CameTo::Told => return Some(Delivery { state: State::Delivered { at: now }, ..delivery.clone() }),
-        CameTo::Failed { reason, again } => (reason, again),
+    let (reason, again) = match &settling.result {
+        DeliveryResult::Told => return Some(Delivery { state: State::Delivered { at: now }, ..delivery.clone() }),
+        DeliveryResult::Failed { reason, again } => (reason, again),
     };
     let pause = pause_after(&delivery.id, delivery.attempts);
     let pause = match again {

@@ -13,8 +13,8 @@
 //! A closed gate never changes. From its deadline on a pending gate can only time out: nothing approves it, whether or
 //! not the timer has come round yet. Nobody decides on a gate that they opened, and no agent decides on any.
 
-mod alone;
 mod amend;
+mod auto;
 mod cancel;
 mod check;
 mod content;
@@ -30,9 +30,9 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use alone::decide_alone;
 pub use amend::Amendment;
 pub(crate) use amend::amend;
+pub(crate) use auto::auto_approve;
 pub(crate) use cancel::{cancel, withdraw};
 pub use check::{AutoApproved, Check, GateConfig};
 pub use content::{ArtifactRef, Content};

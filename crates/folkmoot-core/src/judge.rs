@@ -33,19 +33,19 @@ pub fn judge(command: &Command, mut loaded: Loaded, now: Timestamp) -> Judgement
             commit.outbox = delivery::tellings(&commit, &command.subscriptions);
             Judgement::Done(commit)
         }
-        Err(No { refusal, record }) => Judgement::Refused(refusal, *record),
+        Err(RefusedWith { refusal, record }) => Judgement::Refused(refusal, *record),
     }
 }
 
 /// A refusal, and what is recorded about it.
-struct No {
+struct RefusedWith {
     refusal: Refusal,
     record: Box<Commit>,
 }
 
-impl From<Refusal> for No {
+impl From<Refusal> for RefusedWith {
     fn from(refusal: Refusal) -> Self {
-        No { refusal, record: Box::default() }
+        RefusedWith { refusal, record: Box::default() }
     }
 }
 
@@ -61,7 +61,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn judge(&self, loaded: Loaded) -> Result<Commit, No> {
+    fn judge(&self, loaded: Loaded) -> Result<Commit, RefusedWith> {
         self.command.must_be_authentic(loaded.credential.as_ref())?;
         if let Some(shown) = self.shown {
             shown.must_allow(&self.command.action)?;
@@ -83,9 +83,9 @@ impl Case<'_> {
                 let added = amendment.artifacts.iter().flatten().map(|artifact| artifact.bytes).sum::<u64>();
                 self.command.quota.allows_bytes(&self.command.by, loaded.usage.bytes, added.saturating_sub(before))?;
                 let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
-                let shown = self.shown(texts.chain(contents.iter().cloned()))?;
+                let shown = self.store_contents_unless_erased(texts.chain(contents.iter().cloned()))?;
                 let mut commit = match event {
-                    Some(event) => self.happens(gate, &event),
+                    Some(event) => self.commit_gate_event(gate, &event),
                     None => Commit { outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() },
                 };
                 commit.rows.extend(shown);
@@ -94,10 +94,11 @@ impl Case<'_> {
             Action::Decide(verdict) => {
                 let by = self.principal("decide")?;
                 let gate = self.visible(loaded.gate, &verdict.gate)?;
-                let edited = || self.shown(verdict.edited.iter().map(|text| text.as_bytes().to_vec()));
+                let edited =
+                    || self.store_contents_unless_erased(verdict.edited.iter().map(|text| text.as_bytes().to_vec()));
                 match gate::decide(&gate, verdict, by, self.shown, self.now).and_then(|event| Ok((event, edited()?))) {
                     Ok((event, edited)) => {
-                        let mut commit = self.happens(gate, &event);
+                        let mut commit = self.commit_gate_event(gate, &event);
                         commit.rows.extend(edited);
                         Ok(commit)
                     }
@@ -108,13 +109,13 @@ impl Case<'_> {
                 let by = self.principal("extend a gate")?;
                 let gate = self.visible(loaded.gate, &extension.gate)?;
                 let event = gate::extend(&gate, extension, by, self.now)?;
-                Ok(self.happens(gate, &event))
+                Ok(self.commit_gate_event(gate, &event))
             }
             Action::Cancel { gate: id, reason } => {
                 let by = self.principal("cancel a gate")?;
                 let gate = self.visible(loaded.gate, id)?;
                 let event = gate::cancel(&gate, reason, by, self.now)?;
-                Ok(self.happens(gate, &event))
+                Ok(self.commit_gate_event(gate, &event))
             }
             Action::Expire { gate: id } => Ok(self.expire(id, loaded.gate)),
             Action::Ask { asking, usual } => {
@@ -194,14 +195,20 @@ impl Case<'_> {
         }
     }
 
-    fn open(&self, opening: &Opening, event: GateEvent, contents: &[Vec<u8>], loaded: Loaded) -> Result<Commit, No> {
+    fn open(
+        &self,
+        opening: &Opening,
+        event: GateEvent,
+        contents: &[Vec<u8>],
+        loaded: Loaded,
+    ) -> Result<Commit, RefusedWith> {
         let GateEvent::Opened(gate) = &event else { unreachable!("an opening opens") };
         let mut commit = Commit::default();
         if let Some(twin) = loaded.twin {
             match gate::expire(&twin, self.now) {
                 None => return self.ask_once(gate, twin, commit),
                 // The twin's timer has not come round yet, but its time is over: that is settled first.
-                Some(lapse) => commit = self.happens(twin, &lapse),
+                Some(lapse) => commit = self.commit_gate_event(twin, &lapse),
             }
             if let Outcome::Gate(twin) = std::mem::take(&mut commit.outcome)
                 && twin.decision().is_none()
@@ -211,7 +218,7 @@ impl Case<'_> {
         }
         self.command.quota.allows_gate(&self.command.by, loaded.usage, quota::bytes_of(gate))?;
         let texts = std::iter::once(opening.summary.as_bytes().to_vec());
-        let shown = self.shown(texts.chain(contents.iter().cloned()))?;
+        let shown = self.store_contents_unless_erased(texts.chain(contents.iter().cloned()))?;
         let mut gate = gate.as_ref().clone();
         if let (Some(run_id), None) = (&opening.run_id, &loaded.run) {
             principal::must_be_no_person("run_id", &run::as_agent(run_id), &gate.requested_by, &self.known)?;
@@ -259,7 +266,7 @@ impl Case<'_> {
     }
 
     /// What a gate or a question is to show, unless it was erased for good: nobody could see it.
-    fn shown(&self, contents: impl Iterator<Item = Vec<u8>>) -> Result<Vec<Row>, Refusal> {
+    fn store_contents_unless_erased(&self, contents: impl Iterator<Item = Vec<u8>>) -> Result<Vec<Row>, Refusal> {
         let artifacts = contents.map(Artifact::new).map(|artifact| match self.barred.contains(&artifact.digest) {
             true => Err(Refusal::ContentErased { digest: artifact.digest }),
             false => Ok(Row::Artifact(artifact)),
@@ -267,7 +274,7 @@ impl Case<'_> {
         artifacts.collect()
     }
 
-    fn ask_once(&self, opened: &Gate, twin: Gate, commit: Commit) -> Result<Commit, No> {
+    fn ask_once(&self, opened: &Gate, twin: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
         gate::ask_once(opened, &twin)?;
         Ok(Commit { outcome: Outcome::Existing(Box::new(twin)), ..commit })
     }
@@ -277,7 +284,7 @@ impl Case<'_> {
             return Commit { timers: vec![TimerChange::Clear(Subject::Gate(id.clone()))], ..Commit::default() };
         };
         match gate::expire(&gate, self.now) {
-            Some(event) => self.happens(gate, &event),
+            Some(event) => self.commit_gate_event(gate, &event),
             // Decided, or given more time, since the timer was read: the timer follows the row.
             None => {
                 let stands = timer(&gate).filter(|_| gate.decision().is_none());
@@ -288,7 +295,7 @@ impl Case<'_> {
     }
 
     /// Everything that follows from one event on a gate that stands.
-    fn happens(&self, mut gate: Gate, event: &GateEvent) -> Commit {
+    fn commit_gate_event(&self, mut gate: Gate, event: &GateEvent) -> Commit {
         let stood = gate.due();
         gate.apply(event).expect("an event that the rules just allowed applies");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
@@ -312,7 +319,7 @@ impl Case<'_> {
         }
     }
 
-    fn refused_on_gate(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> No {
+    fn refused_on_gate(&self, mut gate: Gate, verdict: &Verdict, refusal: Refusal) -> RefusedWith {
         if !self.command.quota.records_refusals {
             return refusal.into();
         }
@@ -326,7 +333,7 @@ impl Case<'_> {
         };
         gate.apply(&event).expect("a refusal changes nothing but the count");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
-        No {
+        RefusedWith {
             refusal,
             record: Box::new(Commit { events: vec![fact], rows: vec![Row::Gate(Box::new(gate))], ..Commit::default() }),
         }

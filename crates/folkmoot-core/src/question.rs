@@ -33,7 +33,7 @@ pub(crate) use close::{close, withdraw};
 pub use event::{QuestionEvent, RefusedAttempt};
 pub(crate) use fetch::{fetch, release};
 pub(crate) use lapse::lapse;
-pub use policy::{Policy, Usual};
+pub use policy::{Policy, TypeDefaults};
 
 use crate::{
     Deadline, Digest, Hold, HoldId, Name, Presence, Principal, QuestionId, Refusal, Role, RunId, Scope, SessionId,

@@ -49,11 +49,11 @@ use serde_json::Value;
 use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
-    delivery::{self, Abandonment, Again, CameTo, Settling, Subscription},
+    delivery::{self, Abandonment, Again, DeliveryResult, Settling, Subscription},
     gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
     halt::Raising,
     journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
-    question::{self, Asking, Close, Closing, Usual},
+    question::{self, Asking, Close, Closing, TypeDefaults},
     run::{self, Claiming, Conclusion, Limits, Outage, Parking, Starting, Stopping},
     token::Minting,
     webhook::{NewWebhook, WebhookChange},
@@ -329,10 +329,10 @@ impl Stage {
                     Some(after) => Again::After(span(after)),
                     None => Again::Later,
                 };
-                let failed = words.quoted.take().map(|reason| CameTo::Failed { reason, again });
-                let came_to = failed.unwrap_or(CameTo::Told);
+                let failed = words.quoted.take().map(|reason| DeliveryResult::Failed { reason, again });
+                let result = failed.unwrap_or(DeliveryResult::Told);
                 let epoch = words.get("epoch").unwrap_or(epoch);
-                Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, came_to }))
+                Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, result }))
             }
             "abandons" => {
                 let overdue = words.text("overdue").map(|overdue| span(&overdue));
@@ -492,7 +492,7 @@ impl Stage {
     fn set_usual(&mut self, words: &mut Words) -> String {
         let question_type = parse(&words.next());
         let usual = self.usual.usual(question_type);
-        let usual = Usual {
+        let usual = TypeDefaults {
             timeout: words.text("timeout").map_or(usual.timeout, |text| timeout(&text)),
             default: words.text("default").map(Value::from).or_else(|| words.json("json")).or(usual.default),
         };

@@ -320,7 +320,7 @@ impl Engine {
         if !self.in_touch() || !self.0.store.is_shared() {
             return self.in_touch();
         }
-        let Some(position) = self.newest_head().await else { return false };
+        let Some(position) = self.read_head_shared().await else { return false };
         self.reached(position).await;
         *self.0.clearance.applied.borrow() >= position
     }

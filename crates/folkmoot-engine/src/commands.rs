@@ -148,7 +148,7 @@ impl Engine {
     }
 
     /// A command of Folkmoot itself.
-    pub(crate) fn own(&self, action: Action) -> Command {
+    pub(crate) fn system_command(&self, action: Action) -> Command {
         self.command_by(Actor::System, action)
     }
 

@@ -31,7 +31,7 @@ use crate::Failure;
 
 pub use ask::{Answer, Ask};
 pub use gate::{Decided, GateRequest};
-pub(crate) use pass::{AGAIN, Halt, NOT_RECORDED, Pass, SPINS, Watch};
+pub(crate) use pass::{AGAIN, NOT_RECORDED, Pass, PassEnd, SPINS, Watch};
 pub(crate) use step::step_asked_about;
 pub use step::{OnUncertain, Retry, Step};
 
@@ -93,7 +93,7 @@ impl Ctx {
     /// Stops the run where it is, for something that a person must mend outside of it: a key that is gone, a disk that is full.
     /// It says so, and goes on when it is resumed. Never returns.
     pub async fn stop<T>(&self, code: &str, message: impl Into<String>) -> T {
-        self.pass.halt(Halt::stop(code, message)).await
+        self.pass.end(PassEnd::stop(code, message)).await
     }
 
     /// Stops the run like [`Ctx::stop`], and returns once it was resumed: what failed before can then be done again, under other keys.
@@ -127,18 +127,18 @@ impl Ctx {
         self.pass.has_called();
         let key: Key = match self.key_in_run(key).parse() {
             Ok(key) => key,
-            Err(error) => return self.pass.halt(Halt::stop("invalid_key", error.to_string())).await,
+            Err(error) => return self.pass.end(PassEnd::stop("invalid_key", error.to_string())).await,
         };
         if !self.pass.use_key(&key) {
             let message = format!("this workflow uses the key {key:?} twice; give each call a key of its own");
-            return self.pass.halt(Halt::stop("key_used_twice", message)).await;
+            return self.pass.end(PassEnd::stop("key_used_twice", message)).await;
         }
         let known = self.pass.recorded(&key);
         if known.is_none() {
-            self.pass.must_act(&key).await;
+            self.pass.stop_if_replaying(&key).await;
         }
         if let Some(differs) = known.as_ref().and_then(|line| line.entry.differs_from(kind, input, ordinal)) {
-            return self.pass.halt(Halt::changed(&self.pass.run, &key, differs)).await;
+            return self.pass.end(PassEnd::changed(&self.pass.run, &key, differs)).await;
         }
         (Call { key, kind, ordinal, input }, known)
     }

@@ -77,7 +77,7 @@ impl Engine {
                     Subject::Question(question) => Action::Lapse { question },
                     Subject::Run(run) => Action::Wake { run },
                 };
-                self.execute_command(self.own(action))
+                self.execute_command(self.system_command(action))
             };
             for outcome in join_all(due.into_iter().map(fire)).await {
                 self.note(&outcome);

@@ -17,7 +17,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Delivery, Outcome, Timestamp,
-    delivery::{ABANDONED_AT_ONCE, Abandonment, CameTo, Settling, Status},
+    delivery::{ABANDONED_AT_ONCE, Abandonment, DeliveryResult, Settling, Status},
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
@@ -257,7 +257,8 @@ impl Engine {
 
     async fn abandon_together(&self, mut lost: Vec<Abandonment>) -> Result<(), Error> {
         loop {
-            let died = deliveries(self.execute_command(self.own(Action::AbandonDeliveries(lost.clone()))).await?)?;
+            let died =
+                deliveries(self.execute_command(self.system_command(Action::AbandonDeliveries(lost.clone()))).await?)?;
             let messages = died.len();
             // Of a channel of which nothing died there is nothing more to die.
             let died: HashSet<String> = died.into_iter().map(|delivery| delivery.channel).collect();
@@ -293,7 +294,7 @@ impl Engine {
 
     async fn take(&self, channel: String, places: usize) -> Result<Vec<Delivery>, Error> {
         let action = Action::TakeDeliveries { channel, limit: places as u32, lease: LEASE };
-        deliveries(self.execute_command(self.own(action)).await?)
+        deliveries(self.execute_command(self.system_command(action)).await?)
     }
 
     fn send(&self, delivery: Delivery, mut place: Place) {
@@ -303,11 +304,11 @@ impl Engine {
         self.0.host.spawn(Box::pin(async move {
             let lease_ends = engine.now().plus(LEASE);
             let (id, epoch) = (delivery.id.clone(), delivery.epoch);
-            let came_to = match engine.carry(courier, delivery).await {
-                Ok(()) => CameTo::Told,
-                Err(Undelivered { reason, again }) => CameTo::Failed { reason, again },
+            let result = match engine.carry(courier, delivery).await {
+                Ok(()) => DeliveryResult::Told,
+                Err(Undelivered { reason, again }) => DeliveryResult::Failed { reason, again },
             };
-            engine.settle(Settling { delivery: id, epoch, came_to }, lease_ends).await;
+            engine.settle(Settling { delivery: id, epoch, result }, lease_ends).await;
             drop(place);
         }));
     }
@@ -354,7 +355,7 @@ impl Engine {
     async fn settle(&self, settling: Settling, lease_ends: Timestamp) {
         loop {
             let action = Action::SettleDelivery(Box::new(settling.clone()));
-            match self.execute_command(self.own(action)).await {
+            match self.execute_command(self.system_command(action)).await {
                 Ok(Outcome::Delivery(delivery)) => return report(&delivery),
                 Ok(_) => return,
                 Err(error) if self.now() >= lease_ends || self.0.closing.is_cancelled() => {

@@ -129,7 +129,7 @@ impl Engine {
         let (position, holds) = self.0.store.holds().await?;
         self.reread_credentials().await?;
         self.reload_webhooks().await?;
-        self.0.newest.start_over();
+        self.0.gate_cache.start_over();
         self.0.clearance.start_over(position, holds, epoch);
         self.0.waiters.start_over();
         self.take_up_again();
@@ -188,7 +188,7 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             tokens_unknown |= engine.0.credentials.hear(event);
             webhooks_changed |= event.fact.kind.starts_with("webhook.");
             // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
-            tells |= engine.0.newest.apply(event) || engine.0.channels.want(&event.fact.kind);
+            tells |= engine.0.gate_cache.apply(event) || engine.0.channels.want(&event.fact.kind);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
             engine.hear(event);

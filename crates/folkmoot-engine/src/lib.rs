@@ -17,17 +17,17 @@ mod deadlines;
 mod debates;
 mod deliveries;
 mod feed;
+mod gate_cache;
 mod host;
 mod lock;
-mod newest;
-mod newest_head;
 mod questions;
 mod receipt;
 mod refusals;
 mod retention;
 mod runs;
+mod shared_head_read;
 pub mod sim;
-mod turns;
+mod step_limit;
 mod wait;
 mod worker;
 mod workflow;
@@ -110,8 +110,8 @@ struct Inner {
     deadlines: deadlines::Deadlines,
     deliveries: deliveries::Deliveries,
     waiters: wait::Waiters,
-    newest: newest::Newest,
-    newest_head: newest_head::NewestHead,
+    gate_cache: gate_cache::GateCache,
+    shared_head_read: shared_head_read::SharedHeadRead,
     worker: worker::Worker,
     retention: Retention,
     /// Why the last write failed, if it did.
@@ -178,8 +178,8 @@ impl Engine {
             deadlines: deadlines::Deadlines::default(),
             deliveries: deliveries::Deliveries::new(courier),
             waiters: wait::Waiters::default(),
-            newest: newest::Newest::without(barred),
-            newest_head: newest_head::NewestHead::default(),
+            gate_cache: gate_cache::GateCache::without(barred),
+            shared_head_read: shared_head_read::SharedHeadRead::default(),
             worker: worker::Worker::new(node, workflows, &work),
             retention,
             trouble: Mutex::default(),
@@ -351,7 +351,7 @@ impl Engine {
     /// The text of a gate's summary, unless it was erased.
     pub async fn summary(&self, gate: &Gate) -> Result<Option<String>, Error> {
         let digest = gate.content.summary;
-        if let Some(text) = self.0.newest.text(digest) {
+        if let Some(text) = self.0.gate_cache.text(digest) {
             return Ok(Some(text));
         }
         let found = self.contents(vec![digest]).await?.into_iter().next().flatten();

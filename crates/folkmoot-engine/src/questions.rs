@@ -33,7 +33,7 @@ impl Engine {
 
     /// What a question asks, unless that was erased.
     pub async fn text_of(&self, question: &Question) -> Result<Option<String>, Error> {
-        if let Some(text) = self.0.newest.text(question.text) {
+        if let Some(text) = self.0.gate_cache.text(question.text) {
             return Ok(Some(text));
         }
         let found = self.contents(vec![question.text]).await?.into_iter().next().flatten();

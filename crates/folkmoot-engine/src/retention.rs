@@ -53,7 +53,7 @@ impl Engine {
             let old: Vec<Digest> = old.into_iter().collect();
             for digests in old.chunks(AT_ONCE) {
                 let action = Action::Retire { digests: digests.to_vec(), decided_before: before };
-                if let Outcome::Erased(digests) = self.execute_command(self.own(action)).await? {
+                if let Outcome::Erased(digests) = self.execute_command(self.system_command(action)).await? {
                     erased += digests.len() as u64;
                 }
             }

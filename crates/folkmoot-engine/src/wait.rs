@@ -20,7 +20,7 @@ use folkmoot_store::{Error, GateView};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 
-use crate::{Engine, lock::lock, newest::Newest};
+use crate::{Engine, gate_cache::GateCache, lock::lock};
 
 /// How many gates are read at once when a waiter waits for many.
 const READS: usize = 8;
@@ -123,7 +123,7 @@ pub struct Waiter(Waiting<Reads>);
 trait Source {
     fn waiters(&self) -> &Waiters;
 
-    fn newest(&self) -> &Newest;
+    fn gate_cache(&self) -> &GateCache;
 
     /// Whether this gate, which is in memory, may be known.
     fn may_see(&self, gate: &Gate) -> bool;
@@ -144,8 +144,8 @@ impl Source for Reads {
         &self.engine.0.waiters
     }
 
-    fn newest(&self) -> &Newest {
-        &self.engine.0.newest
+    fn gate_cache(&self) -> &GateCache {
+        &self.engine.0.gate_cache
     }
 
     fn may_see(&self, gate: &Gate) -> bool {
@@ -220,7 +220,7 @@ impl<S: Source> Waiting<S> {
         waiting.register(&sender);
         let source = &waiting.source;
         let reads = waiting.ids.clone().into_iter().map(|id| async move {
-            match source.newest().get(&id).filter(|view| source.may_see(&view.gate)) {
+            match source.gate_cache().get(&id).filter(|view| source.may_see(&view.gate)) {
                 Some(view) => Ok(view),
                 None => source.gate(&id).await,
             }

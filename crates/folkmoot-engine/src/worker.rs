@@ -29,9 +29,9 @@ pub use replay::{Replay, Replayed};
 
 use crate::{
     Engine, Workflows,
-    ctx::{Halt, SPINS, Watch},
+    ctx::{PassEnd, SPINS, Watch},
     lock::lock,
-    turns::Turns,
+    step_limit::FairStepLimit,
 };
 
 /// Looked for at least this often: another node may have died, or fired a timer.
@@ -70,7 +70,7 @@ pub(crate) struct Worker {
     alive_until_micros: AtomicI64,
     /// How often others could have taken them while this node lived.
     lapses: AtomicU64,
-    pub(crate) turns: Turns,
+    pub(crate) step_limit: FairStepLimit,
     slots: Arc<Semaphore>,
     /// In an order, so that a simulation has one course.
     active: Mutex<BTreeMap<RunId, Active>>,
@@ -98,7 +98,7 @@ impl Worker {
             lease: work.lease,
             alive_until_micros: AtomicI64::new(i64::MIN),
             lapses: AtomicU64::new(0),
-            turns: Turns::new(work.steps_at_once.max(1)),
+            step_limit: FairStepLimit::new(work.steps_at_once.max(1)),
             slots: Arc::new(Semaphore::new(work.runs_at_once.max(1))),
             active: Mutex::default(),
             in_flight: Mutex::default(),
@@ -189,7 +189,7 @@ impl Engine {
         // Taken before it is sent: the lease that the store gives ends no sooner.
         let sent = self.now();
         let action = Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
-        self.execute_command(self.own(action)).await?;
+        self.execute_command(self.system_command(action)).await?;
         if !self.has_lease() {
             // In this order: whoever finds the new lease also finds that the old one was over.
             worker.lapses.fetch_add(1, Ordering::SeqCst);
@@ -212,7 +212,7 @@ impl Engine {
         }
         lock(&self.worker().active).values().for_each(|active| active.gone.cancel());
         let action = Action::Leave { node: self.node().clone() };
-        if let Err(error) = self.execute_command(self.own(action)).await {
+        if let Err(error) = self.execute_command(self.system_command(action)).await {
             tracing::warn!("this node's runs stay its own until its lease is over: {error}");
         }
     }
@@ -282,7 +282,7 @@ impl Engine {
     /// Ends a run because the one that started it is over.
     async fn end_child(&self, run: &RunId) -> Result<(), Error> {
         let reason = "the run that started it is over".to_owned();
-        match self.execute_command(self.own(Action::CancelRun { run: run.clone(), reason })).await {
+        match self.execute_command(self.system_command(Action::CancelRun { run: run.clone(), reason })).await {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -335,8 +335,8 @@ pub(crate) async fn watch(engine: Engine) {
         for (run, gone, is_over) in stuck {
             let id = &run.start.id;
             tracing::error!(run.id = %id, "run {id}: {BLOCKS}");
-            let halt = if is_over { Halt::out_of_time(&run) } else { Halt::stop(SPINS, BLOCKS) };
-            match engine.execute_command(engine.own(drive::action(&run, halt))).await {
+            let end = if is_over { PassEnd::out_of_time(&run) } else { PassEnd::stop(SPINS, BLOCKS) };
+            match engine.execute_command(engine.system_command(drive::action(&run, end))).await {
                 // Refused where it is over, or another's: then nobody works on it here either.
                 Ok(_) | Err(Error::Refused(_)) => gone.cancel(),
                 Err(error) => tracing::warn!(run.id = %id, "run {id}: cannot be stopped just now: {error}"),
@@ -421,7 +421,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     let worker = engine.worker();
     let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
     let claiming = Claiming { run: id.clone(), node: worker.node.clone() };
-    let claimed = match engine.execute_command(engine.own(Action::Claim(claiming))).await {
+    let claimed = match engine.execute_command(engine.system_command(Action::Claim(claiming))).await {
         Ok(Outcome::Claimed(run, wakes)) => {
             let attended = engine.attend(&run, slot);
             let engine = engine.clone();

@@ -192,7 +192,7 @@ pub struct ConfigError(String);
 #[serde(default, deny_unknown_fields)]
 struct File {
     gates: Policy,
-    questions: BTreeMap<QuestionType, Usual>,
+    questions: BTreeMap<QuestionType, QuestionTypeEntry>,
     limits: Limits,
     server: Doors,
     provider: Option<String>,
@@ -294,7 +294,7 @@ struct Doors {
 /// `[questions.BLOCKING]` and so on. What is left out stays.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Usual {
+struct QuestionTypeEntry {
     timeout_ms: Option<Timeout>,
     default: Option<serde_json::Value>,
 }
@@ -342,10 +342,10 @@ impl Config {
         let file: File = toml::from_str(&text).map_err(|error| not_right(&path, &text, &error))?;
         file.gates.check().map_err(|refusal| ConfigError(format!("[gates] in {}: {refusal}", path.display())))?;
         self.policy = file.gates;
-        for (question_type, Usual { timeout_ms, default }) in file.questions {
+        for (question_type, QuestionTypeEntry { timeout_ms, default }) in file.questions {
             let usual = self.questions.usual(question_type);
             let timeout = timeout_ms.unwrap_or(usual.timeout);
-            let usual = question::Usual { timeout, default: default.or(usual.default) };
+            let usual = question::TypeDefaults { timeout, default: default.or(usual.default) };
             self.questions.set(question_type, usual).map_err(|refusal| {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;

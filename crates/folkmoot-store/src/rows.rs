@@ -622,7 +622,7 @@ pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
 }
 
 /// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and
-/// [`read_run_aside`] read them.
+/// [`read_run_with_extras`] read them.
 /// Of a run's gates those that wait, the last one that stopped it, the last one that is to come back changed, and the last one that
 /// people approved.
 pub(crate) fn select_gates_of(run: &str) -> String {
@@ -750,20 +750,20 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
 
 /// What is read with a run, and is no part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunAside {
+pub(crate) struct RunExtras {
     pub wakes: u64,
     pub alive_until: Option<Timestamp>,
     pub parent_over: bool,
 }
 
-pub(crate) fn read_run_aside(row: &dyn Columns) -> Result<(Run, RunAside), Error> {
+pub(crate) fn read_run_with_extras(row: &dyn Columns) -> Result<(Run, RunExtras), Error> {
     let after = RUNS.columns.len();
-    let aside = RunAside {
+    let extras = RunExtras {
         wakes: position(row.int(after)?)?,
         alive_until: row.maybe_int(after + 1)?.map(Timestamp::from_micros),
         parent_over: row.int(after + 2)? > 0,
     };
-    Ok((read_run(row)?, aside))
+    Ok((read_run(row)?, extras))
 }
 
 pub(crate) fn entry<'a>(run: &'a RunId, entry: &'a Entry) -> Vec<Value<'a>> {

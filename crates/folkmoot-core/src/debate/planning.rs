@@ -44,7 +44,7 @@ vocabulary! {
         /// More than eight agents.
         LargeTeam = "large_team",
         /// Nothing speaks against one plan.
-        Usual = "usual",
+        TypeDefaults = "usual",
         /// The last round missed what was expected of it.
         MissedExpectations = "missed_expectations",
     }
@@ -74,7 +74,7 @@ impl Chosen {
             Style::Adaptive if ambiguity > AMBIGUOUS => (Style::Dpde, Reason::Ambiguous),
             Style::Adaptive if agents <= 3 => (Style::Cpde, Reason::SmallTeam),
             Style::Adaptive if agents > 8 => (Style::Dpde, Reason::LargeTeam),
-            Style::Adaptive => (Style::Cpde, Reason::Usual),
+            Style::Adaptive => (Style::Cpde, Reason::TypeDefaults),
         };
         Self { style, reason }
     }

@@ -7,7 +7,7 @@ use crate::{
     event,
     gate::{Opening, Policy},
     principal,
-    question::{Asking, Usual},
+    question::{Asking, TypeDefaults},
     run::{Run, Starting, State},
     text,
 };
@@ -90,7 +90,7 @@ pub enum Write {
         /// What is asked.
         asking: Box<Asking>,
         /// What questions of this type do.
-        usual: Usual,
+        usual: TypeDefaults,
     },
     /// It pauses for so long.
     Sleep(std::time::Duration),

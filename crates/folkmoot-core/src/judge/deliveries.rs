@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{Case, No, json};
+use super::{Case, RefusedWith, json};
 use crate::{
     Commit, DeliveryId, Fact, Loaded, Outcome, Refusal, Row,
     delivery::{self, Abandonment, Delivery, Settling, Status, Told},
 };
 
 impl Case<'_> {
-    pub(super) fn take_deliveries(&self, lease: Duration, limit: u32, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn take_deliveries(&self, lease: Duration, limit: u32, loaded: Loaded) -> Result<Commit, RefusedWith> {
         self.must_be_system("deliver")?;
         let due = loaded.deliveries.iter().filter_map(|delivery| delivery::take(delivery, lease, self.now));
         let mut commit = Commit::default();
@@ -23,7 +23,7 @@ impl Case<'_> {
         Ok(Commit { outcome: Outcome::Deliveries(taken), ..commit })
     }
 
-    pub(super) fn settle_delivery(&self, settling: &Settling, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn settle_delivery(&self, settling: &Settling, loaded: Loaded) -> Result<Commit, RefusedWith> {
         self.must_be_system("deliver")?;
         // The lease was lost, and somebody else has sent it since: they say what came of it.
         let settled = loaded.delivery.and_then(|delivery| delivery::settle(&delivery, settling, self.now));
@@ -31,7 +31,11 @@ impl Case<'_> {
         Ok(Commit { outcome: Outcome::Delivery(Box::new(delivery.clone())), ..self.becomes(delivery) })
     }
 
-    pub(super) fn abandon_deliveries(&self, abandonments: &[Abandonment], loaded: &Loaded) -> Result<Commit, No> {
+    pub(super) fn abandon_deliveries(
+        &self,
+        abandonments: &[Abandonment],
+        loaded: &Loaded,
+    ) -> Result<Commit, RefusedWith> {
         self.must_be_system("deliver")?;
         let lost: HashMap<&str, &Abandonment> = abandonments.iter().map(|lost| (lost.channel.as_str(), lost)).collect();
         let abandoned =
@@ -42,7 +46,7 @@ impl Case<'_> {
         Ok(Commit { outcome: Outcome::Deliveries(abandoned), ..commit })
     }
 
-    pub(super) fn redeliver(&self, id: &DeliveryId, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn redeliver(&self, id: &DeliveryId, loaded: Loaded) -> Result<Commit, RefusedWith> {
         self.command.by.must_be_admin("send again")?;
         let delivery = loaded.delivery.ok_or_else(|| Refusal::UnknownDelivery { delivery: id.clone() })?;
         let delivery = delivery::resend(&delivery, self.now)?;

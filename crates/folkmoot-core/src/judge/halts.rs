@@ -1,6 +1,6 @@
 //! What is written when a halt is raised or lifted.
 
-use super::{Case, No, questions::released};
+use super::{Case, RefusedWith, questions::released};
 use crate::{
     Commit, Fact, Halt, HaltId, Loaded, Name, Outcome, Refusal, Row,
     clearance::Others,
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Case<'_> {
-    pub(super) fn raise(&self, raising: &Raising) -> Result<Commit, No> {
+    pub(super) fn raise(&self, raising: &Raising) -> Result<Commit, RefusedWith> {
         let by = self.principal("raise a halt")?;
         let event = match halt::raise(raising, by, self.now) {
             Ok(event) => event,
@@ -18,7 +18,10 @@ impl Case<'_> {
                 // A stream of its own, which never becomes a halt.
                 let fact =
                     self.fact(raising.id.as_str(), 1, event.kind(), event.payload(), raising.session_id.as_ref());
-                return Err(No { refusal, record: Box::new(Commit { events: vec![fact], ..Commit::default() }) });
+                return Err(RefusedWith {
+                    refusal,
+                    record: Box::new(Commit { events: vec![fact], ..Commit::default() }),
+                });
             }
             Err(refusal) => return Err(refusal.into()),
         };
@@ -31,7 +34,7 @@ impl Case<'_> {
         Ok(Commit { rows, events, outcome: Outcome::Halt(Box::new(halt)), ..Commit::default() })
     }
 
-    pub(super) fn lift(&self, id: &HaltId, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn lift(&self, id: &HaltId, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let by = self.principal("lift a halt")?;
         let mut halt = loaded.halt.ok_or_else(|| Refusal::UnknownHalt { halt: id.clone() })?;
         let before = halt.clone();
@@ -50,7 +53,7 @@ impl Case<'_> {
                 halt.apply(&event).expect("a refusal changes nothing but the count");
                 let events = vec![self.on(&halt, &event)];
                 let rows = vec![Row::Halt(Box::new(halt))];
-                Err(No { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) })
+                Err(RefusedWith { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) })
             }
         }
     }

@@ -1,13 +1,13 @@
 //! What is written when a question is asked, closed, fetched, or its time has come.
 
-use super::{Case, No};
+use super::{Case, RefusedWith};
 use crate::{
     Actor, Commit, Deadline, Fact, Hold, Loaded, Outcome, Principal, Question, QuestionId, Refusal, Row, Run, Subject,
     Timer, TimerChange, Wake,
     clearance::{Others, Target},
     halt::notices,
     presence::Shown,
-    question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, Usual},
+    question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, TypeDefaults},
 };
 
 impl Case<'_> {
@@ -15,12 +15,12 @@ impl Case<'_> {
         &self,
         by: &Principal,
         asking: &Asking,
-        usual: &Usual,
+        usual: &TypeDefaults,
         run: Option<&Run>,
-    ) -> Result<Commit, No> {
+    ) -> Result<Commit, RefusedWith> {
         let event = question::ask(asking, by, usual, run, self.now)?;
         let QuestionEvent::Asked(question) = &event else { unreachable!("an asking asks") };
-        let shown = self.shown(std::iter::once(asking.text.as_bytes().to_vec()))?;
+        let shown = self.store_contents_unless_erased(std::iter::once(asking.text.as_bytes().to_vec()))?;
         let mut question = question.as_ref().clone();
         let mut events = vec![self.about(&question, &event)];
         events.extend(self.noticed(&mut question, None, Others::default()));
@@ -31,7 +31,7 @@ impl Case<'_> {
         Ok(Commit { rows, events, timers, outcome: Outcome::Question(Box::new(question)), ..Commit::default() })
     }
 
-    pub(super) fn close(&self, closing: &Closing, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn close(&self, closing: &Closing, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let by = self.principal(closing.close.verb())?;
         // An agent that tries to answer another's question is refused for what it is, and that is recorded.
         let question = self.known(loaded.question, &closing.question)?;
@@ -41,7 +41,7 @@ impl Case<'_> {
         }
     }
 
-    pub(super) fn fetch(&self, id: &QuestionId, reason: &str, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn fetch(&self, id: &QuestionId, reason: &str, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let by = self.principal("fetch an answer")?;
         let question = self.known(loaded.question, id)?;
         match question::fetch(&question, reason, by, self.now)? {
@@ -100,7 +100,7 @@ impl Case<'_> {
         notices.into_iter().map(&mut note).collect()
     }
 
-    fn refused_on_question(&self, mut question: Question, closing: &Closing, refusal: Refusal) -> No {
+    fn refused_on_question(&self, mut question: Question, closing: &Closing, refusal: Refusal) -> RefusedWith {
         if !self.command.quota.records_refusals {
             return refusal.into();
         }
@@ -114,7 +114,7 @@ impl Case<'_> {
         question.apply(&event).expect("a refusal changes nothing but the count");
         let events = vec![self.about(&question, &event)];
         let rows = vec![Row::Question(Box::new(question))];
-        No { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) }
+        RefusedWith { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) }
     }
 
     /// An event of the question's stream, of which it is now the last.

@@ -1,6 +1,6 @@
 //! What is written when a run starts, is worked on, waits, and ends.
 
-use super::{Case, No};
+use super::{Case, RefusedWith};
 use crate::{
     Actor, Artifact, Commit, Deadline, Fact, Gate, Loaded, Name, Outcome, Principal, Question, Refusal, Role, Row, Run,
     RunId, Subject, Timer, TimerChange, Wake,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Case<'_> {
-    pub(super) fn start_run(&self, starting: &Starting, loaded: &Loaded) -> Result<Commit, No> {
+    pub(super) fn start_run(&self, starting: &Starting, loaded: &Loaded) -> Result<Commit, RefusedWith> {
         let by = self.principal("start a run")?;
         if let Some(existing) = &loaded.run {
             run::start_again(starting, by, existing, self.now)?;
@@ -41,7 +41,7 @@ impl Case<'_> {
         Commit { rows, events, outcome: Outcome::Run(Box::new(run)), ..Commit::default() }
     }
 
-    pub(super) fn claim(&self, claiming: &Claiming, mut loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn claim(&self, claiming: &Claiming, mut loaded: Loaded) -> Result<Commit, RefusedWith> {
         self.must_be_system("claim a run")?;
         let run = found(loaded.run.take(), &claiming.run)?;
         if loaded.parent_over && run.ending().is_none() {
@@ -57,7 +57,7 @@ impl Case<'_> {
         Ok(commit)
     }
 
-    pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let mut run = found(loaded.run, &recording.run)?;
         let by = self.writer(&run, recording.fence, "record a step")?;
         if let (Fence::Owner, Some(name)) = (recording.fence, &recording.entry.agent_id) {
@@ -104,7 +104,7 @@ impl Case<'_> {
     }
 
     /// What else a record writes, in the same transaction: so that a run that crashes after it finds it again.
-    fn written(&self, run: &mut Run, write: &Write, by: &Principal) -> Result<Commit, No> {
+    fn written(&self, run: &mut Run, write: &Write, by: &Principal) -> Result<Commit, RefusedWith> {
         let rows = |rows| Ok(Commit { rows, ..Commit::default() });
         match write {
             Write::Begin | Write::Failing(..) | Write::Failed(_) | Write::Sleep(_) => Ok(Commit::default()),
@@ -116,13 +116,13 @@ impl Case<'_> {
                 }
                 let mut event = gate::open(opening, by, policy, Some(run), self.now)?;
                 let decided = match (&mut event, alone) {
-                    (GateEvent::Opened(gate), Some(reason)) => Some(gate::decide_alone(gate, reason, self.now)),
+                    (GateEvent::Opened(gate), Some(reason)) => Some(gate::auto_approve(gate, reason, self.now)),
                     _ => None,
                 };
                 let loaded = Loaded { run: Some(run.clone()), ..Loaded::default() };
                 let mut commit = self.open(opening, event, contents, loaded)?;
                 if let (Some(event), Outcome::Gate(gate)) = (decided, std::mem::take(&mut commit.outcome)) {
-                    commit.merge(self.happens(*gate, &event));
+                    commit.merge(self.commit_gate_event(*gate, &event));
                 }
                 Ok(commit)
             }
@@ -147,10 +147,10 @@ impl Case<'_> {
         }
     }
 
-    pub(super) fn correct_lesson(&self, correction: &Correction, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn correct_lesson(&self, correction: &Correction, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let run = found(loaded.run, &correction.lesson.run_id)?;
         let (lesson, payload) = correction.correct(&run, self.principal("correct a lesson")?)?;
-        let texts = self.shown(std::iter::once(correction.text.as_bytes().to_vec()))?;
+        let texts = self.store_contents_unless_erased(std::iter::once(correction.text.as_bytes().to_vec()))?;
         let on_behalf_of = Some(run.start.initiator.clone());
         let event = RunEvent::Emitted { kind: LESSON_CORRECTED.to_owned(), payload, at: self.now };
         let mut commit = self.moves_run(run, &event);
@@ -160,7 +160,7 @@ impl Case<'_> {
         Ok(commit)
     }
 
-    pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let run = found(loaded.run, &parking.run)?;
         self.writer(&run, Fence::Epoch(parking.epoch), "park a run")?;
         // A child that has looked at its wake-ups does not know that one of them was its parent's end: parked now, it
@@ -181,7 +181,7 @@ impl Case<'_> {
         Commit { timers: vec![TimerChange::Clear(Subject::Run(id.clone()))], wakes, ..Commit::default() }
     }
 
-    pub(super) fn stop(&self, stopping: &Stopping, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn stop(&self, stopping: &Stopping, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let run = found(loaded.run, &stopping.run)?;
         self.writer(&run, Fence::Epoch(stopping.epoch), "stop a run")?;
         let event = run::stop(&run, stopping, self.now)?;
@@ -194,7 +194,7 @@ impl Case<'_> {
         fence: Fence,
         conclusion: &Conclusion,
         mut loaded: Loaded,
-    ) -> Result<Commit, No> {
+    ) -> Result<Commit, RefusedWith> {
         let run = found(loaded.run.take(), id)?;
         let by = self.writer(&run, fence, "end a run")?;
         if fence == Fence::Owner && run::ended_so(&run, conclusion, &by.name) {
@@ -217,7 +217,7 @@ impl Case<'_> {
         Ok(commit)
     }
 
-    pub(super) fn cancel_run(&self, id: &RunId, reason: &str, mut loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn cancel_run(&self, id: &RunId, reason: &str, mut loaded: Loaded) -> Result<Commit, RefusedWith> {
         let run = found(loaded.run.take(), id)?;
         match &self.command.by {
             Actor::Principal(by) => run.must_be_theirs(by, "cancel a run")?,
@@ -227,7 +227,7 @@ impl Case<'_> {
         Ok(self.ends(run, &event, &Ender::of(&self.command.by, None), loaded))
     }
 
-    pub(super) fn resume_run(&self, id: &RunId, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn resume_run(&self, id: &RunId, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let by = self.principal("resume a run")?;
         let run = found(loaded.run, id)?;
         match run::resume(&run, by, self.now)? {
@@ -249,7 +249,7 @@ impl Case<'_> {
             let event = gate::expire(&gate, self.now)
                 .filter(|lapse| matches!(lapse, GateEvent::Decided { .. }))
                 .unwrap_or_else(|| gate::withdraw(&gate, &reason, by.clone(), self.now));
-            commit.merge(self.happens(gate, &event));
+            commit.merge(self.commit_gate_event(gate, &event));
         }
         let closes = |(question, _): &(Question, Others)| ender.closes_question(&run, question);
         let (mut closing, staying): (Vec<_>, Vec<_>) = loaded.open_questions.into_iter().partition(closes);

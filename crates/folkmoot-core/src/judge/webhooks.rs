@@ -1,19 +1,19 @@
 //! What is written when a webhook is made, changed or removed.
 
-use super::{Case, No, json};
+use super::{Case, RefusedWith, json};
 use crate::{
     Commit, Loaded, Outcome, Refusal, Row, WebhookId,
     webhook::{self, NewWebhook, Webhook, WebhookChange},
 };
 
 impl Case<'_> {
-    pub(super) fn create_webhook(&self, new: &NewWebhook, loaded: &Loaded) -> Result<Commit, No> {
+    pub(super) fn create_webhook(&self, new: &NewWebhook, loaded: &Loaded) -> Result<Commit, RefusedWith> {
         let (by, channels) = (&self.command.by, &self.command.subscriptions);
         let webhook = webhook::create(new, loaded.webhook.as_ref(), channels, by, self.now)?;
         Ok(self.of_webhook(webhook, "webhook.created"))
     }
 
-    pub(super) fn change_webhook(&self, change: &WebhookChange, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn change_webhook(&self, change: &WebhookChange, loaded: Loaded) -> Result<Commit, RefusedWith> {
         webhook::must_manage(&self.command.by)?;
         let standing = loaded.webhook.filter(|webhook| webhook.removed_at.is_none());
         let webhook = standing.ok_or_else(|| unknown(&change.webhook))?;
@@ -23,7 +23,7 @@ impl Case<'_> {
         }
     }
 
-    pub(super) fn remove_webhook(&self, id: &WebhookId, loaded: Loaded) -> Result<Commit, No> {
+    pub(super) fn remove_webhook(&self, id: &WebhookId, loaded: Loaded) -> Result<Commit, RefusedWith> {
         webhook::must_manage(&self.command.by)?;
         let webhook = loaded.webhook.ok_or_else(|| unknown(id))?;
         match webhook::remove(&webhook, self.now) {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Priority, Question, QuestionEvent, QuestionType, State, Usual,
+    Priority, Question, QuestionEvent, QuestionType, State, TypeDefaults,
     policy::{check_default, check_timeout},
 };
 use crate::{
@@ -47,7 +47,7 @@ pub struct Asking {
 pub(crate) fn ask(
     asking: &Asking,
     by: &Principal,
-    usual: &Usual,
+    usual: &TypeDefaults,
     run: Option<&Run>,
     now: Timestamp,
 ) -> Result<QuestionEvent, Refusal> {

@@ -9,11 +9,11 @@ use crate::{Refusal, Timeout, text};
 
 /// What each type of question does unless it says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy(BTreeMap<QuestionType, Usual>);
+pub struct Policy(BTreeMap<QuestionType, TypeDefaults>);
 
 /// What a type of question does unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usual {
+pub struct TypeDefaults {
     /// How long until its timeout, and between reminders.
     pub timeout: Timeout,
     /// What its timeout answers.
@@ -22,12 +22,12 @@ pub struct Usual {
 
 impl Policy {
     /// What questions of this type do.
-    pub fn usual(&self, question_type: QuestionType) -> Usual {
+    pub fn usual(&self, question_type: QuestionType) -> TypeDefaults {
         self.0.get(&question_type).cloned().unwrap_or_else(|| built_in(question_type))
     }
 
     /// Configures one type.
-    pub fn set(&mut self, question_type: QuestionType, usual: Usual) -> Result<(), Refusal> {
+    pub fn set(&mut self, question_type: QuestionType, usual: TypeDefaults) -> Result<(), Refusal> {
         check_timeout(usual.timeout)?;
         if let Some(default) = &usual.default {
             check_default(question_type, default)?;
@@ -37,13 +37,13 @@ impl Policy {
     }
 }
 
-fn built_in(question_type: QuestionType) -> Usual {
+fn built_in(question_type: QuestionType) -> TypeDefaults {
     let minutes = |n: u64| Timeout::After(Duration::from_secs(n * 60));
-    let usual = |timeout| Usual { timeout, default: None };
+    let usual = |timeout| TypeDefaults { timeout, default: None };
     match question_type {
         QuestionType::Blocking => usual(minutes(15)),
         QuestionType::Clarifying | QuestionType::Preference => usual(minutes(5)),
-        QuestionType::Confirming => Usual { timeout: minutes(10), default: Some("proceed".into()) },
+        QuestionType::Confirming => TypeDefaults { timeout: minutes(10), default: Some("proceed".into()) },
         QuestionType::Alert => usual(Timeout::Never),
         QuestionType::Decision | QuestionType::Emergency => usual(minutes(30)),
         QuestionType::Escalation | QuestionType::Approval => usual(minutes(60)),

@@ -16,7 +16,7 @@ impl Engine {
         let usual = self.0.questions.usual(asking.question_type);
         let text = asking.text.clone();
         let question = self.execute_on_question(caller, Action::Ask { asking: Box::new(asking), usual }).await?;
-        self.0.newest.put_text(question.text, text);
+        self.0.gate_cache.put_text(question.text, text);
         self.0.deadlines.consider(question.due);
         Ok(question)
     }

@@ -35,7 +35,7 @@ impl Engine {
             Outcome::Erased(digests) => digests,
             other => return Err(Error::Unreadable(format!("an erasure was expected, and this came: {other:?}"))),
         };
-        asked.iter().for_each(|digest| self.0.newest.forget(*digest, true));
+        asked.iter().for_each(|digest| self.0.gate_cache.forget(*digest, true));
         Ok(Erasure { digests, scrubbed: self.scrub().await? })
     }
 

@@ -42,7 +42,7 @@ impl Engine {
             Outcome::Existing(gate) => (*gate, true),
             other => return Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
         };
-        self.0.newest.put_text(gate.content.summary, summary);
+        self.0.gate_cache.put_text(gate.content.summary, summary);
         self.0.deadlines.consider(gate.due());
         Ok(Opened { gate, existing })
     }

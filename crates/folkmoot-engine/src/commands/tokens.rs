@@ -84,7 +84,7 @@ impl Engine {
         }
         let action =
             Action::Mint(Minting { id: self.new_token_id(), principal, hash: credentials::hash(secret), kind });
-        let made = self.execute_command(self.own(action)).await;
+        let made = self.execute_command(self.system_command(action)).await;
         self.reload_credentials().await?;
         match made {
             // One that starts at the same moment was faster.
@@ -130,7 +130,7 @@ impl Engine {
     pub async fn end_token(&self, secret: &str) -> Result<(), Error> {
         let known = self.token_of(secret).await?;
         let Some(token) = known.filter(|token| token.revoked_at.is_none()) else { return Ok(()) };
-        self.execute_command(self.own(Action::Revoke { token: token.id })).await?;
+        self.execute_command(self.system_command(Action::Revoke { token: token.id })).await?;
         self.reload_credentials().await
     }
 

@@ -8,7 +8,7 @@ use folkmoot_core::{
 use folkmoot_store::Store;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Ctx, Halt, canonical, digest_of};
+use super::{Ctx, PassEnd, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
@@ -29,7 +29,7 @@ impl Ctx {
                 let workflow: WorkflowName = workflow.parse()?;
                 if let Err(problem) = engine.worker().must_know(&workflow) {
                     // Nobody might ever execute it, and this run wait for ever.
-                    return self.pass.halt(Halt::stop("unknown_workflow", problem)).await;
+                    return self.pass.end(PassEnd::stop("unknown_workflow", problem)).await;
                 }
                 let starting = Starting {
                     id: engine.new_run_id(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::{Ctx, Halt};
+use super::{Ctx, PassEnd};
 use crate::Failure;
 
 impl Ctx {
@@ -27,11 +27,11 @@ impl Ctx {
         // A name of its own, so that no two joins have branches of the same name.
         let used = match format!("{name}.").parse() {
             Ok(key) => self.pass.use_key(&key),
-            Err(error) => return self.pass.halt(Halt::stop("invalid_key", error.to_string())).await,
+            Err(error) => return self.pass.end(PassEnd::stop("invalid_key", error.to_string())).await,
         };
         if !used {
             let message = format!("this workflow uses the key {name:?} twice; give each join a key of its own");
-            return self.pass.halt(Halt::stop("key_used_twice", message)).await;
+            return self.pass.end(PassEnd::stop("key_used_twice", message)).await;
         }
         let branches = items.into_iter().enumerate().map(|(n, item)| {
             let branch_name = format!("{name}.{}/", n + 1).into();

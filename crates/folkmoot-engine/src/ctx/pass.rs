@@ -70,7 +70,7 @@ pub(crate) struct Pass {
     next_wait: AtomicU64,
     /// Goes up when everything that is waited for is to be looked at again.
     look_again: watch::Sender<u64>,
-    halted: Mutex<Option<Halt>>,
+    ended: Mutex<Option<PassEnd>>,
     /// The run is over, or another's: whatever is in flight is dropped.
     pub(crate) gone: CancellationToken,
     /// Nothing is executed and nothing written: only what is recorded answers.
@@ -97,38 +97,38 @@ pub(crate) enum Wait {
 
 /// Why a pass ends before the workflow's function does.
 #[derive(Clone, Debug)]
-pub(crate) enum Halt {
+pub(crate) enum PassEnd {
     /// Somebody must look at it.
     Stop { code: String, message: String, at: Option<Key> },
     /// It has used up what it may.
     Fail(Conclusion),
 }
 
-impl Halt {
+impl PassEnd {
     pub(crate) fn stop(code: &str, message: impl Into<String>) -> Self {
-        Halt::Stop { code: code.to_owned(), message: message.into(), at: None }
+        PassEnd::Stop { code: code.to_owned(), message: message.into(), at: None }
     }
 
     /// The same, and which call it is about.
     pub(crate) fn at(self, key: &Key) -> Self {
         match self {
-            Halt::Stop { code, message, .. } => Halt::Stop { code, message, at: Some(key.clone()) },
-            Halt::Fail(conclusion) => Halt::Fail(conclusion),
+            PassEnd::Stop { code, message, .. } => PassEnd::Stop { code, message, at: Some(key.clone()) },
+            PassEnd::Fail(conclusion) => PassEnd::Fail(conclusion),
         }
     }
 
     /// The run has used up the time that it may be worked on.
     pub(crate) fn out_of_time(run: &Run) -> Self {
         let message = format!("it has used up its {} milliseconds of work", run.start.limits.active_ms_max);
-        Halt::Fail(Conclusion::Failed { code: "limit_exceeded".to_owned(), message })
+        PassEnd::Fail(Conclusion::Failed { code: "limit_exceeded".to_owned(), message })
     }
 
     pub(crate) fn changed(run: &Run, key: &Key, differs: String) -> Self {
-        Halt::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs }).at(key)
+        PassEnd::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs }).at(key)
     }
 
     fn refused(refusal: &Refusal) -> Self {
-        Halt::stop(refusal.code(), refusal.to_string())
+        PassEnd::stop(refusal.code(), refusal.to_string())
     }
 }
 
@@ -173,7 +173,7 @@ impl Pass {
             waits: Mutex::default(),
             next_wait: AtomicU64::new(0),
             look_again: watch::Sender::new(0),
-            halted: Mutex::default(),
+            ended: Mutex::default(),
             gone,
             replays: false,
             watch,
@@ -204,7 +204,7 @@ impl Pass {
             std::future::pending::<()>().await;
         }
         if self.engine.now() >= self.watch.ends_at {
-            self.halt(Halt::out_of_time(&self.run)).await
+            self.end(PassEnd::out_of_time(&self.run)).await
         }
     }
 
@@ -215,14 +215,14 @@ impl Pass {
                 "its workflow made {EMPTY_JOINS_MAX} joins in a row, up to {key:?}, and no other call: its code loops without \
                  end, which is a defect of the workflow"
             );
-            self.halt(Halt::stop(SPINS, message)).await
+            self.end(PassEnd::stop(SPINS, message)).await
         }
     }
 
     /// Never returns in a pass that only looks.
-    pub(super) async fn must_act(&self, key: &Key) {
+    pub(super) async fn stop_if_replaying(&self, key: &Key) {
         if self.replays {
-            self.halt(Halt::stop(NOT_RECORDED, format!("what {key} gave is not recorded")).at(key)).await
+            self.end(PassEnd::stop(NOT_RECORDED, format!("what {key} gave is not recorded")).at(key)).await
         }
     }
 
@@ -304,8 +304,8 @@ impl Pass {
     }
 
     /// Why the pass cannot go on, if it cannot.
-    pub(crate) fn halted(&self) -> Option<Halt> {
-        lock(&self.halted).take()
+    pub(crate) fn ended(&self) -> Option<PassEnd> {
+        lock(&self.ended).take()
     }
 
     /// Everything that is waited for may have changed.
@@ -332,8 +332,8 @@ impl Pass {
     }
 
     /// Ends the pass. The workflow's function never hears of it: it is dropped where it is.
-    pub(super) async fn halt<T>(&self, halt: Halt) -> T {
-        lock(&self.halted).get_or_insert(halt);
+    pub(super) async fn end<T>(&self, end: PassEnd) -> T {
+        lock(&self.ended).get_or_insert(end);
         std::future::pending().await
     }
 
@@ -382,7 +382,7 @@ impl Pass {
     ) -> Failure {
         match self.write(call, agent, began_at, Write::Failed(error)).await {
             Ok(Entry { state: EntryState::Failed { error }, .. }) => Failure::of(error),
-            Ok(entry) => self.halt(Halt::stop("store", format!("a failure was recorded, and {entry:?} came"))).await,
+            Ok(entry) => self.end(PassEnd::stop("store", format!("a failure was recorded, and {entry:?} came"))).await,
             Err(refusal) => Failure::new(refusal.code(), refusal.to_string()),
         }
     }
@@ -407,11 +407,11 @@ impl Pass {
         let recording = Recording { run: self.run.start.id.clone(), fence, entry, write };
         match self.persist(Action::Record(Box::new(recording))).await {
             Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => Ok(*entry),
-            Ok(other) => self.halt(Halt::stop("store", format!("an entry was expected, and {other:?} came"))).await,
-            Err(refusal @ Refusal::Changed { .. }) => self.halt(Halt::refused(&refusal)).await,
+            Ok(other) => self.end(PassEnd::stop("store", format!("an entry was expected, and {other:?} came"))).await,
+            Err(refusal @ Refusal::Changed { .. }) => self.end(PassEnd::refused(&refusal)).await,
             Err(refusal @ Refusal::LimitExceeded { .. }) => {
                 let (code, message) = (refusal.code().to_owned(), refusal.to_string());
-                self.halt(Halt::Fail(Conclusion::Failed { code, message })).await
+                self.end(PassEnd::Fail(Conclusion::Failed { code, message })).await
             }
             Err(refusal) => Err(refusal),
         }
@@ -421,7 +421,7 @@ impl Pass {
     /// over, or another worker's.
     pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
         if self.replays {
-            return self.halt(Halt::stop(NOT_RECORDED, format!("a replay does not {}", action.word()))).await;
+            return self.end(PassEnd::stop(NOT_RECORDED, format!("a replay does not {}", action.word()))).await;
         }
         loop {
             let by = Actor::Principal(self.run.speaker());

@@ -13,8 +13,8 @@ use futures_util::FutureExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::oneshot;
 
-use super::{Call, Ctx, GateRequest, Halt, canonical, digest_of, pass::Wait};
-use crate::{Failure, Hindrance, Timeout, host::guarded, turns::Turn};
+use super::{Call, Ctx, GateRequest, PassEnd, canonical, digest_of, pass::Wait};
+use crate::{Failure, Hindrance, Timeout, host::guarded, step_limit::StepPermit};
 
 /// How long a step that does not say may take: a model that never answers must not hold its run for ever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(600);
@@ -218,11 +218,11 @@ enum Ended {
 }
 
 /// What a `once` step of unknown fate is to do.
-enum Fate {
+enum Uncertain {
     /// It is to be done, again.
-    Do,
+    Redo,
     /// It was done, with this result.
-    Was(String),
+    AlreadyDone(String),
     /// It failed.
     Failed(Failure),
 }
@@ -237,7 +237,7 @@ impl Job {
                 EntryState::Done { .. } => return self.remembered(&entry, result),
                 EntryState::Failed { error } => return Err(Failure::of(error.clone())),
                 EntryState::Failing { error, retry_at } => {
-                    self.ctx.pass.must_act(&call.key).await;
+                    self.ctx.pass.stop_if_replaying(&call.key).await;
                     match outage(error, *retry_at) {
                         // Somebody says that the provider is back.
                         Some(_) if self.ctx.pass.run.resumed_at.is_some_and(|resumed| resumed > entry.at) => {}
@@ -252,13 +252,13 @@ impl Job {
                 }
             }
         }
-        self.ctx.pass.must_act(&call.key).await;
+        self.ctx.pass.stop_if_replaying(&call.key).await;
         loop {
-            let (began_at, turn, lease) = self.begin(&call, &mut tried).await?;
+            let (began_at, permit, lease) = self.begin(&call, &mut tried).await?;
             // Until it is recorded: nobody knows of it before that.
             let in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
             let ended = self.try_once(lease).await;
-            drop(turn);
+            drop(permit);
             let failure = match ended {
                 Ended::NotBegun => continue,
                 Ended::Done(result) => {
@@ -311,7 +311,7 @@ impl Job {
         let write = Write::Failing(error.clone(), retry_at);
         let entry = pass.record(call, Some(&self.agent()), began_at, write).await?;
         let Hindrance::Outage { provider, wait_max, .. } = hindrance else {
-            return pass.halt(Halt::stop(&failure.code, &failure.message).at(&call.key)).await;
+            return pass.end(PassEnd::stop(&failure.code, &failure.message).at(&call.key)).await;
         };
         let since = pass.run.resumed_at.map_or(entry.began_at, |resumed| resumed.max(entry.began_at));
         if retry_at.since(since) > *wait_max {
@@ -320,7 +320,7 @@ impl Job {
                 "provider {provider} gave no answer for {waited} minutes: {}. Nothing is lost; resume this run when it is back",
                 failure.message
             );
-            return pass.halt(Halt::stop(PROVIDER_AWAY, message).at(&call.key)).await;
+            return pass.end(PassEnd::stop(PROVIDER_AWAY, message).at(&call.key)).await;
         }
         let outage = Outage { provider: provider.clone(), reason: error.message, retry_at };
         tracing::warn!(run.id = %pass.run.start.id, provider, "step {} waits for provider {provider}", call.key);
@@ -337,17 +337,17 @@ impl Job {
     }
 
     /// Waits for its turn and for clearance, and records the intent of a `once` step, with the lease under which that holds.
-    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, Turn, Option<u64>), Failure> {
+    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, StepPermit, Option<u64>), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
-        let turn = loop {
+        let permit = loop {
             self.ctx.clearance(&agent).await;
             let _busy = pass.busy();
-            let turn = pass.engine.worker().turns.take(&pass.run.start.id).await;
+            let permit = pass.engine.worker().step_limit.take(&pass.run.start.id).await;
             // As the store has it by now: it may have been halted while it waited, or on another node.
             if pass.engine.is_cleared_in(&pass.run, &agent).await && pass.engine.has_lease() {
-                break turn;
+                break permit;
             }
-            drop(turn);
+            drop(permit);
             pass.engine.0.host.sleep(NOT_YET).await;
         };
         let began_at = pass.engine.now();
@@ -368,7 +368,7 @@ impl Job {
                 pass.engine.0.host.sleep(NOT_YET).await;
             }
         }
-        Ok((began_at, turn, lease))
+        Ok((began_at, permit, lease))
     }
 
     /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with the pass. With a lease it
@@ -428,42 +428,42 @@ impl Job {
     /// What a step of unknown fate comes to; `None` where it is to be done.
     async fn settle(&self, call: &Call, tried: u32) -> Option<Result<String, Failure>> {
         let fate = match self.on_uncertain {
-            OnUncertain::Retry => Fate::Do,
-            OnUncertain::Fail => Fate::Failed(uncertain(&call.key, "and its policy is to fail then")),
+            OnUncertain::Retry => Uncertain::Redo,
+            OnUncertain::Fail => Uncertain::Failed(uncertain(&call.key, "and its policy is to fail then")),
             OnUncertain::Ask => self.ask(call, tried).await,
         };
         let began_at = self.ctx.pass.engine.now();
         let agent = self.agent();
         match fate {
-            Fate::Do => None,
-            Fate::Was(result) => {
+            Uncertain::Redo => None,
+            Uncertain::AlreadyDone(result) => {
                 let written = self.ctx.pass.record(call, Some(&agent), began_at, Write::Done(result.clone())).await;
                 Some(written.map(|_| result))
             }
-            Fate::Failed(failure) => {
+            Uncertain::Failed(failure) => {
                 Some(Err(self.ctx.pass.fail(call, Some(&agent), began_at, failure.as_step_error()).await))
             }
         }
     }
 
     /// Asks a person, as often as what they say cannot be used.
-    async fn ask(&self, call: &Call, tried: u32) -> Fate {
+    async fn ask(&self, call: &Call, tried: u32) -> Uncertain {
         for asked in 1.. {
             let key = format!("{}?{tried}.{asked}", self.key);
             let decided = match self.ctx.gate_at(&key, 0, self.request(call, tried)).await {
                 Ok(decided) => decided,
-                Err(failure) => return Fate::Failed(failure),
+                Err(failure) => return Uncertain::Failed(failure),
             };
             let by = &decided.decision.reviewer;
             match (decided.decision.decision, decided.edited) {
-                (DecisionWord::Approved | DecisionWord::Override, _) => return Fate::Do,
+                (DecisionWord::Approved | DecisionWord::Override, _) => return Uncertain::Redo,
                 (DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy, Some(result)) => {
                     if serde_json::from_str::<serde::de::IgnoredAny>(&result).is_ok() {
-                        return Fate::Was(result);
+                        return Uncertain::AlreadyDone(result);
                     }
                 }
                 (DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy, None) => {}
-                (word, _) => return Fate::Failed(uncertain(&call.key, &format!("and a gate was {word} by {by}"))),
+                (word, _) => return Uncertain::Failed(uncertain(&call.key, &format!("and a gate was {word} by {by}"))),
             }
         }
         unreachable!("a gate is asked until it has an answer")

@@ -1,5 +1,5 @@
 //! No wake-up is lost, in whatever order a commit, the tailer and those who wait take their turns. What runs is the code of
-//! this module and of `newest`, on a row and a log that are just large enough.
+//! this module and of `gate_cache`, on a row and a log that are just large enough.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,15 +13,15 @@ use shuttle::{future::block_on, sync::mpsc, thread};
 
 use super::{Source, Waiters, Waiting};
 use crate::{
+    gate_cache::GateCache,
     lock::{lock, shuttled::in_any_order},
-    newest::Newest,
 };
 
 #[derive(Debug)]
 struct Node {
     row: Mutex<GateView>,
     waiters: Waiters,
-    newest: Newest,
+    gate_cache: GateCache,
 }
 
 impl Source for Arc<Node> {
@@ -29,8 +29,8 @@ impl Source for Arc<Node> {
         &self.waiters
     }
 
-    fn newest(&self) -> &Newest {
-        &self.newest
+    fn gate_cache(&self) -> &GateCache {
+        &self.gate_cache
     }
 
     fn may_see(&self, _: &Gate) -> bool {
@@ -82,15 +82,15 @@ fn whoever_reads_before_registering_is_lost_in_some_order() {
 fn play(story: &[(Gate, Arc<Event>)], waiting: fn(Arc<Node>, GateId)) -> Arc<Node> {
     let (opened, id) = (story[0].0.clone(), story[0].0.id.clone());
     let row = Mutex::new(GateView { gate: opened.clone(), summary: Some("Deploy".to_owned()) });
-    let node = Arc::new(Node { row, waiters: Waiters::default(), newest: Newest::default() });
-    node.newest.put_text(opened.content.summary, "Deploy".to_owned());
+    let node = Arc::new(Node { row, waiters: Waiters::default(), gate_cache: GateCache::default() });
+    node.gate_cache.put_text(opened.content.summary, "Deploy".to_owned());
     let (committed, log) = mpsc::channel::<Arc<Event>>();
     let (tailing, writing, life) = (node.clone(), node.clone(), story.to_vec());
     let mut tasks = vec![
         thread::spawn(move || {
             // As `feed::tail` does.
             while let Ok(event) = log.recv() {
-                tailing.newest.apply(&event);
+                tailing.gate_cache.apply(&event);
                 tailing.waiters.deliver(&event);
             }
         }),

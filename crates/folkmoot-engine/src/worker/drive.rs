@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::panic_text;
 use crate::{
     Ctx, Engine, Failure,
-    ctx::{AGAIN, Halt, Pass, SPINS, Watch},
+    ctx::{AGAIN, Pass, PassEnd, SPINS, Watch},
 };
 
 /// How many lines of a journal are read at once.
@@ -43,7 +43,7 @@ const NOT_YET: Duration = Duration::from_millis(20);
 pub(super) enum Stretch {
     Ended(Result<String, Failure>),
     Panicked(String),
-    Halted(Halt),
+    PassEnded(PassEnd),
     /// Every branch waits.
     Idle,
 }
@@ -65,12 +65,12 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
         let stretch = tokio::select! {
             biased;
             stretch = stretch(&mut execution, &pass) => stretch,
-            () = &mut over => Stretch::Halted(Halt::out_of_time(run)),
+            () = &mut over => Stretch::PassEnded(PassEnd::out_of_time(run)),
         };
         let action = match stretch {
             Stretch::Ended(Ok(output)) => end(run, Conclusion::Completed { output }),
             Stretch::Ended(Err(Failure { code, message, .. })) => end(run, Conclusion::Failed { code, message }),
-            Stretch::Halted(halt) => action(run, halt),
+            Stretch::PassEnded(end) => action(run, end),
             Stretch::Panicked(message) => stop(run, "panicked".to_owned(), message),
             Stretch::Idle if pass.waits_for_nothing() => stop(run, "stuck".to_owned(), STUCK.to_owned()),
             Stretch::Idle => Action::Park(Parking {
@@ -117,7 +117,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
 async fn wake_if_released(engine: &Engine, run: &Run, held: &[Name]) {
     for agent in held.iter().filter(|agent| !is_own_agent(agent, &run.start.id)) {
         if engine.is_cleared_in(run, agent).await {
-            let woken = engine.execute_command(engine.own(Action::Wake { run: run.start.id.clone() })).await;
+            let woken = engine.execute_command(engine.system_command(Action::Wake { run: run.start.id.clone() })).await;
             if let Err(error) = woken {
                 tracing::warn!(run.id = %run.start.id, "run {}: cannot be woken just now: {error}", run.start.id);
             }
@@ -133,10 +133,10 @@ const WAKES_ITSELF: &str = "its workflow wakes itself again and again and waits 
                             await only steps, gates, questions, pauses, joins and other runs";
 
 /// What becomes of a run whose pass was ended.
-pub(super) fn action(run: &Run, halt: Halt) -> Action {
-    match halt {
-        Halt::Fail(conclusion) => end(run, conclusion),
-        Halt::Stop { code, message, .. } => stop(run, code, message),
+pub(super) fn action(run: &Run, pass_end: PassEnd) -> Action {
+    match pass_end {
+        PassEnd::Fail(conclusion) => end(run, conclusion),
+        PassEnd::Stop { code, message, .. } => stop(run, code, message),
     }
 }
 
@@ -205,12 +205,12 @@ pub(super) async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
         bell.rung.store(false, Ordering::SeqCst);
         let before = pass.progress();
         let polled = pass.polls(|| execution.as_mut().poll(&mut Context::from_waker(&waker)));
-        if let Some(halt) = pass.halted() {
-            return Poll::Ready(Stretch::Halted(halt));
+        if let Some(end) = pass.ended() {
+            return Poll::Ready(Stretch::PassEnded(end));
         }
         idle_polls = if pass.progress() == before { idle_polls + 1 } else { 0 };
         if polled.is_pending() && idle_polls > IDLE_POLLS_MAX {
-            return Poll::Ready(Stretch::Halted(Halt::stop(SPINS, WAKES_ITSELF)));
+            return Poll::Ready(Stretch::PassEnded(PassEnd::stop(SPINS, WAKES_ITSELF)));
         }
         match polled {
             Poll::Ready(Ok(result)) => Poll::Ready(Stretch::Ended(result)),

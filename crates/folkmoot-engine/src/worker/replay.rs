@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::drive::{Execution, Stretch, journal, stretch};
 use crate::{
     Ctx, Engine, Failure, Workflows,
-    ctx::{Halt, NOT_RECORDED, Pass},
+    ctx::{NOT_RECORDED, Pass, PassEnd},
 };
 
 /// What a replay came to.
@@ -62,13 +62,13 @@ impl Engine {
         let replayed = match stretch(&mut execution, &pass).await {
             Stretch::Ended(ended) => Replayed::Ended(ended),
             // Also where parts of a run that was stopped are missing; what it came to after them is unused then.
-            Stretch::Halted(Halt::Stop { code, at, .. }) if code == NOT_RECORDED => {
+            Stretch::PassEnded(PassEnd::Stop { code, at, .. }) if code == NOT_RECORDED => {
                 Replayed::Recorded { until: at.map(|key| key.to_string()) }
             }
-            Stretch::Halted(Halt::Stop { code, message, at }) => {
+            Stretch::PassEnded(PassEnd::Stop { code, message, at }) => {
                 Replayed::Differs { code, why: message, at: at.map(|key| key.to_string()) }
             }
-            Stretch::Halted(Halt::Fail(conclusion)) => {
+            Stretch::PassEnded(PassEnd::Fail(conclusion)) => {
                 Replayed::Differs { code: "failed".to_owned(), why: format!("{conclusion:?}"), at: None }
             }
             Stretch::Panicked(message) => Replayed::Differs { code: "panicked".to_owned(), why: message, at: None },

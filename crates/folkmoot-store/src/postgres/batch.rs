@@ -32,7 +32,7 @@ use tokio_postgres::{Client, Statement, types::ToSql};
 use super::{Time, failed, statements::Statements, warnings::Warnings};
 use crate::{
     Error, Written, query,
-    rows::{self, Columns, RunAside, Table, Type, Value},
+    rows::{self, Columns, RunExtras, Table, Type, Value},
 };
 
 /// Begins a transaction and says in it everything that it relies on: behind a pooler that gives each transaction another
@@ -118,7 +118,7 @@ struct Work {
     kept: HashMap<Digest, Kept>,
     runs: HashMap<RunId, Run>,
     /// What was read with each run, as it is by now, except for its node.
-    asides: HashMap<RunId, RunAside>,
+    run_extras: HashMap<RunId, RunExtras>,
     /// Until when each node lives that holds or claims one of the runs.
     alive_until: HashMap<Name, Timestamp>,
     entries: HashMap<(RunId, Key), Entry>,
@@ -208,7 +208,7 @@ impl Work {
             (None, None) => Others::default(),
         };
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
-        let aside = needs.run.and_then(|id| self.asides.get(id)).copied().unwrap_or_default();
+        let extras = needs.run.and_then(|id| self.run_extras.get(id)).copied().unwrap_or_default();
         let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
         let node = run.as_ref().and_then(|run| node_of(&run.state));
         let gates_of_run = run.as_ref().filter(|_| needs.gates_of_run).map(|run| self.gates_of(&run.start.id));
@@ -217,9 +217,9 @@ impl Work {
         let is_free =
             |session: &SessionId, agent: &Name| self.others(|_| true, Some(agent), Some(session)) == Others::default();
         Loaded {
-            wakes: aside.wakes,
+            wakes: extras.wakes,
             alive_until: node.and_then(|node| self.alive_until.get(node)).copied(),
-            parent_over: aside.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
+            parent_over: extras.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
             gates_of_run: gates_of_run.unwrap_or_default(),
             open_questions: open_questions.unwrap_or_default(),
             entry: entry.and_then(|place| self.entries.get(&place)).cloned(),
@@ -427,7 +427,7 @@ impl Work {
         };
         let known: Vec<RunId> = self.runs.values().filter(woken).map(|run| run.start.id.clone()).collect();
         for run in &known {
-            self.asides.entry(run.clone()).or_default().wakes += 1;
+            self.run_extras.entry(run.clone()).or_default().wakes += 1;
         }
         match wake {
             Wake::Run(id) if known.is_empty() => self.woken.push(id),
@@ -853,9 +853,9 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         work.held.entry(target).or_default().insert(row.text(2)?);
     }
     for row in &runs {
-        let (run, aside) = rows::read_run_aside(row)?;
-        work.alive_until.extend(node_of(&run.state).cloned().zip(aside.alive_until));
-        work.asides.insert(run.start.id.clone(), aside);
+        let (run, extras) = rows::read_run_with_extras(row)?;
+        work.alive_until.extend(node_of(&run.state).cloned().zip(extras.alive_until));
+        work.run_extras.insert(run.start.id.clone(), extras);
         work.runs.insert(run.start.id.clone(), run);
     }
     for row in &nodes {

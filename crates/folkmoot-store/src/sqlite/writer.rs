@@ -439,10 +439,10 @@ impl Writer {
         }
         if let Some(id) = needs.run {
             let key = [Value::Text(id.as_str().into())];
-            let found = self.one(&self.sql.load_run, &key, rows::read_run_aside)?;
-            if let Some((run, aside)) = found {
+            let found = self.one(&self.sql.load_run, &key, rows::read_run_with_extras)?;
+            if let Some((run, extras)) = found {
                 (loaded.wakes, loaded.alive_until, loaded.parent_over) =
-                    (aside.wakes, aside.alive_until, aside.parent_over);
+                    (extras.wakes, extras.alive_until, extras.parent_over);
                 loaded.run = Some(run);
             }
             if needs.gates_of_run && loaded.run.is_some() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Timeout,
-    question::{Policy, QuestionType, Usual},
+    question::{Policy, QuestionType, TypeDefaults},
 };
 use serde_json::json;
 
@@ -18,10 +18,10 @@ use crate::{
 async fn each_type_has_the_timeout_and_default_that_are_configured() {
     let mut policy = Policy::default();
     let soon = Timeout::After(Duration::from_millis(200));
-    policy.set(QuestionType::Blocking, Usual { timeout: soon, default: Some(json!("main")) }).unwrap();
-    policy.set(QuestionType::Approval, Usual { timeout: soon, default: None }).unwrap();
+    policy.set(QuestionType::Blocking, TypeDefaults { timeout: soon, default: Some(json!("main")) }).unwrap();
+    policy.set(QuestionType::Approval, TypeDefaults { timeout: soon, default: None }).unwrap();
     for never in [QuestionType::Approval, QuestionType::Emergency] {
-        let refused = policy.set(never, Usual { timeout: soon, default: Some(json!("approve")) });
+        let refused = policy.set(never, TypeDefaults { timeout: soon, default: Some(json!("approve")) });
         assert_eq!(refused.unwrap_err().code(), "default_not_allowed", "not by configuration either");
     }
     let node = Node::with(Setting { questions: policy, ..Setting::default() }).await;
@@ -55,7 +55,7 @@ async fn a_changed_configuration_does_not_reach_a_question_that_stands() {
     let question = node.asks("a1", "", "BLOCKING").await;
     let mut policy = Policy::default();
     let soon = Timeout::After(Duration::from_millis(50));
-    policy.set(QuestionType::Blocking, Usual { timeout: soon, default: Some(json!("whatever")) }).unwrap();
+    policy.set(QuestionType::Blocking, TypeDefaults { timeout: soon, default: Some(json!("whatever")) }).unwrap();
     let node = Node::on(node.stop().await, Setting { questions: policy, ..Setting::default() }).await;
     ended(&node.waited("a1", "", 400).await, false, "timeout", &[]);
     assert_eq!(node.blockers("a1", "").await, [question]);

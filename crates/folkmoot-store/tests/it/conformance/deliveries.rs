@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use folkmoot_core::{
     Delivery, Outcome, Timestamp,
-    delivery::{Again, CameTo, State, Status},
+    delivery::{Again, DeliveryResult, State, Status},
     gate::Opening,
 };
 use folkmoot_store::{DeliveryQuery, Store, WaitingFor};
@@ -79,7 +79,7 @@ pub(crate) async fn a_delivery_reads_back_through_its_whole_life(world: &World<i
     let resent = delivery_of(store.execute(redeliver(&dead.id)).await);
     assert_eq!((resent.status(), resent.attempts, resent.epoch), (Status::Waiting, 0, 2));
     let [last] = <[Delivery; 1]>::try_from(deliveries_of(store.execute(take(channel, 9)).await)).unwrap();
-    let delivered = delivery_of(store.execute(settle(&last, CameTo::Told)).await);
+    let delivered = delivery_of(store.execute(settle(&last, DeliveryResult::Told)).await);
     assert_eq!((delivered.status(), read(&waiting.id).await), (Status::Delivered, delivered.clone()));
     let log = assert_sound(store).await;
     let of_it = log.iter().filter(|event| *event.fact.stream == *delivered.stream());
@@ -106,7 +106,7 @@ pub(crate) async fn of_many_takers_at_once_one_gets_each_delivery(world: &World<
     // Whoever lost the lease has nothing to say; whoever has it does.
     for (lost, has) in taken.iter().map(|lost| (lost, again.iter().find(|has| has.id == lost.id).unwrap())) {
         let lost = settle(lost, fails("too late", Again::Never));
-        let (lost, told) = tokio::join!(biased; store.execute(lost), store.execute(settle(has, CameTo::Told)));
+        let (lost, told) = tokio::join!(biased; store.execute(lost), store.execute(settle(has, DeliveryResult::Told)));
         assert_eq!(lost, Ok(Outcome::Nothing));
         assert_eq!(delivery_of(told).status(), Status::Delivered);
     }
@@ -129,13 +129,13 @@ pub(crate) async fn what_waits_is_known_by_channel_with_when_the_first_is_due(wo
     assert_eq!(store.waiting("b", 2).await, Ok(all[2..].to_vec()));
     assert_eq!(store.waiting("ä", 2).await, Ok(vec![]));
     let taken = deliveries_of(store.execute(take("b", 2)).await);
-    store.execute(settle(&taken[0], CameTo::Told)).await.unwrap();
+    store.execute(settle(&taken[0], DeliveryResult::Told)).await.unwrap();
     let until = noon().plus(minutes(3)).plus(LEASE);
     assert_eq!(store.waiting("", 10).await.unwrap()[1], waits("b", noon().plus(minutes(2))), "the third");
     let third = deliveries_of(store.execute(take("b", 2)).await);
     assert_eq!(store.waiting("", 10).await.unwrap()[1], waits("b", until), "the second, when its lease is over");
-    store.execute(settle(&taken[1], CameTo::Told)).await.unwrap();
-    store.execute(settle(&third[0], CameTo::Told)).await.unwrap();
+    store.execute(settle(&taken[1], DeliveryResult::Told)).await.unwrap();
+    store.execute(settle(&third[0], DeliveryResult::Told)).await.unwrap();
     assert_eq!(store.waiting("", 10).await, Ok([&all[..1], &all[2..]].concat()));
 }
 
@@ -146,7 +146,10 @@ pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Stor
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await).len(), 256, "as many as die at once");
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await).len(), 43, "but for the one under way");
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await), []);
-    assert_eq!(delivery_of(store.execute(settle(&under_way[0], CameTo::Told)).await).status(), Status::Delivered);
+    assert_eq!(
+        delivery_of(store.execute(settle(&under_way[0], DeliveryResult::Told)).await).status(),
+        Status::Delivered
+    );
     assert_eq!(store.count_deliveries(Status::Dead).await, Ok(299));
     let waiting: Vec<_> = store.waiting("", 10).await.unwrap().into_iter().map(|waiting| waiting.channel).collect();
     assert_eq!(waiting, ["ops"]);

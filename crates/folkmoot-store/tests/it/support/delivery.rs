@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, Actor, Command, Delivery, DeliveryId, Outcome, Webhook, WebhookId,
-    delivery::{Abandonment, Again, CameTo, Settling, Subscription},
+    delivery::{Abandonment, Again, DeliveryResult, Settling, Subscription},
     webhook::{NewWebhook, WebhookChange},
 };
 use folkmoot_store::{DeliveryQuery, Error, Store};
@@ -28,13 +28,13 @@ pub(crate) fn take(channel: &str, limit: u32) -> Command {
     command(Actor::System, Action::TakeDeliveries { channel: channel.to_owned(), limit, lease: LEASE })
 }
 
-pub(crate) fn settle(delivery: &Delivery, came_to: CameTo) -> Command {
+pub(crate) fn settle(delivery: &Delivery, result: DeliveryResult) -> Command {
     let Delivery { id, epoch, .. } = delivery.clone();
-    command(Actor::System, Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, came_to })))
+    command(Actor::System, Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, result })))
 }
 
-pub(crate) fn fails(reason: &str, again: Again) -> CameTo {
-    CameTo::Failed { reason: reason.to_owned(), again }
+pub(crate) fn fails(reason: &str, again: Again) -> DeliveryResult {
+    DeliveryResult::Failed { reason: reason.to_owned(), again }
 }
 
 pub(crate) fn redeliver(delivery: &DeliveryId) -> Command {

@@ -67,6 +67,13 @@ fn a_restore_says_which_tokens_work_again_and_revokes_them_if_asked() {
     let listed = without_it(&["--json", "gate", "list"]);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(listed["gates"].as_array().unwrap().len(), 1);
+
+    // The same where it is restored into PostgreSQL.
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let Some(database) = runtime.block_on(crate::crash::postgres::schema()) else { return };
+    let told = Desk::empty().json(&["restore", file, "--revoke-tokens", "--database", &database]);
+    assert_eq!(told["restored"]["valid_tokens"], json!([]));
+    assert_eq!(told["restored"]["revoked_tokens"].as_array().unwrap().len(), 4, "{told}");
 }
 
 #[test]

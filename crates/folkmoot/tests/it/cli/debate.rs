@@ -252,16 +252,17 @@ fn a_rejection_may_be_passed_over_and_a_gate_be_named_by_its_debate() {
     let mut serve = desk.spawn(&["serve", "--listen", "127.0.0.1:0"]);
     eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
     let more = ["--gate", "proposal", "--on-rejected", "continue", "--language", "none", "--planning", "auto"];
-    for id in ["d1", "d2"] {
+    for id in ["talk-1", "talk-2"] {
         desk.say(&[&QUICK[..], &more, &["--id", id, "--no-wait"]].concat());
     }
     desk.pending(2);
-    let part = desk.run(&["reject", "-y", "d", "--reason", "no"]);
+    // No letters of a hexadecimal number: a gate's id may end in those.
+    let part = desk.run(&["reject", "-y", "talk", "--reason", "no"]);
     assert_eq!((part.code, desk.pending(2).len()), (1, 2), "a part of a debate's id is not enough: {part:?}");
-    desk.say(&["reject", "-y", "d1", "--reason", "all of them are wrong"]);
-    let ended = desk.run(&["debate", "follow", "d1"]);
+    desk.say(&["reject", "-y", "talk-1", "--reason", "all of them are wrong"]);
+    let ended = desk.run(&["debate", "follow", "talk-1"]);
     assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
-    assert_eq!(desk.pending(1)[0]["run_id"], "d2", "and no other gate was decided");
+    assert_eq!(desk.pending(1)[0]["run_id"], "talk-2", "and no other gate was decided");
     assert!(!serve.has_ended());
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use crate::Engine;
 
 #[derive(Debug, Default)]
-pub(crate) struct NewestHead {
+pub(crate) struct SharedHeadRead {
     asked: AtomicU64,
     answered: Mutex<Answered>,
 }
@@ -22,12 +22,12 @@ struct Answered {
 
 impl Engine {
     /// The end of the log as it was read after this was called, or `None` where it cannot be read.
-    pub(crate) async fn newest_head(&self) -> Option<u64> {
-        let number = self.0.newest_head.asked.fetch_add(1, Ordering::SeqCst) + 1;
-        let mut answered = self.0.newest_head.answered.lock().await;
+    pub(crate) async fn read_head_shared(&self) -> Option<u64> {
+        let number = self.0.shared_head_read.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut answered = self.0.shared_head_read.answered.lock().await;
         if answered.up_to < number {
             // Whoever has asked by now is answered by this one read.
-            let up_to = self.0.newest_head.asked.load(Ordering::SeqCst);
+            let up_to = self.0.shared_head_read.asked.load(Ordering::SeqCst);
             let position = self.0.store.head().await.ok().map(|head| head.position);
             *answered = Answered { up_to, position };
         }

@@ -1,6 +1,7 @@
-//! Turns: so many steps at once on a node, given out fairly between runs.
+//! Limits how many steps a node executes at the same time, and shares them fairly between runs.
 //!
-//! Whoever waits is served run by run, one step each, so that a run with a thousand branches keeps nobody else waiting.
+//! Waiting steps are served run by run, one step each, so a run with a thousand branches never keeps
+//! another run waiting.
 
 #[cfg(test)]
 mod tests;
@@ -16,32 +17,32 @@ use tokio::sync::oneshot;
 use crate::lock::lock;
 
 #[derive(Debug)]
-pub(crate) struct Turns(Arc<Mutex<State>>);
+pub(crate) struct FairStepLimit(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     free: usize,
     /// The runs that have steps waiting, the next first.
     order: VecDeque<RunId>,
-    waiting: HashMap<RunId, VecDeque<oneshot::Sender<Turn>>>,
+    waiting: HashMap<RunId, VecDeque<oneshot::Sender<StepPermit>>>,
 }
 
 /// The right to execute one step; given on when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn(Option<Arc<Mutex<State>>>);
+pub(crate) struct StepPermit(Option<Arc<Mutex<State>>>);
 
-impl Turns {
+impl FairStepLimit {
     pub(crate) fn new(at_once: usize) -> Self {
         Self(Arc::new(Mutex::new(State { free: at_once, order: VecDeque::new(), waiting: HashMap::new() })))
     }
 
-    /// Waits for a turn. Cancelling this loses nothing: a turn that nobody takes is given on.
-    pub(crate) async fn take(&self, run: &RunId) -> Turn {
+    /// Waits for a permit. It is safe to cancel this: a permit that nobody takes goes to the next step.
+    pub(crate) async fn take(&self, run: &RunId) -> StepPermit {
         let waiting = {
             let mut state = lock(&self.0);
             if state.free > 0 {
                 state.free -= 1;
-                return Turn(Some(self.0.clone()));
+                return StepPermit(Some(self.0.clone()));
             }
             let (give, waiting) = oneshot::channel();
             if !state.waiting.contains_key(run) {
@@ -50,31 +51,31 @@ impl Turns {
             state.waiting.entry(run.clone()).or_default().push_back(give);
             waiting
         };
-        waiting.await.expect("a turn is given before its channel is dropped")
+        waiting.await.expect("a permit is sent before its channel is dropped")
     }
 }
 
-impl Drop for Turn {
+impl Drop for StepPermit {
     fn drop(&mut self) {
-        let Some(turns) = self.0.take() else { return };
-        // A loop, not a turn that is dropped in turn: of a run that was cancelled a hundred thousand may have gone.
-        let mut turn = Turn(Some(turns.clone()));
+        let Some(limit) = self.0.take() else { return };
+        // A loop and not a recursive drop: a cancelled run can leave a hundred thousand receivers
+        // behind that nobody reads any more.
+        let mut permit = StepPermit(Some(limit.clone()));
         loop {
-            let Some(give) = lock(&turns).next_or_free() else { break };
-            match give.send(turn) {
+            let Some(give) = lock(&limit).next_or_free() else { break };
+            match give.send(permit) {
                 Ok(()) => return,
-                // Nobody waits at the other end any more.
-                Err(back) => turn = back,
+                Err(unread) => permit = unread,
             }
         }
-        turn.0 = None;
+        permit.0 = None;
     }
 }
 
 impl State {
-    /// Who is next; where nobody waits, the turn is free. In one go: whoever comes in between would wait for a turn that is
-    /// there.
-    fn next_or_free(&mut self) -> Option<oneshot::Sender<Turn>> {
+    /// Returns the next waiting step, or counts the permit as free where none waits. Both happen under
+    /// one lock: a step that came in between would wait for a permit that is free.
+    fn next_or_free(&mut self) -> Option<oneshot::Sender<StepPermit>> {
         let Some(run) = self.order.pop_front() else {
             self.free += 1;
             return None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::{FutureExt, poll};
 use shuttle::{future::block_on, thread};
 
-use super::Turns;
+use super::FairStepLimit;
 use crate::lock::{
     lock,
     shuttled::{in_any_order, switch},
@@ -13,12 +13,12 @@ use crate::lock::{
 
 #[tokio::test]
 async fn runs_are_served_in_turn_however_many_steps_each_has() {
-    let turns = Turns::new(1);
+    let step_limit = FairStepLimit::new(1);
     let (many, few) = ("many".parse().unwrap(), "few".parse().unwrap());
-    let mut taken = Some(turns.take(&many).await);
-    let mut waiting: Vec<_> = (0..100).map(|_| ("many", Box::pin(turns.take(&many)))).collect();
+    let mut taken = Some(step_limit.take(&many).await);
+    let mut waiting: Vec<_> = (0..100).map(|_| ("many", Box::pin(step_limit.take(&many)))).collect();
     for _ in 0..2 {
-        waiting.push(("few", Box::pin(turns.take(&few))));
+        waiting.push(("few", Box::pin(step_limit.take(&few))));
     }
     for (_, step) in &mut waiting {
         assert!(poll!(step).is_pending());
@@ -38,28 +38,28 @@ async fn runs_are_served_in_turn_however_many_steps_each_has() {
 
 #[tokio::test]
 async fn a_turn_that_nobody_takes_any_more_is_given_on() {
-    let turns = Turns::new(1);
+    let step_limit = FairStepLimit::new(1);
     let run = "run".parse().unwrap();
-    let taken = turns.take(&run).await;
-    let (mut gone, mut late) = (Box::pin(turns.take(&run)), Box::pin(turns.take(&run)));
+    let taken = step_limit.take(&run).await;
+    let (mut gone, mut late) = (Box::pin(step_limit.take(&run)), Box::pin(step_limit.take(&run)));
     assert!(poll!(&mut gone).is_pending() && poll!(&mut late).is_pending());
     drop(gone);
     drop(taken);
     let taken = (&mut late).now_or_never().expect("it is the only one left");
     drop(taken);
-    assert!(turns.take(&run).now_or_never().is_some(), "and nothing is lost");
+    assert!(step_limit.take(&run).now_or_never().is_some(), "and nothing is lost");
 }
 
 #[test]
 fn nobody_waits_while_there_is_a_turn() {
-    let turns = Turns::new(1);
+    let step_limit = FairStepLimit::new(1);
     std::thread::scope(|scope| {
-        let (turns, run) = (&turns, "run".parse().unwrap());
-        let steps = scope.spawn(move || (0..100_000).for_each(|_| drop(turns.take(&run).now_or_never())));
+        let (step_limit, run) = (&step_limit, "run".parse().unwrap());
+        let steps = scope.spawn(move || (0..100_000).for_each(|_| drop(step_limit.take(&run).now_or_never())));
         let run = "other".parse().unwrap();
         while !steps.is_finished() {
-            drop(turns.take(&run).now_or_never());
-            let state = super::lock(&turns.0);
+            drop(step_limit.take(&run).now_or_never());
+            let state = super::lock(&step_limit.0);
             assert!(state.free == 0 || state.order.is_empty(), "a turn is free, and somebody waits for one");
         }
     });
@@ -67,39 +67,39 @@ fn nobody_waits_while_there_is_a_turn() {
 
 #[tokio::test]
 async fn a_turn_is_given_on_past_any_number_who_have_gone() {
-    let turns = Turns::new(1);
+    let step_limit = FairStepLimit::new(1);
     let run = "run".parse().unwrap();
-    let taken = turns.take(&run).await;
+    let taken = step_limit.take(&run).await;
     for _ in 0..100_000 {
-        assert!(turns.take(&run).now_or_never().is_none());
+        assert!(step_limit.take(&run).now_or_never().is_none());
     }
     drop(taken);
-    assert!(turns.take(&run).now_or_never().is_some());
+    assert!(step_limit.take(&run).now_or_never().is_some());
 }
 
 #[test]
 fn no_order_of_events_loses_a_turn_or_whoever_waits_for_one() {
     in_any_order(|| {
-        let turns = Arc::new(Turns::new(1));
+        let step_limit = Arc::new(FairStepLimit::new(1));
         let tasks = ["one", "one", "two", "three"].map(|run| {
-            let turns = turns.clone();
+            let step_limit = step_limit.clone();
             thread::spawn(move || {
                 let run = run.parse().unwrap();
                 if run == "three".parse().unwrap() {
                     // It gives up, perhaps just when it is given its turn.
-                    let mut waiting = Box::pin(turns.take(&run));
+                    let mut waiting = Box::pin(step_limit.take(&run));
                     if block_on(async { poll!(&mut waiting) }).is_pending() {
                         switch();
                     }
                     return;
                 }
-                let turn = block_on(turns.take(&run));
+                let turn = block_on(step_limit.take(&run));
                 switch();
                 drop(turn);
             })
         });
         tasks.into_iter().for_each(|task| task.join().expect("no panic"));
-        let state = lock(&turns.0);
+        let state = lock(&step_limit.0);
         assert!(state.free == 1 && state.order.is_empty() && state.waiting.is_empty(), "{:?}", *state);
     });
 }
@@ -109,15 +109,15 @@ fn no_order_of_events_loses_a_turn_or_whoever_waits_for_one() {
 #[should_panic(expected = "deadlock")]
 fn a_turn_that_is_given_to_nobody_is_lost_in_some_order() {
     in_any_order(|| {
-        let turns = Arc::new(Turns::new(1));
+        let step_limit = Arc::new(FairStepLimit::new(1));
         let tasks = ["one", "two"].map(|run| {
-            let turns = turns.clone();
+            let step_limit = step_limit.clone();
             thread::spawn(move || {
-                let mut turn = block_on(turns.take(&run.parse().unwrap()));
+                let mut turn = block_on(step_limit.take(&run.parse().unwrap()));
                 // Not in one go: whoever comes in between waits for a turn that is there.
-                let nobody = lock(&turns.0).order.is_empty();
+                let nobody = lock(&step_limit.0).order.is_empty();
                 if nobody {
-                    lock(&turns.0).free += 1;
+                    lock(&step_limit.0).free += 1;
                     turn.0 = None;
                 }
             })

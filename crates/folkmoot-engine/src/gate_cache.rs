@@ -21,7 +21,7 @@ const TEXTS: usize = 4096;
 const TEXT_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Newest(Mutex<Kept>);
+pub(crate) struct GateCache(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -33,7 +33,7 @@ struct Kept {
     barred: HashSet<Digest>,
 }
 
-impl Newest {
+impl GateCache {
     /// Nothing yet, and never anything of these.
     pub(crate) fn without(barred: Vec<Digest>) -> Self {
         Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))

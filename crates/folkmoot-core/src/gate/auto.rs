@@ -4,7 +4,7 @@ use super::{Decision, DecisionWord, Gate, GateEvent, GateType, Next};
 use crate::Timestamp;
 
 /// Makes a gate that was just opened one that decides itself, and the decision that follows at once.
-pub(crate) fn decide_alone(gate: &mut Gate, reason: &str, now: Timestamp) -> GateEvent {
+pub(crate) fn auto_approve(gate: &mut Gate, reason: &str, now: Timestamp) -> GateEvent {
     gate.gate_type = GateType::Auto;
     gate.closes(Decision {
         request_id: gate.id.clone(),
