@@ -9,7 +9,7 @@ use std::{
 
 use folkmoot_core::{Name, Principal, Role, gate::Policy};
 use folkmoot_engine::{Engine, Workflows};
-use folkmoot_workflows::{Voices, debate::Hands};
+use folkmoot_workflows::{Voices, debate::Effects};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
@@ -30,7 +30,7 @@ const BAD_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(300).expect("300 is no
 #[derive(Debug)]
 pub(crate) struct Agency {
     pub(crate) voices: Arc<dyn Voices>,
-    pub(crate) hands: Arc<dyn Hands>,
+    pub(crate) effects: Arc<dyn Effects>,
     pub(crate) replays: Workflows,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct App {
     /// Who can be asked.
     pub(crate) voices: Arc<dyn Voices>,
     /// What debates do outside of themselves.
-    pub(crate) hands: Arc<dyn Hands>,
+    pub(crate) effects: Arc<dyn Effects>,
     /// The workflows that can be replayed.
     pub(crate) replays: Workflows,
     /// A replay holds a whole journal in memory.
@@ -75,7 +75,7 @@ impl App {
         engine: Engine,
         key: Arc<ServerKey>,
         notifier: Notifier,
-        Agency { voices, hands, replays }: Agency,
+        Agency { voices, effects, replays }: Agency,
         config: &Config,
     ) -> Self {
         let per_second = NonZeroU32::new(config.limits.requests_per_second).unwrap_or(NonZeroU32::MIN);
@@ -87,7 +87,7 @@ impl App {
             origins: config.origins.clone().into(),
             adopt: config.adopt,
             voices,
-            hands,
+            effects,
             replays,
             replaying: Arc::new(Semaphore::new(REPLAYS_MAX)),
             seen: Arc::default(),

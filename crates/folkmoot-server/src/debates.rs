@@ -18,7 +18,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{Debated, Debating, UndecidedAnswer},
+    debate::{DebateConfig, Debated, UndecidedAnswer},
     llm::budget::Spent,
 };
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const GATES: u32 = 200;
 
 /// A debate as it is.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct DebateSnapshot {
     pub(crate) run: Run,
     pub(crate) view: DebateView,
     pub(crate) progress: Progress,
@@ -46,7 +46,7 @@ pub(crate) struct Held {
 }
 
 /// A debate, if `principal` may know of it.
-pub(crate) async fn held(app: &App, principal: &Principal, id: &RunId) -> Result<Held, Error> {
+pub(crate) async fn held(app: &App, principal: &Principal, id: &RunId) -> Result<DebateSnapshot, Error> {
     let view = app.engine.debate(principal, id).await?;
     let mut held = of_view(app, principal, view).await?;
     if held.run.ending().is_some() && held.view.completed_at.is_none() {
@@ -57,7 +57,7 @@ pub(crate) async fn held(app: &App, principal: &Principal, id: &RunId) -> Result
 }
 
 /// The debate of a row.
-pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) -> Result<Held, Error> {
+pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) -> Result<DebateSnapshot, Error> {
     let run = app.engine.run(principal, &view.id).await?;
     let progress = app.seen.progress(&app.engine, principal, &view.id).await?;
     let (waiting_at, questions) = match run.ending() {
@@ -69,7 +69,7 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
     };
     let fault = fault(&run);
     let halted_by = app.engine.halted_by(&run).iter().map(|hold| hold.id.as_str().to_owned()).collect();
-    Ok(Held { run, view, progress, waiting_at, questions, halted_by, fault })
+    Ok(DebateSnapshot { run, view, progress, waiting_at, questions, halted_by, fault })
 }
 
 /// What a debate has asked people and waits for. That it asks is no secret to whoever may know of the debate.
@@ -153,7 +153,7 @@ pub(crate) fn is_its_own(run: &Run, gate: &Gate) -> bool {
 }
 
 /// What a debate was given.
-pub(crate) async fn debating(engine: &Engine, run: &Run) -> Result<Option<Debating>, Error> {
+pub(crate) async fn debating(engine: &Engine, run: &Run) -> Result<Option<DebateConfig>, Error> {
     Ok(engine.input(run).await?.and_then(|input| serde_json::from_str(&input).ok()))
 }
 
@@ -163,7 +163,7 @@ pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<Debated
     serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a debate's output: {error}")))
 }
 
-impl Held {
+impl DebateSnapshot {
     fn cost(&self) -> DebateCost {
         cost(Spent { tokens: self.progress.tokens, usd_micros: self.progress.usd_micros })
     }

@@ -11,7 +11,7 @@ use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
 use folkmoot_workflows::{
     Equipment, Voices,
-    debate::{Debater, Hands, Yard},
+    debate::{Debater, Effects, RealEffects},
     llm::models::Whose,
     plan::Planner,
     tools::jail::Helper,
@@ -136,9 +136,9 @@ impl Server {
             tracing::warn!("APPROVAL_GATES is off: plans that are started now approve their own gates");
         }
         let equipment = Arc::new(equipment);
-        let hands: Arc<dyn Hands> = Arc::new(Yard::new(Arc::clone(&equipment)));
+        let effects: Arc<dyn Effects> = Arc::new(RealEffects::new(Arc::clone(&equipment)));
         let voices: Arc<dyn Voices> = equipment;
-        let debater = Debater { voices: Arc::clone(&voices), hands: Arc::clone(&hands) };
+        let debater = Debater { voices: Arc::clone(&voices), effects: Arc::clone(&effects) };
         let planner =
             Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
         let replays = Debater::replaying(Arc::clone(&voices)).join(Workflows::new());
@@ -162,7 +162,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, Agency { voices, hands, replays }, &config);
+        let app = App::new(engine, key, notifier, Agency { voices, effects, replays }, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {

@@ -2,16 +2,16 @@
 //! the configuration says.
 //!
 //! ```text
-//! Debating ─▶ Room (voices, tools: what never changes) + State (answers, tests, points: made anew in every pass)
+//! DebateConfig ─▶ Room (voices, tools: what never changes) + State (answers, tests, points: made anew in every pass)
 //!   ─▶ for each round, for each phase: phases/… ─▶ gate ─▶ hooks ─▶ … ─▶ Verdict
 //! ```
 
 mod config;
 mod decimals;
+mod effects;
 mod evidence;
 mod forms;
 mod gate;
-mod hands;
 mod learn;
 mod phases;
 mod room;
@@ -47,9 +47,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub(crate) use config::MAX_TOKENS_MAX;
-pub use config::{Debating, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
-pub use hands::{Branch, Hands, Place, Ran, Yard};
-pub(crate) use silent::Nobody;
+pub use config::{DebateConfig, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
+pub use effects::{Branch, Effects, Place, Ran, RealEffects};
+pub(crate) use silent::NoModels;
 
 use self::{
     gate::AtGate,
@@ -101,14 +101,14 @@ pub struct Debater {
     /// Who can be asked.
     pub voices: Arc<dyn Voices>,
     /// What executes, calls and commits.
-    pub hands: Arc<dyn Hands>,
+    pub effects: Arc<dyn Effects>,
 }
 
 impl Debater {
     /// As a workflow, beside others.
     #[must_use]
     pub fn join(self, workflows: Workflows) -> Workflows {
-        workflows.with(debate::WORKFLOW, move |ctx: Ctx, debating: Debating| {
+        workflows.with(debate::WORKFLOW, move |ctx: Ctx, debating: DebateConfig| {
             let debater = self.clone();
             async move { debater.debate(ctx, debating).await }
         })
@@ -117,10 +117,10 @@ impl Debater {
     /// As it is replayed: nobody is asked, nothing is done, and only what was recorded answers. The prompts are those of `voices`, as
     /// they are part of what must be the same.
     pub fn replaying(voices: Arc<dyn Voices>) -> Self {
-        Self { voices: Arc::new(silent::Nobody(voices)), hands: Arc::new(silent::Idle) }
+        Self { voices: Arc::new(silent::NoModels(voices)), effects: Arc::new(silent::ReplayEffects) }
     }
 
-    async fn debate(self, ctx: Ctx, debating: Debating) -> Result<Debated, Failure> {
+    async fn debate(self, ctx: Ctx, debating: DebateConfig) -> Result<Debated, Failure> {
         debating.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
         let estimate = Estimate::of(&debating.topic, debating.language.map(|language| language.word()), &[]);
         let course = debating.course(estimate.needs_clarification())?;
@@ -132,7 +132,7 @@ impl Debater {
     }
 
     /// What every pass works with. What may be another time is asked once, and recorded.
-    async fn room(self, ctx: &Ctx, debating: Debating) -> Result<Room, Failure> {
+    async fn room(self, ctx: &Ctx, debating: DebateConfig) -> Result<Room, Failure> {
         // Whoever is asked by default is asked only for agents that have nobody of their own.
         let usual = debating.agents.agents().iter().any(|agent| agent.model.is_none());
         let usual = usual.then(|| (None, debating.provider.clone()));
@@ -182,7 +182,7 @@ impl Debater {
             usual,
             spending: Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
             prompts: or_stop(ctx, self.voices.prompts()).await,
-            hands: self.hands,
+            effects: self.effects,
             offers,
             branch,
             debating,
@@ -193,22 +193,22 @@ impl Debater {
     async fn offers(
         &self,
         ctx: &Ctx,
-        debating: &Debating,
+        debating: &DebateConfig,
         branch: Option<Branch>,
     ) -> Result<BTreeMap<Name, Vec<Offer>>, Failure> {
         if debating.tool_calls_max == 0 {
             return Ok(BTreeMap::new());
         }
-        let (hands, place) =
-            (Arc::clone(&self.hands), Place { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
+        let (effects, place) =
+            (Arc::clone(&self.effects), Place { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
         let agents: Vec<_> =
             debating.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
         let look = move || {
-            let (hands, place, agents) = (Arc::clone(&hands), place.clone(), agents.clone());
+            let (effects, place, agents) = (Arc::clone(&effects), place.clone(), agents.clone());
             async move {
                 let mut offers = BTreeMap::new();
                 for (agent, kinds) in agents {
-                    offers.insert(agent, hands.offers(place.clone(), kinds).await);
+                    offers.insert(agent, effects.offers(place.clone(), kinds).await);
                 }
                 Ok(offers)
             }
@@ -259,8 +259,8 @@ impl Room {
             tell(ctx, &key!(round, "started"), Told::RoundStarted { round }).await?;
             for phase in course.round(round) {
                 match self.phase(ctx, course, phase, round, &mut state).await? {
-                    Some(Came::Verdict(came)) => verdict = Some(came),
-                    Some(Came::Ends(ends)) => {
+                    Some(PhaseVerdict::Decided(came)) => verdict = Some(came),
+                    Some(PhaseVerdict::Ends(ends)) => {
                         verdict = Some(self.ended(ends, round, &state));
                         break 'rounds;
                     }
@@ -294,7 +294,7 @@ impl Room {
         phase: DebatePhase,
         round: u32,
         state: &mut State,
-    ) -> Result<Option<Came>, Failure> {
+    ) -> Result<Option<PhaseVerdict>, Failure> {
         for again in 0..=REPEATS_MAX {
             let at = At { phase, round, again };
             state.in_phase.clear();
@@ -320,7 +320,7 @@ impl Room {
                     state.network = network;
                     continue;
                 }
-                return Ok(Some(Came::Ends(Ends::TooFew(why, came.verdict.map(Box::new)))));
+                return Ok(Some(PhaseVerdict::Ends(Ends::TooFew(why, came.verdict.map(Box::new)))));
             }
             // The last gate stands before what is final; a vote that another round follows is not.
             let is_final = came
@@ -337,9 +337,9 @@ impl Room {
             if let Some(agreed) = self.agreed(at, state)
                 && self.is_accepted(ctx, at, &agreed, state).await?
             {
-                return Ok(Some(Came::Ends(Ends::Agreed(agreed))));
+                return Ok(Some(PhaseVerdict::Ends(Ends::Agreed(agreed))));
             }
-            return Ok(came.verdict.map(Came::Verdict));
+            return Ok(came.verdict.map(PhaseVerdict::Decided));
         }
         Err(Failure::new(
             "repeated",
@@ -414,7 +414,7 @@ impl Room {
     }
 
     /// What a phase came to, against what was expected of it.
-    async fn complete(&self, ctx: &Ctx, at: At, came: &Phase, state: &mut State) -> Result<(), Failure> {
+    async fn complete(&self, ctx: &Ctx, at: At, came: &PhaseReport, state: &mut State) -> Result<(), Failure> {
         let answered: Vec<_> = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).collect();
         let confidences: Vec<u64> =
             answered.iter().filter_map(|spoken| Some(spoken.confidence?.as_hundredths().into())).collect();
@@ -463,7 +463,7 @@ impl Room {
             return Ok(true);
         }
         let verdict = self.ended(Ends::Agreed(agreed.clone()), at.round, state);
-        let came = Phase { note: verdict.reason.clone(), verdict: Some(verdict), ..Phase::default() };
+        let came = PhaseReport { note: verdict.reason.clone(), verdict: Some(verdict), ..PhaseReport::default() };
         let last = At { phase: DebatePhase::Convergence, round: at.round, again: 0 };
         Ok(matches!(self.ask(ctx, last, "agreed", &came, state).await?, AtGate::Approved))
     }
@@ -563,10 +563,10 @@ impl Room {
         if self.branch.is_none() && self.offers.is_empty() {
             return Ok(());
         }
-        let (hands, debate, branch) = (Arc::clone(&self.hands), ctx.run_id().to_string(), self.branch.clone());
+        let (effects, debate, branch) = (Arc::clone(&self.effects), ctx.run_id().to_string(), self.branch.clone());
         let work = move || {
-            let (hands, debate, branch) = (Arc::clone(&hands), debate.clone(), branch.clone());
-            async move { Ok(hands.clean(debate, branch).await) }
+            let (effects, debate, branch) = (Arc::clone(&effects), debate.clone(), branch.clone());
+            async move { Ok(effects.clean(debate, branch).await) }
         };
         let cleaned: Result<(), String> = ctx.step("cleaned", work).await?;
         match cleaned {
@@ -592,15 +592,15 @@ fn undecided(candidate: &Candidate, state: &State) -> UndecidedAnswer {
     }
 }
 
-/// What a phase came to, for the debate.
-enum Came {
-    Verdict(Verdict),
+/// What a phase means for the course of the debate.
+enum PhaseVerdict {
+    Decided(Verdict),
     Ends(Ends),
 }
 
-/// What a phase came to.
+/// What one phase did, as it is told and recorded.
 #[derive(Debug, Default)]
-struct Phase {
+struct PhaseReport {
     /// In a line.
     note: String,
     /// Why it cannot go on: fewer answered than must.

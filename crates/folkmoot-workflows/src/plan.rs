@@ -22,7 +22,7 @@ use self::{
     desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed, debate::Nobody, voice::or_stop};
+use crate::{OnExceeded, Spending, Voices, call::allowed, debate::NoModels, voice::or_stop};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
@@ -165,7 +165,7 @@ impl Planner {
     /// whatever became of it. The prompts are those of `voices`, as they are part of what must be the same.
     pub fn replaying(voices: Arc<dyn Voices>) -> (Workflows, Draft) {
         let draft = Draft::default();
-        let planner = Self { voices: Arc::new(Nobody(voices)), expires_after: Timeout::Never, asks: true };
+        let planner = Self { voices: Arc::new(NoModels(voices)), expires_after: Timeout::Never, asks: true };
         let noted = draft.clone();
         let workflows = Workflows::new().with(plan::WORKFLOW, move |ctx: Ctx, planning: Planning| {
             let (planner, noted) = (planner.clone(), noted.clone());

@@ -22,7 +22,7 @@ use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 use folkmoot_tools::jail::Helper;
 use folkmoot_workflows::{
     Equipment, Voice, Voices,
-    debate::{Debated, Debater, Preset, Yard},
+    debate::{Debated, Debater, Preset, RealEffects},
     equipment,
 };
 use futures_util::future::{BoxFuture, try_join_all};
@@ -88,7 +88,7 @@ async fn hold(folder: &Path, debates: usize) -> Result<Figures> {
     let equipment = Equipment::new(equipment::Settings::default(), |_| None, Helper::this_program())
         .map_err(|why| anyhow::anyhow!(why))?;
     let voices = Arc::new(Players(Arc::new(Prompts::embedded())));
-    let debater = Debater { voices, hands: Arc::new(Yard::new(Arc::new(equipment))) };
+    let debater = Debater { voices, effects: Arc::new(RealEffects::new(Arc::new(equipment))) };
     let store = Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?;
     let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;

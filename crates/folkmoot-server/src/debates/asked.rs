@@ -17,7 +17,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Caller, Error};
 use folkmoot_store::RunQuery;
 use folkmoot_workflows::{
-    debate::{Debating, Gates, OnRejected, Preset, TOPIC_BYTES_MAX},
+    debate::{DebateConfig, Gates, OnRejected, Preset, TOPIC_BYTES_MAX},
     llm::settings::Spending,
     plan::Planning,
     tools::Repository,
@@ -92,7 +92,7 @@ pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &Wanted) 
 
 /// Refuses a debate whose gates this principal may not have, or that would reach where it may not. Whoever starts the workflow by
 /// its name meets the same.
-pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Debating) -> Result<(), Error> {
+pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &DebateConfig) -> Result<(), Error> {
     debating.check()?;
     let gates = &debating.gates;
     let wanted = Wanted {
@@ -137,7 +137,7 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Deba
 }
 
 /// What is asked for, on top of what its preset says.
-fn debating(wanted: wire::StartDebate) -> Result<Debating, Refusal> {
+fn debating(wanted: wire::StartDebate) -> Result<DebateConfig, Refusal> {
     text::check_filled("topic", &wanted.topic, TOPIC_BYTES_MAX)?;
     let preset = word("preset", wanted.preset.as_deref())?.unwrap_or(Preset::Full);
     let domain = Domain::guess(&wanted.topic).domain;
@@ -278,7 +278,7 @@ pub(crate) async fn started_by_name(app: &App, by: &Principal, starting: &Starti
     // What is no debate or plan at all fails in its workflow, and says why.
     let Some(input) = starting.input.as_deref() else { return Ok(()) };
     match RunKind::of(starting.workflow.as_ref()) {
-        RunKind::Debate => match serde_json::from_str::<Debating>(input) {
+        RunKind::Debate => match serde_json::from_str::<DebateConfig>(input) {
             Ok(debating) => must_be_startable(app, by, &debating).await,
             Err(_) => Ok(()),
         },

@@ -40,7 +40,7 @@ pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Resu
 }
 
 #[derive(Default)]
-struct Came {
+struct ReplayComparison {
     same: bool,
     debated: Option<Debated>,
     failure: Option<Failure>,
@@ -48,7 +48,7 @@ struct Came {
     until: Option<String>,
 }
 
-fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, unused: &[String]) -> Came {
+fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, unused: &[String]) -> ReplayComparison {
     let completed = ending.is_some_and(|ending| ending.outcome == Outcome::Completed);
     match replayed {
         Replayed::Ended(Ok(output)) => {
@@ -60,33 +60,36 @@ fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, 
                 (false, _, _) if ending.is_none() => None,
                 _ => Some(otherwise("it ends with another verdict, answer or code than the one recorded")),
             };
-            Came { same: completed && differs.is_none(), debated, differs, ..Came::default() }
+            ReplayComparison { same: completed && differs.is_none(), debated, differs, ..ReplayComparison::default() }
         }
         // Its gates and questions ended with it.
         Replayed::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == Outcome::Cancelled) => {
-            Came { until: Some(WAITED.to_owned()), ..Came::default() }
+            ReplayComparison { until: Some(WAITED.to_owned()), ..ReplayComparison::default() }
         }
         Replayed::Ended(Err(failure)) => {
             let as_before = |ending: &Ending| ending.outcome == Outcome::Failed && ending.code == failure.code;
             let same = ending.is_some_and(as_before);
             let differs = (!same).then(|| otherwise(&format!("it fails ({failure}), which is not what is recorded")));
-            Came { same, failure: Some(failure), differs, ..Came::default() }
+            ReplayComparison { same, failure: Some(failure), differs, ..ReplayComparison::default() }
         }
         Replayed::Differs { code, why, at } => {
-            Came { differs: Some(ReplayDiffers { code, why, turn: at }), ..Came::default() }
+            ReplayComparison { differs: Some(ReplayDiffers { code, why, turn: at }), ..ReplayComparison::default() }
         }
         Replayed::Recorded { until } if completed => {
             let why = "it comes to a call that is not in the record, and the debate did without".to_owned();
-            Came {
+            ReplayComparison {
                 differs: Some(ReplayDiffers { code: "not_recorded".to_owned(), why, turn: until }),
-                ..Came::default()
+                ..ReplayComparison::default()
             }
         }
-        Replayed::Recorded { until } => Came { until: Some(until.unwrap_or_default()), ..Came::default() },
-        Replayed::Waits if completed => {
-            Came { differs: Some(otherwise("it waits for something, and the debate did not")), ..Came::default() }
+        Replayed::Recorded { until } => {
+            ReplayComparison { until: Some(until.unwrap_or_default()), ..ReplayComparison::default() }
         }
-        Replayed::Waits => Came { until: Some(WAITED.to_owned()), ..Came::default() },
+        Replayed::Waits if completed => ReplayComparison {
+            differs: Some(otherwise("it waits for something, and the debate did not")),
+            ..ReplayComparison::default()
+        },
+        Replayed::Waits => ReplayComparison { until: Some(WAITED.to_owned()), ..ReplayComparison::default() },
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) async fn tidy(app: &App, run: &Run) {
         Ok(branch) => branch,
         Err(error) => return tracing::warn!("what debate {} has left cannot be looked for: {error}", run.start.id),
     };
-    if let Err(why) = app.hands.clean(run.start.id.to_string(), branch).await {
+    if let Err(why) = app.effects.clean(run.start.id.to_string(), branch).await {
         tracing::warn!("what debate {} has left cannot be removed: {why}", run.start.id);
     }
 }

@@ -62,7 +62,7 @@ folkmoot_core::vocabulary! {
 /// What a debate is to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Debating {
+pub struct DebateConfig {
     /// What it is about.
     pub topic: String,
     /// Who speaks.
@@ -183,7 +183,7 @@ impl Preset {
     }
 
     /// A debate of this sort on a topic, with this team.
-    pub fn debate(self, topic: String, agents: Team) -> Debating {
+    pub fn debate(self, topic: String, agents: Team) -> DebateConfig {
         use DebatePhase::{Convergence, Critique, Proposal};
         let language = Language::ALL.iter().copied().find(|language| names(&topic, language.word()));
         let (phases, max_rounds, answers) = match self {
@@ -191,7 +191,7 @@ impl Preset {
             Preset::Economy => (Phases::only(&[Proposal, Critique, Convergence]), 2, 2),
             Preset::Quick => (Phases::only(&[Proposal, Convergence]), 1, 3),
         };
-        Debating {
+        DebateConfig {
             topic,
             agents,
             preset: self,
@@ -244,7 +244,7 @@ fn names(topic: &str, language: &str) -> bool {
     code && topic.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(language))
 }
 
-impl Debating {
+impl DebateConfig {
     /// What it is about, in a line that fits into a list.
     pub fn title(&self) -> String {
         text::headline(&self.topic)

@@ -113,11 +113,11 @@ impl Room {
         let (Some(language), Some(code)) = (self.debating.language, &candidate.code) else { return Ok(None) };
         let solution = Solution { id: candidate.author.to_string(), language, code: code.clone() };
         let suite = Suite::new(author.as_str(), tests.to_vec())?;
-        let hands = Arc::clone(&self.hands);
+        let effects = Arc::clone(&self.effects);
         let input = json!({ "solution": solution, "suite": suite });
         let work = move || {
-            let (hands, solution, suite) = (Arc::clone(&hands), solution.clone(), suite.clone());
-            async move { Ok(hands.test(solution, suite).await) }
+            let (effects, solution, suite) = (Arc::clone(&effects), solution.clone(), suite.clone());
+            async move { Ok(effects.test(solution, suite).await) }
         };
         let ran: Result<TestRun, String> = ctx.step(key, work).input(&input).agent(candidate.author.clone()).await?;
         match ran {
@@ -311,11 +311,11 @@ impl Room {
     ) -> Result<(), Failure> {
         let (Some(branch), Some(language)) = (self.branch.clone(), self.debating.language) else { return Ok(()) };
         let author = Author { name: author.to_string(), at: ctx.now(format!("{key}/now")).await?, message };
-        let (hands, file) = (Arc::clone(&self.hands), format!("solution.{}", extension(language.word())));
+        let (effects, file) = (Arc::clone(&self.effects), format!("solution.{}", extension(language.word())));
         let work = move || {
-            let (hands, branch, file) = (Arc::clone(&hands), branch.clone(), file.clone());
+            let (effects, branch, file) = (Arc::clone(&effects), branch.clone(), file.clone());
             let (code, author) = (code.clone(), author.clone());
-            async move { Ok(hands.commit(branch, file, code, author).await) }
+            async move { Ok(effects.commit(branch, file, code, author).await) }
         };
         let committed: Result<String, String> = ctx.step(format!("{key}/commit"), work).await?;
         match committed {
@@ -335,10 +335,10 @@ impl Room {
             _ => return Ok(()),
         };
         let Some(branch) = self.branch.clone().filter(|_| self.debating.hooks.contains(&hook)) else { return Ok(()) };
-        let hands = Arc::clone(&self.hands);
+        let effects = Arc::clone(&self.effects);
         let work = move || {
-            let (hands, branch) = (Arc::clone(&hands), branch.clone());
-            async move { Ok(hands.hook(branch, hook).await) }
+            let (effects, branch) = (Arc::clone(&effects), branch.clone());
+            async move { Ok(effects.hook(branch, hook).await) }
         };
         let ran: Result<Vec<Ran>, String> = ctx.step(at.key("hook"), work).await?;
         match ran {

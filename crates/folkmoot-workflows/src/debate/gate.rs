@@ -10,7 +10,7 @@ use folkmoot_engine::{Ctx, Decided, Failure, GateRequest};
 use serde_json::json;
 
 use super::{
-    OnRejected, Phase, RETRIES_MAX, evidence,
+    OnRejected, PhaseReport, RETRIES_MAX, evidence,
     room::{At, Room},
     state::State,
 };
@@ -36,7 +36,7 @@ impl Room {
         ctx: &Ctx,
         at: At,
         key: &str,
-        came: &Phase,
+        came: &PhaseReport,
         state: &mut State,
     ) -> Result<AtGate, Failure> {
         let gates = &self.debating.gates;
@@ -93,7 +93,7 @@ impl Room {
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }
 
-    fn summary(&self, at: At, came: &Phase, state: &State) -> String {
+    fn summary(&self, at: At, came: &PhaseReport, state: &State) -> String {
         let mut lines = vec![format!("Round {}, {}: {}.", at.round, at.phase, came.note)];
         for candidate in state.candidates.values() {
             let tested = state.tested(&candidate.author);
@@ -111,7 +111,7 @@ impl Room {
         lines.join("\n")
     }
 
-    fn artifacts(&self, came: &Phase, state: &State) -> Result<Vec<Shown>, Failure> {
+    fn artifacts(&self, came: &PhaseReport, state: &State) -> Result<Vec<Shown>, Failure> {
         let mut artifacts = Vec::new();
         let answers: Vec<_> =
             state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();

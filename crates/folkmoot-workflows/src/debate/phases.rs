@@ -21,7 +21,7 @@ use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
 use super::{
-    Phase,
+    PhaseReport,
     room::{Asking, At, Room, Spoken},
     state::{Candidate, State},
     tell,
@@ -118,8 +118,8 @@ impl Room {
     }
 
     /// A phase whose answers help and are not needed: where too few gave one, that is said, and the debate goes on with what there is.
-    fn helps(&self, at: At, min_responses: usize, note: String, state: &State) -> Phase {
-        Phase::said(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
+    fn helps(&self, at: At, min_responses: usize, note: String, state: &State) -> PhaseReport {
+        PhaseReport::said(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
             Some(too_few) => format!("{note}; {too_few}, and the debate goes on without them"),
             None => note,
         })
@@ -180,7 +180,7 @@ fn authors(shown: &[&Candidate]) -> Vec<Name> {
     shown.iter().map(|candidate| candidate.author.clone()).collect()
 }
 
-impl Phase {
+impl PhaseReport {
     fn said(note: String) -> Self {
         Self { note, ..Self::default() }
     }

@@ -19,7 +19,7 @@ use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, ToolError, Turn, Tur
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Branch, Debating, Hands, Place, words::words};
+use super::{Branch, DebateConfig, Effects, Place, words::words};
 use crate::{Call, Spending, Voice};
 
 /// How much is told of why a turn has no answer.
@@ -46,7 +46,7 @@ pub(super) struct Named {
 /// What every pass of a run works with. Nothing in it changes.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
-    pub debating: Debating,
+    pub debating: DebateConfig,
     pub domain: Domain,
     /// By agent.
     pub voices: BTreeMap<Name, Named>,
@@ -54,7 +54,7 @@ pub(super) struct Room {
     pub usual: Option<Named>,
     pub spending: Spending,
     pub prompts: Arc<Prompts>,
-    pub hands: Arc<dyn Hands>,
+    pub effects: Arc<dyn Effects>,
     /// Who can tell how close texts are in meaning.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The tools of each agent that has some.
@@ -354,23 +354,23 @@ impl Steps for InSteps<'_> {
         self.called += 1;
         let key = format!("{}/tool/{}", self.call.key, self.called);
         let input = json!({ "tool": tool, "arguments": arguments });
-        let (hands, kinds) = (Arc::clone(&self.room.hands), self.agent.tools().to_vec());
+        let (effects, kinds) = (Arc::clone(&self.room.effects), self.agent.tools().to_vec());
         let (debate, branch) = (self.ctx.run_id().to_string(), self.room.branch.clone());
         let place = Place { debate, role: self.ctx.role(), branch };
         let mut offers = self.room.offers.get(&self.agent.id).into_iter().flatten();
-        let effects = offers.any(|offer| offer.name == tool && offer.effects);
+        let has_effects = offers.any(|offer| offer.name == tool && offer.effects);
         let (tool, given) = (tool.to_owned(), arguments.clone());
         let work = {
             let tool = tool.clone();
             move || {
-                let (hands, kinds, place) = (Arc::clone(&hands), kinds.clone(), place.clone());
+                let (effects, kinds, place) = (Arc::clone(&effects), kinds.clone(), place.clone());
                 let (tool, arguments) = (tool.clone(), arguments.clone());
-                async move { Ok(hands.call(place, kinds, tool, arguments, effects).await) }
+                async move { Ok(effects.call(place, kinds, tool, arguments, has_effects).await) }
             }
         };
         Box::pin(async move {
             let step = |work| self.ctx.step(&key, work).input(&input).agent(self.agent.id.clone());
-            if !effects {
+            if !has_effects {
                 return step(work).await;
             }
             match self.room.ask_about_call(self.ctx, &key, self.agent, &tool, &given).await? {

@@ -1,4 +1,4 @@
-//! Voices and hands of a replay: whoever calls them has come to something that was not recorded.
+//! Voices and effects of a replay: whoever calls them has come to something that was not recorded.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use folkmoot_tools::{
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::Value;
 
-use super::{Branch, Hands, Place, Ran};
+use super::{Branch, Effects, Place, Ran};
 use crate::{Voice, Voices};
 
 const WHY: &str = "nothing is done in a replay";
 
-/// Nobody, with the prompts of these.
+/// Answers no model call; it only has the prompts of these models.
 #[derive(Debug)]
-pub(crate) struct Nobody(pub Arc<dyn Voices>);
+pub(crate) struct NoModels(pub Arc<dyn Voices>);
 
-impl Voices for Nobody {
+impl Voices for NoModels {
     fn choose(&self, _: Option<String>) -> BoxFuture<'_, Result<String, Failure>> {
         ready(Err(Failure::new("replay", WHY))).boxed()
     }
@@ -54,9 +54,9 @@ impl Model for Silence {
 }
 
 #[derive(Debug)]
-pub(super) struct Idle;
+pub(super) struct ReplayEffects;
 
-impl Hands for Idle {
+impl Effects for ReplayEffects {
     fn test(&self, _: Solution, _: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
         ready(Err(WHY.to_owned())).boxed()
     }

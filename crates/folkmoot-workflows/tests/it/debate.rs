@@ -23,7 +23,7 @@ use folkmoot_engine::{
     sim::{self, Crash, Report, Scenario},
 };
 use folkmoot_llm::{Model, Rehearsal};
-use folkmoot_workflows::debate::{Debated, Debater, Debating, Gates, Preset};
+use folkmoot_workflows::debate::{DebateConfig, Debated, Debater, Gates, Preset};
 
 use self::recorded::Recorded;
 use crate::voices::One;
@@ -31,10 +31,10 @@ use crate::voices::One;
 const CODE: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
 
 fn workflows(model: Arc<dyn Model>) -> Workflows {
-    Debater { voices: Arc::new(One(model)), hands: Arc::new(Recorded) }.join(Workflows::new())
+    Debater { voices: Arc::new(One(model)), effects: Arc::new(Recorded) }.join(Workflows::new())
 }
 
-fn debating(preset: Preset, topic: &str, agents: usize) -> Debating {
+fn debating(preset: Preset, topic: &str, agents: usize) -> DebateConfig {
     let team = Team::build(agents, Domain::guess(topic).domain, &[]).unwrap();
     preset.debate(topic.to_owned(), team)
 }
@@ -43,7 +43,7 @@ fn gates(points: &[DebatePhase]) -> Gates {
     Gates { enabled: true, gate_points: points.to_vec(), ..Gates::default() }
 }
 
-fn scenario(debating: &Debating) -> Scenario {
+fn scenario(debating: &DebateConfig) -> Scenario {
     Scenario::new(workflows(Arc::new(Rehearsal)), WORKFLOW, debating).decide(|_| Some(Choice::Approve.into()))
 }
 

@@ -10,7 +10,7 @@ use super::*;
 /// A topic that names a language, so that each of the two can be said to be wrong.
 const TOPIC: &str = "Write a parser in Python, and say why it is right";
 
-fn asked(with: Value) -> Debating {
+fn asked(with: Value) -> DebateConfig {
     let mut body = json!({ "topic": TOPIC });
     for (key, value) in with.as_object().unwrap() {
         body[key] = value.clone();
@@ -49,7 +49,7 @@ fn every_field_reaches_the_workflow() {
         assert!(!seen.contains(&changed), "{field} changes nothing, or what another one changes");
         seen.push(changed);
     }
-    let other = Debating { topic: TOPIC.to_owned(), ..asked(otherwise) };
+    let other = DebateConfig { topic: TOPIC.to_owned(), ..asked(otherwise) };
     assert_eq!(
         (other.min_consensus.as_hundredths(), other.max_rounds, other.answers, other.agents.agents().len()),
         (29, 7, 2, 7)

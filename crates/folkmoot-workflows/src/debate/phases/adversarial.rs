@@ -20,7 +20,7 @@ use super::{
         state::{Candidate, State},
         tell,
     },
-    Phase, candidate, no_rule,
+    PhaseReport, candidate, no_rule,
 };
 
 /// Whose tests attacks are, whoever wrote them: none of the answers is theirs.
@@ -34,8 +34,13 @@ struct Landed {
 }
 
 impl Room {
-    pub(in super::super) async fn adversarial(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
-        let Some(red) = red(state) else { return Ok(Phase::said("nobody is there to attack".to_owned())) };
+    pub(in super::super) async fn adversarial(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<PhaseReport, Failure> {
+        let Some(red) = red(state) else { return Ok(PhaseReport::said("nobody is there to attack".to_owned())) };
         let blue = blue(state);
         self.begin(ctx, at, &[vec![red], blue.into_iter().collect()], state).await?;
         let (mut found, mut mended, mut messages) = (0, 0, 0);
@@ -74,7 +79,7 @@ impl Room {
         }
         self.keep_versions(ctx, at, state).await?;
         let note = format!("{found} attacks held, {mended} were mended; {why}");
-        Ok(Phase { messages, insights: found, ..self.helps(at, 1, note, state) })
+        Ok(PhaseReport { messages, insights: found, ..self.helps(at, 1, note, state) })
     }
 
     async fn attack(

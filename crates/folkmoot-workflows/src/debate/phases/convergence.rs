@@ -22,7 +22,7 @@ use super::{
         state::{Candidate, State},
         tell,
     },
-    Phase, no_rule, texts,
+    PhaseReport, no_rule, texts,
 };
 
 /// Whoever is less sure than this has no opinion.
@@ -41,7 +41,12 @@ struct Voted {
 }
 
 impl Room {
-    pub(in super::super) async fn convergence(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn convergence(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<PhaseReport, Failure> {
         let voters = self.voters(at, state);
         let groups = state.network.turns(at.phase, &voters);
         let least = at.phase.rule().min_responses.min(voters.len());
@@ -53,7 +58,10 @@ impl Room {
                 at.round,
                 state,
             );
-            return Ok(Phase { verdict: Some(verdict), ..Phase::said("there is no answer to vote on".to_owned()) });
+            return Ok(PhaseReport {
+                verdict: Some(verdict),
+                ..PhaseReport::said("there is no answer to vote on".to_owned())
+            });
         }
         let (mut voted, mut messages) = (Vec::new(), 0);
         for (number, group) in groups.iter().enumerate() {
@@ -80,7 +88,7 @@ impl Room {
             _ => format!("no decision: {}", verdict.reason),
         };
         let insights = u32::try_from(verdict.ballots.len()).unwrap_or(u32::MAX);
-        Ok(Phase { too_few, messages, insights, verdict: Some(verdict), ..Phase::said(note) })
+        Ok(PhaseReport { too_few, messages, insights, verdict: Some(verdict), ..PhaseReport::said(note) })
     }
 
     /// Everybody votes, as far as there is room; those whom the phase requires first.

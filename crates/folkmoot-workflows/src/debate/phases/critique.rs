@@ -15,11 +15,16 @@ use super::{
         room::{Asking, At, Room},
         state::{Point, State},
     },
-    Phase, authors, meant, no_rule, numbered, texts,
+    PhaseReport, authors, meant, no_rule, numbered, texts,
 };
 
 impl Room {
-    pub(in super::super) async fn critique(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn critique(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
         let (mut messages, mut points) = (0, 0);
@@ -76,7 +81,7 @@ impl Room {
             }
         }
         let said = self.helps(at, min_responses, format!("{points} points against the answers"), state);
-        Ok(Phase { messages, insights: points, ..said })
+        Ok(PhaseReport { messages, insights: points, ..said })
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
         room::{Asking, At, Room},
         state::State,
     },
-    Phase, no_rule,
+    PhaseReport, no_rule,
 };
 
 /// Whoever is surer than this that it understands asks no more.
@@ -27,10 +27,10 @@ impl Room {
         ctx: &Ctx,
         at: At,
         state: &mut State,
-    ) -> Result<Phase, Failure> {
+    ) -> Result<PhaseReport, Failure> {
         let assistant = |state: &State| self.answerers(at, state).into_iter().flatten().next();
         let leader = |state: &State| Some(state.network.leader(at.phase).clone());
-        let Some(first) = assistant(state) else { return Ok(Phase::said("nobody is there to ask".to_owned())) };
+        let Some(first) = assistant(state) else { return Ok(PhaseReport::said("nobody is there to ask".to_owned())) };
         self.begin(ctx, at, &[vec![first], leader(state).into_iter().collect()], state).await?;
         let (mut asked, mut answered, mut messages) = (0, 0, 0);
         for round in 1..=self.debating.clarification_rounds {
@@ -108,7 +108,7 @@ impl Room {
             0 => format!("{answered} of {asked} questions were answered"),
             left => format!("{answered} of {asked} questions were answered; still unclear: {left}"),
         };
-        Ok(Phase { messages, insights: asked, ..self.helps(at, 1, note, state) })
+        Ok(PhaseReport { messages, insights: asked, ..self.helps(at, 1, note, state) })
     }
 
     /// Through the queue of questions; the debate waits there as long as it takes.

@@ -18,12 +18,17 @@ use super::{
         state::{Candidate, State},
         tell,
     },
-    Phase, candidate, no_rule,
+    PhaseReport, candidate, no_rule,
     self_evolvement::{count, lessons},
 };
 
 impl Room {
-    pub(in super::super) async fn optimization(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn optimization(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
         let (mut taken, mut messages) = (0, 0);
@@ -40,7 +45,7 @@ impl Room {
         }
         self.keep_versions(ctx, at, state).await?;
         let said = self.helps(at, min_responses, format!("{taken} improvements were taken"), state);
-        Ok(Phase { messages, insights: taken, ..said })
+        Ok(PhaseReport { messages, insights: taken, ..said })
     }
 
     /// Tries, reflects, tries again; whether something better came of it.

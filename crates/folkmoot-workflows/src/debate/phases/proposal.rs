@@ -16,12 +16,17 @@ use super::{
         room::{Asking, At, Room, Spoken},
         state::State,
     },
-    Phase, candidate,
+    PhaseReport, candidate,
     self_evolvement::lessons,
 };
 
 impl Room {
-    pub(in super::super) async fn proposal(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn proposal(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut State,
+    ) -> Result<PhaseReport, Failure> {
         self.begin(ctx, at, &self.answerers(at, state), state).await?;
         if state.style.style == Style::Cpde && !state.notes.iter().any(|(note, _)| *note == Note::Plan) {
             self.plan(ctx, at, state).await?;
@@ -52,11 +57,11 @@ impl Room {
             self.cross_test(ctx, at, "cross", state).await?;
             self.keep_versions(ctx, at, state).await?;
         }
-        Ok(Phase {
+        Ok(PhaseReport {
             too_few,
             messages,
             insights: u32::try_from(answered).unwrap_or(u32::MAX),
-            ..Phase::said(format!("{answered} answers"))
+            ..PhaseReport::said(format!("{answered} answers"))
         })
     }
 

@@ -15,11 +15,11 @@ use super::{
         room::{Asking, At, Room, share},
         state::{Scored, State},
     },
-    Phase, authors, meant, numbered, texts,
+    PhaseReport, authors, meant, numbered, texts,
 };
 
 impl Room {
-    pub(in super::super) async fn review(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<Phase, Failure> {
+    pub(in super::super) async fn review(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
         let mut messages = 0;
@@ -78,7 +78,7 @@ impl Room {
         }
         let scores = u32::try_from(state.scores.len()).unwrap_or(u32::MAX);
         let said = self.helps(at, min_responses, format!("{scores} scores"), state);
-        Ok(Phase { messages, insights: scores, ..said })
+        Ok(PhaseReport { messages, insights: scores, ..said })
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
         state::{Candidate, State},
         tell,
     },
-    Phase, candidate, no_rule,
+    PhaseReport, candidate, no_rule,
 };
 
 /// What came of one agent's work on its own answer.
@@ -39,10 +39,10 @@ impl Room {
         ctx: &Ctx,
         at: At,
         state: &mut State,
-    ) -> Result<Phase, Failure> {
+    ) -> Result<PhaseReport, Failure> {
         let Some(language) = self.debating.language else {
             self.begin(ctx, at, &[], state).await?;
-            return Ok(Phase::said("there is no code to execute".to_owned()));
+            return Ok(PhaseReport::said("there is no code to execute".to_owned()));
         };
         let groups = self.answerers(at, state);
         self.begin(ctx, at, &groups, state).await?;
@@ -68,7 +68,7 @@ impl Room {
             }
         }
         let note = format!("{passed} of {asked} agents' code passes their own tests");
-        Ok(Phase { insights: passed, ..self.helps(at, 1, note, state) })
+        Ok(PhaseReport { insights: passed, ..self.helps(at, 1, note, state) })
     }
 
     async fn evolve(&self, ctx: &Ctx, at: At, id: &Name, state: &State, language: &str) -> Result<Evolved, Failure> {

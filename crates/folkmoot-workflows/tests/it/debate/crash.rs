@@ -7,13 +7,13 @@ use folkmoot_core::{
     debate::Phases,
 };
 use folkmoot_engine::sim::{self, Crash, Report, Scenario};
-use folkmoot_workflows::debate::{Debating, Preset};
+use folkmoot_workflows::debate::{DebateConfig, Preset};
 
 use super::{CODE, debating, gates, stage::Stage};
 
 /// All phases and two gates.
-fn whole(topic: &str, agents: usize) -> Debating {
-    Debating {
+fn whole(topic: &str, agents: usize) -> DebateConfig {
+    DebateConfig {
         phases: Phases::only(DebatePhase::ALL),
         gates: gates(&[Proposal, Convergence]),
         max_rounds: 1,
@@ -54,8 +54,8 @@ fn compare(calm: &Report, stormy: &Report) {
     }
 }
 
-fn small() -> Debating {
-    Debating { adversarial_rounds: 1, answers: 2, ..whole("Should we write tests first?", 3) }
+fn small() -> DebateConfig {
+    DebateConfig { adversarial_rounds: 1, answers: 2, ..whole("Should we write tests first?", 3) }
 }
 
 /// Some places of all; the next test has them all.
@@ -73,7 +73,7 @@ fn a_debate_survives_a_crash() {
 #[test]
 #[ignore = "takes minutes: `cargo test -p folkmoot-workflows --test it -- --ignored survives_a_crash_after_any_append`"]
 fn a_debate_survives_a_crash_after_any_append() {
-    for debating in [small(), Debating { max_rounds: 2, ..whole(CODE, 5) }] {
+    for debating in [small(), DebateConfig { max_rounds: 2, ..whole(CODE, 5) }] {
         let make = || Stage::new(&debating).scenario();
         let calm = calm(&make());
         for stormy in sim::crash_everywhere(make).iter().chain(&sim::untold_everywhere(make)) {

@@ -8,7 +8,7 @@ use folkmoot_core::{
 };
 use folkmoot_llm::{Cue, FailureKind};
 use folkmoot_tools::jail::Language;
-use folkmoot_workflows::debate::{Debating, Preset};
+use folkmoot_workflows::debate::{DebateConfig, Preset};
 use serde_json::{Value, json};
 
 use super::{
@@ -19,8 +19,8 @@ use super::{
 const WORDS: &str = "Should we write tests first?";
 const ALL_BUT_FIRST: [DebatePhase; 6] = [Proposal, Critique, Review, Optimization, Adversarial, Convergence];
 
-fn of(phases: &[DebatePhase], agents: usize) -> Debating {
-    Debating { phases: Phases::only(phases), max_rounds: 1, ..debating(Preset::Full, WORDS, agents) }
+fn of(phases: &[DebatePhase], agents: usize) -> DebateConfig {
+    DebateConfig { phases: Phases::only(phases), max_rounds: 1, ..debating(Preset::Full, WORDS, agents) }
 }
 
 fn position(summary: &str, position: &str, confidence: f64) -> Says {
@@ -62,7 +62,7 @@ fn where_nobody_votes_nothing_is_decided_and_nobody_is_called_unanimous() {
     let debated = played.debated();
     assert_eq!((debated.answer.as_str(), debated.undecided.len()), ("", played.turns(&["proposal"]).len()));
     assert!(debated.undecided.iter().all(|answer| !answer.answer.is_empty()));
-    let none = Stage::new(&Debating { phases: Phases::only(&[Proposal]), ..of(&[Proposal], 3) }).play();
+    let none = Stage::new(&DebateConfig { phases: Phases::only(&[Proposal]), ..of(&[Proposal], 3) }).play();
     assert_eq!(none.undecided(), NoDecision::NoConvergence);
 }
 
@@ -111,8 +111,9 @@ fn failed_calls_are_in_no_measure_of_agreement() {
 
 #[test]
 fn what_comes_before_a_debate_comes_once() {
-    let rounds = Debating { max_rounds: 2, early_exit: false, ..of(DebatePhase::ALL, 3) };
-    let played = Stage::new(&Debating { topic: CODE.to_owned(), language: Some(Language::Python), ..rounds }).play();
+    let rounds = DebateConfig { max_rounds: 2, early_exit: false, ..of(DebatePhase::ALL, 3) };
+    let played =
+        Stage::new(&DebateConfig { topic: CODE.to_owned(), language: Some(Language::Python), ..rounds }).play();
     let phases = played.phases();
     let count = |phase: &str| phases.iter().filter(|began| began.ends_with(phase)).count();
     assert_eq!((count("dehallucination"), count("self_evolvement"), count("proposal")), (1, 1, 2));
@@ -142,7 +143,7 @@ fn tested(played: &Played, in_phase: DebatePhase) -> Vec<(String, u32, u32)> {
 
 #[test]
 fn no_tests_is_no_pass() {
-    let code = Debating { language: Some(Language::Python), ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
+    let code = DebateConfig { language: Some(Language::Python), ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
     let played = Stage::new(&code).says(|cue| doubles(cue, RIGHT, &[])).play();
     assert_eq!(played.notes()[0], "1 self_evolvement: 0 of 3 agents' code passes their own tests");
     let with = Stage::new(&code).says(|cue| doubles(cue, RIGHT, &[FOUR])).play();
@@ -181,7 +182,7 @@ fn whoever_gives_no_answer_is_left_out_and_the_debate_goes_on() {
             if !leads && *topology != Topology::GraphMesh && (*topology, who) != (Topology::Tree, "proposer-1") {
                 continue;
             }
-            let dead = Debating { topology: *topology, ..of(&ALL_BUT_FIRST, 5) };
+            let dead = DebateConfig { topology: *topology, ..of(&ALL_BUT_FIRST, 5) };
             let played = Stage::new(&dead)
                 .says(move |cue| (cue.agent == who).then_some(Says::Fails(FailureKind::Refused)))
                 .play();
@@ -197,7 +198,7 @@ fn whoever_gives_no_answer_is_left_out_and_the_debate_goes_on() {
 #[test]
 fn whoever_asks_plans_or_attacks_is_replaced_where_they_fail() {
     for part in ["clarify", "clarify_answer", "plan", "attack", "critique", "review", "optimization"] {
-        let all = Debating { adversarial_rounds: 1, ..of(DebatePhase::ALL, 5) };
+        let all = DebateConfig { adversarial_rounds: 1, ..of(DebatePhase::ALL, 5) };
         let first = std::sync::Mutex::new(None);
         let played = Stage::new(&all)
             .says(move |cue| {
@@ -218,7 +219,7 @@ fn whoever_asks_plans_or_attacks_is_replaced_where_they_fail() {
 fn first_answers_are_given_blindly_but_in_a_chain() {
     for topology in Topology::ALL {
         let played =
-            Stage::new(&Debating { topology: *topology, ..of(&[Proposal, Convergence], 5) }).says(unsigned).play();
+            Stage::new(&DebateConfig { topology: *topology, ..of(&[Proposal, Convergence], 5) }).says(unsigned).play();
         let prompts = played.prompts("proposal");
         let seen = prompts.iter().filter(|(_, prompt)| prompt.contains("Because of reason")).count();
         let read = played.prompts("ballot").iter().filter(|(_, prompt)| prompt.contains("Because of reason")).count();
@@ -267,7 +268,7 @@ fn two_agents_can_hold_a_debate() {
 
 #[test]
 fn who_changes_an_answer_without_new_evidence_keeps_the_earlier_one() {
-    let rounds = Debating { max_rounds: 2, early_exit: false, ..of(&[Proposal, Critique, Convergence], 3) };
+    let rounds = DebateConfig { max_rounds: 2, early_exit: false, ..of(&[Proposal, Critique, Convergence], 3) };
     let revised = |evidence: &'static str| {
         Stage::new(&rounds)
             .says(move |cue| match (cue.part.as_str(), cue.agent.as_str()) {
@@ -310,7 +311,7 @@ const FOUR: (&str, &str) = ("four", "from solution import double\nassert double(
 const SIX: (&str, &str) = ("six", "from solution import double\nassert double(3) == 6\n");
 
 fn in_code(phases: &[DebatePhase]) -> Stage {
-    Stage::new(&Debating { language: Some(Language::Python), ..of(phases, 3) })
+    Stage::new(&DebateConfig { language: Some(Language::Python), ..of(phases, 3) })
 }
 
 /// This code and these tests wherever an answer is asked for.
@@ -373,8 +374,8 @@ fn a_test_that_most_others_fail_says_little() {
 /// Whoever is shown wrong once is not right a round later because nobody repeats the test.
 #[test]
 fn a_test_stays_whatever_its_author_says_later() {
-    let code = Debating { language: Some(Language::Python), ..of(&[Proposal, Convergence], 3) };
-    let twice = Debating { max_rounds: 2, early_exit: false, ..code };
+    let code = DebateConfig { language: Some(Language::Python), ..of(&[Proposal, Convergence], 3) };
+    let twice = DebateConfig { max_rounds: 2, early_exit: false, ..code };
     let played = Stage::new(&twice)
         .says(|cue| match (cue.agent.as_str(), cue.part.as_str()) {
             ("critic-1", "proposal") => doubles(cue, RIGHT, &[SIX]),
@@ -443,7 +444,7 @@ fn attacks_end_when_nothing_new_is_found_and_a_defence_counts_if_the_attack_fail
 fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     let messages = |topology| {
         let played =
-            Stage::new(&Debating { topology, ..of(&[Proposal, Critique, Convergence], 5) }).says(unsigned).play();
+            Stage::new(&DebateConfig { topology, ..of(&[Proposal, Critique, Convergence], 5) }).says(unsigned).play();
         let of = |told: &Told| match told {
             Told::PhaseCompleted { phase: Convergence, messages, .. } => Some(*messages),
             _ => None,
@@ -459,7 +460,7 @@ fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
 #[test]
 fn a_phase_ends_where_the_only_author_left_cannot_speak_in_place_of_a_critic_who_failed() {
     for part in ["critique", "review"] {
-        let one = Debating { answers: 1, gates: super::gates(&[]), ..debating(Preset::Economy, WORDS, 3) };
+        let one = DebateConfig { answers: 1, gates: super::gates(&[]), ..debating(Preset::Economy, WORDS, 3) };
         let played =
             Stage::new(&one).says(move |cue| (cue.part == part).then_some(Says::Fails(FailureKind::Refused))).play();
         assert!(played.report.outcome.is_ok(), "{part}: {:?}", played.report.outcome);
@@ -475,7 +476,7 @@ fn a_phase_ends_where_the_only_author_left_cannot_speak_in_place_of_a_critic_who
 #[test]
 fn a_reviewer_who_cannot_be_read_is_replaced_or_done_without() {
     for part in ["review", "critique", "optimization", "clarify", "attack"] {
-        let all = Debating { adversarial_rounds: 1, ..of(DebatePhase::ALL, 4) };
+        let all = DebateConfig { adversarial_rounds: 1, ..of(DebatePhase::ALL, 4) };
         let played = Stage::new(&all).says(move |cue| (cue.part == part).then(|| Says::Words("Hm.".to_owned()))).play();
         let verdict = played.verdict();
         assert!(verdict.winner.is_some(), "{part}: {}", verdict.reason);

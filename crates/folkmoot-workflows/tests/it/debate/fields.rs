@@ -21,7 +21,7 @@ use folkmoot_tools::{
     tool::Offer,
 };
 use folkmoot_workflows::debate::{
-    Branch, Debating, Gates, Hands, Instructor, OnRejected, Place, Preset, RETRIES_MAX, Ran,
+    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Place, Preset, RETRIES_MAX, Ran,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -34,11 +34,11 @@ use super::{
 
 const WORDS: &str = "Should we write tests first?";
 
-fn of(phases: &[DebatePhase], agents: usize) -> Debating {
-    Debating { phases: Phases::only(phases), max_rounds: 1, ..debating(Preset::Full, WORDS, agents) }
+fn of(phases: &[DebatePhase], agents: usize) -> DebateConfig {
+    DebateConfig { phases: Phases::only(phases), max_rounds: 1, ..debating(Preset::Full, WORDS, agents) }
 }
 
-fn voted() -> Debating {
+fn voted() -> DebateConfig {
     of(&[Proposal, Convergence], 5)
 }
 
@@ -46,7 +46,7 @@ fn share(hundredths: u8) -> Share {
     Share::hundredths(hundredths).unwrap()
 }
 
-fn play(debating: Debating) -> Played {
+fn play(debating: DebateConfig) -> Played {
     Stage::new(&debating).play()
 }
 
@@ -76,7 +76,7 @@ fn messages(played: &Played, of: DebatePhase) -> u32 {
 #[test]
 fn topology_says_who_reads_whom_who_speaks_together_and_what_that_takes() {
     let seen = |topology| {
-        let played = play(Debating { topology, answers: 6, ..of(&[Proposal, Critique, Convergence], 6) });
+        let played = play(DebateConfig { topology, answers: 6, ..of(&[Proposal, Critique, Convergence], 6) });
         let read: usize =
             played.prompts("critique").iter().map(|(_, prompt)| prompt.matches("[[data answer ").count()).sum();
         (read, groups(&played, Convergence), messages(&played, Convergence))
@@ -92,7 +92,7 @@ fn topology_says_who_reads_whom_who_speaks_together_and_what_that_takes() {
 #[test]
 fn planning_says_whether_one_plans_for_all() {
     for (planning, plans) in [(Style::Cpde, 1), (Style::Dpde, 0)] {
-        let played = play(Debating { planning, ..voted() });
+        let played = play(DebateConfig { planning, ..voted() });
         assert_eq!(played.turns(&["plan"]).len(), plans);
         let planned = |(_, prompt): &(String, String)| prompt.contains("[[data plan ");
         assert!(played.prompts("proposal").iter().all(|prompt| planned(prompt) == (plans == 1)));
@@ -135,7 +135,7 @@ fn in_a_circle(cue: &Cue) -> Option<Says> {
 #[test]
 fn voting_and_its_fallback_say_how_ballots_are_counted() {
     let verdict = |voting, voting_fallback| {
-        let counted = Debating { voting: Some(voting), voting_fallback, ..voted() };
+        let counted = DebateConfig { voting: Some(voting), voting_fallback, ..voted() };
         Stage::new(&counted).says(in_a_circle).play().verdict()
     };
     for method in Method::ALL {
@@ -172,7 +172,7 @@ fn in_halves(cue: &Cue) -> Option<Says> {
 fn tie_break_tells_apart_who_is_first_together_or_leaves_a_tie() {
     let verdict = |tie_break| {
         let four =
-            Debating { tie_break, answers: 2, voting: Some(Method::Plurality), ..of(&[Proposal, Convergence], 4) };
+            DebateConfig { tie_break, answers: 2, voting: Some(Method::Plurality), ..of(&[Proposal, Convergence], 4) };
         Stage::new(&four).says(in_halves).play().verdict()
     };
     let tie = verdict(None);
@@ -190,14 +190,14 @@ fn tie_break_tells_apart_who_is_first_together_or_leaves_a_tie() {
 #[test]
 fn minimum_votes_says_how_many_must_vote() {
     let verdict = |minimum_votes| {
-        let played = Stage::new(&Debating { minimum_votes, ..voted() })
+        let played = Stage::new(&DebateConfig { minimum_votes, ..voted() })
             .says(|cue| (cue.part == "ballot" && cue.agent == "critic-1").then(|| Says::Words("?".to_owned())))
             .play();
         played.verdict()
     };
     assert!(verdict(None).winner.is_some() && verdict(Some(4)).winner.is_some());
     assert_eq!(verdict(Some(5)).elected.unwrap().undecided, Some(Reason::TooFewVotes));
-    assert!(Debating { minimum_votes: Some(6), ..voted() }.check().is_err());
+    assert!(DebateConfig { minimum_votes: Some(6), ..voted() }.check().is_err());
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn rounds_end_by_their_number_by_agreement_or_not_before_the_last() {
         [(1, 100, true, 1), (3, 100, true, 3), (3, 0, true, 1), (2, 0, false, 2)]
     {
         let min_consensus = share(min_consensus);
-        let played = play(Debating { max_rounds, min_consensus, early_exit, ..of(&[Proposal, Convergence], 3) });
+        let played = play(DebateConfig { max_rounds, min_consensus, early_exit, ..of(&[Proposal, Convergence], 3) });
         assert_eq!(played.verdict().rounds, rounds, "{max_rounds} {min_consensus} {early_exit}");
     }
 }
@@ -215,7 +215,7 @@ fn rounds_end_by_their_number_by_agreement_or_not_before_the_last() {
 fn early_agreement_ends_it_where_the_first_answers_are_the_same_and_asks_before_that() {
     let agree = |cue: &Cue| (cue.part == "proposal").then(|| position("tests first"));
     let agreed =
-        |early_agreement, gates: Gates| Stage::new(&Debating { early_agreement, gates, ..voted() }).says(agree);
+        |early_agreement, gates: Gates| Stage::new(&DebateConfig { early_agreement, gates, ..voted() }).says(agree);
     let by = |played: &Played| played.verdict().decided_by;
     let early = agreed(true, Gates::default()).play();
     assert_eq!((by(&early), early.phases().len()), (Some(DecidedBy::Agreement), 1));
@@ -240,11 +240,11 @@ fn early_agreement_ends_it_where_the_first_answers_are_the_same_and_asks_before_
 #[test]
 fn numbers_say_how_many_answer_and_how_many_speak_together() {
     for answers in [1, 2, 4] {
-        let played = play(Debating { answers, ..voted() });
+        let played = play(DebateConfig { answers, ..voted() });
         assert_eq!(played.turns(&["proposal"]).len(), answers as usize);
     }
     for (max_parallel, sizes) in [(1, vec![1; 5]), (2, vec![2, 2, 1])] {
-        let played = play(Debating { max_parallel, topology: Topology::GraphMesh, ..voted() });
+        let played = play(DebateConfig { max_parallel, topology: Topology::GraphMesh, ..voted() });
         assert!(groups(&played, Convergence).iter().all(|size| *size <= max_parallel as usize));
         assert!(groups(&played, Convergence).len() >= sizes.len());
     }
@@ -259,7 +259,8 @@ fn unsure(cue: &Cue) -> Option<Says> {
 #[test]
 fn what_is_unclear_is_asked_so_often_and_answered_by_whom_one_says() {
     let asked = |clarification_rounds, instructor| {
-        let unclear = Debating { clarification_rounds, instructor, ..of(&[Dehallucination, Proposal, Convergence], 3) };
+        let unclear =
+            DebateConfig { clarification_rounds, instructor, ..of(&[Dehallucination, Proposal, Convergence], 3) };
         Stage::new(&unclear).says(unsure).answer(|_| Some("Because of the bugs.".into())).play()
     };
     for rounds in [1, 3] {
@@ -288,15 +289,15 @@ fn hopeless(cue: &Cue) -> Option<Says> {
 
 #[test]
 fn attempts_say_how_often_something_is_tried_again() {
-    let code = |phases: &[DebatePhase]| Debating { language: Some(Language::Python), ..of(phases, 3) };
+    let code = |phases: &[DebatePhase]| DebateConfig { language: Some(Language::Python), ..of(phases, 3) };
     for self_evolvement_iterations in [0, 2] {
-        let evolving = Debating { self_evolvement_iterations, ..code(&[SelfEvolvement, Convergence]) };
+        let evolving = DebateConfig { self_evolvement_iterations, ..code(&[SelfEvolvement, Convergence]) };
         let played = Stage::new(&evolving).says(hopeless).play();
         assert_eq!(played.turns(&["refine"]).len(), 3 * self_evolvement_iterations as usize);
     }
     // The tests of others fail on what the optimizer sends, and are not suspect: their authors' own code passes them.
     for reflexion_attempts in [1, 3] {
-        let improving = Debating { reflexion_attempts, answers: 2, ..code(&[Proposal, Optimization, Convergence]) };
+        let improving = DebateConfig { reflexion_attempts, answers: 2, ..code(&[Proposal, Optimization, Convergence]) };
         let played = Stage::new(&improving)
             .says(|cue| match cue.part.as_str() {
                 "proposal" => Some(Says::Words(
@@ -316,7 +317,7 @@ fn attempts_say_how_often_something_is_tried_again() {
         assert!(played.errors().iter().any(|error| error.contains("is not taken")), "what breaks more is not taken");
     }
     for adversarial_rounds in [1, 3] {
-        let attacked = Debating { adversarial_rounds, ..of(&[Proposal, Adversarial, Convergence], 3) };
+        let attacked = DebateConfig { adversarial_rounds, ..of(&[Proposal, Adversarial, Convergence], 3) };
         let always_new = |cue: &Cue| {
             const HOLES: [&str; 3] = ["Nobody says who pays", "Slow machines starve", "It breaks in winter"];
             let title = HOLES[cue.attempt as usize % 3];
@@ -342,7 +343,7 @@ impl Doing {
     }
 }
 
-impl Hands for Doing {
+impl Effects for Doing {
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
         Recorded.test(solution, suite)
     }
@@ -393,17 +394,17 @@ impl Hands for Doing {
 #[test]
 fn tool_calls_max_says_how_many_tools_an_agent_calls_in_a_turn() {
     for tool_calls_max in [0, 1, 3] {
-        let hands = Doing::default();
-        let played = Stage::new(&Debating { tool_calls_max, answers: 3, ..voted() })
-            .hands(Arc::new(hands.clone()))
+        let effects = Doing::default();
+        let played = Stage::new(&DebateConfig { tool_calls_max, answers: 3, ..voted() })
+            .effects(Arc::new(effects.clone()))
             .says(|cue| {
                 let curious = cue.part == "proposal" && cue.agent == "proposer-1";
                 curious.then(|| Says::Words(json!({ "tool": "look", "arguments": {} }).to_string()))
             })
             .play();
-        let called = hands.did().iter().filter(|did| *did == "call look").count();
+        let called = effects.did().iter().filter(|did| *did == "call look").count();
         assert_eq!(called, tool_calls_max as usize);
-        assert_eq!(hands.did().contains(&"offers".to_owned()), tool_calls_max > 0);
+        assert_eq!(effects.did().contains(&"offers".to_owned()), tool_calls_max > 0);
         let turns = played.turns(&["proposal"]);
         let turn = turns.iter().find(|turn| turn.agent.as_str() == "proposer-1").unwrap();
         assert_eq!((turn.tool_calls, turn.state.word()), (tool_calls_max, "unparsed"), "it calls tools for ever");
@@ -414,11 +415,11 @@ fn tool_calls_max_says_how_many_tools_an_agent_calls_in_a_turn() {
 #[test]
 fn a_tool_that_may_change_something_is_called_once_and_only_where_a_person_approved_the_call() {
     for choice in [Choice::Approve, Choice::Reject] {
-        let hands = Doing(Arc::default(), true);
+        let effects = Doing(Arc::default(), true);
         let gates = Arc::new(Mutex::new(Vec::new()));
         let seen = gates.clone();
-        let played = Stage::new(&Debating { tool_calls_max: 1, answers: 3, ..voted() })
-            .hands(Arc::new(hands.clone()))
+        let played = Stage::new(&DebateConfig { tool_calls_max: 1, answers: 3, ..voted() })
+            .effects(Arc::new(effects.clone()))
             .says(|cue| {
                 let curious = cue.part == "proposal" && cue.agent == "proposer-1";
                 curious.then(|| Says::Words(json!({ "tool": "look", "arguments": {} }).to_string()))
@@ -428,7 +429,7 @@ fn a_tool_that_may_change_something_is_called_once_and_only_where_a_person_appro
                 Some(choice.into())
             })
             .play();
-        let called = hands.did().iter().filter(|did| *did == "call look").count();
+        let called = effects.did().iter().filter(|did| *did == "call look").count();
         assert_eq!(called, usize::from(choice == Choice::Approve));
         let gates = gates.lock().unwrap();
         assert_eq!(*gates, [(Kind::Tool, "proposer-1 wants to call look".to_owned())]);
@@ -440,8 +441,8 @@ fn a_tool_that_may_change_something_is_called_once_and_only_where_a_person_appro
 #[test]
 fn repository_and_hooks_say_where_code_goes_and_what_is_run_there() {
     let committed = |repository: Option<&str>, hooks: Vec<Hook>| {
-        let hands = Doing::default();
-        let debating = Debating {
+        let effects = Doing::default();
+        let debating = DebateConfig {
             topic: CODE.to_owned(),
             language: Some(Language::Python),
             tool_calls_max: 0,
@@ -449,9 +450,9 @@ fn repository_and_hooks_say_where_code_goes_and_what_is_run_there() {
             hooks,
             ..of(&[Proposal, Critique, Convergence], 3)
         };
-        let played = Stage::new(&debating).hands(Arc::new(hands.clone())).play();
+        let played = Stage::new(&debating).effects(Arc::new(effects.clone())).play();
         assert!(played.verdict().winner.is_some());
-        (hands.did(), played)
+        (effects.did(), played)
     };
     assert_eq!(committed(None, Vec::new()).0, Vec::<String>::new());
     let (did, played) = committed(Some("somewhere"), Vec::new());
@@ -466,8 +467,9 @@ fn repository_and_hooks_say_where_code_goes_and_what_is_run_there() {
 #[test]
 fn lessons_are_kept_where_one_wants_them() {
     let kept = |lessons| {
-        let taught = Debating { topic: CODE.to_owned(), lessons, ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
-        let played = play(Debating { language: Some(Language::Python), ..taught });
+        let taught =
+            DebateConfig { topic: CODE.to_owned(), lessons, ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
+        let played = play(DebateConfig { language: Some(Language::Python), ..taught });
         played.report.kept.iter().filter(|line| line.starts_with("lesson ")).count()
     };
     assert!(kept(true) > 0);
@@ -476,11 +478,11 @@ fn lessons_are_kept_where_one_wants_them() {
 
 #[test]
 fn language_and_provider_say_what_is_written_and_who_is_asked() {
-    let code = play(Debating { topic: CODE.to_owned(), language: Some(Language::Python), ..voted() }).debated();
-    let words = play(Debating { topic: CODE.to_owned(), language: None, ..voted() }).debated();
+    let code = play(DebateConfig { topic: CODE.to_owned(), language: Some(Language::Python), ..voted() }).debated();
+    let words = play(DebateConfig { topic: CODE.to_owned(), language: None, ..voted() }).debated();
     assert_eq!((code.code.is_some(), code.language.as_deref()), (true, Some("python")));
     assert_eq!((words.code, words.language), (None, None));
-    let named = play(Debating { provider: Some("mine".to_owned()), ..voted() });
+    let named = play(DebateConfig { provider: Some("mine".to_owned()), ..voted() });
     assert!(named.turns(&[]).iter().all(|turn| turn.provider == "mine"));
     assert_eq!(named.debated().providers, ["mine"]);
 }
@@ -493,12 +495,12 @@ fn spends(_: &Gate) -> Option<Say> {
 #[test]
 fn a_budget_asks_where_people_are_asked_and_else_ends_the_debate() {
     let budget = Budget { tokens: Some(12_000), usd_micros: None };
-    let ended = play(Debating { budget: Some(budget), ..voted() });
+    let ended = play(DebateConfig { budget: Some(budget), ..voted() });
     assert_eq!(ended.failure().code, "budget_exceeded");
-    let asked = Stage::new(&Debating { budget: Some(budget), gates: gates(&[]), ..voted() }).decide(spends).play();
+    let asked = Stage::new(&DebateConfig { budget: Some(budget), gates: gates(&[]), ..voted() }).decide(spends).play();
     assert!(asked.verdict().winner.is_some());
     assert!(!asked.events("gate.opened").is_empty());
-    let refused = Stage::new(&Debating { budget: Some(budget), gates: gates(&[]), ..voted() });
+    let refused = Stage::new(&DebateConfig { budget: Some(budget), gates: gates(&[]), ..voted() });
     assert_eq!(refused.decide(|_| Some(Choice::Reject.into())).play().failure().code, "budget_exceeded");
     // What the configuration allows holds where the debate says nothing.
     let configured = Stage::new(&voted()).budget(budget).play();
@@ -511,13 +513,13 @@ fn gates_open_where_one_says_and_nowhere_else() {
         [(false, &[][..], 0), (true, &[][..], 0), (true, &[Proposal][..], 1), (true, &[Proposal, Convergence][..], 2)]
     {
         let gates = Gates { enabled, ..gates(points) };
-        assert_eq!(play(Debating { gates, ..voted() }).events("gate.opened").len(), opened);
+        assert_eq!(play(DebateConfig { gates, ..voted() }).events("gate.opened").len(), opened);
     }
     // A vote that another round follows is not final, and nobody is asked about it.
-    let rounds = Debating { max_rounds: 2, early_exit: false, gates: gates(&[Convergence]), ..voted() };
+    let rounds = DebateConfig { max_rounds: 2, early_exit: false, gates: gates(&[Convergence]), ..voted() };
     assert_eq!(play(rounds).events("gate.opened").len(), 1);
-    assert!(Debating { gates: Gates { enabled: false, ..gates(&[Proposal]) }, ..voted() }.check().is_err());
-    assert!(Debating { gates: gates(&[Review]), ..voted() }.check().is_err(), "it has no review");
+    assert!(DebateConfig { gates: Gates { enabled: false, ..gates(&[Proposal]) }, ..voted() }.check().is_err());
+    assert!(DebateConfig { gates: gates(&[Review]), ..voted() }.check().is_err(), "it has no review");
 }
 
 #[test]
@@ -528,7 +530,7 @@ fn a_gate_says_who_decides_who_is_told_and_what_silence_means() {
         notification_channels: vec!["ops".to_owned()],
         ..gates(&[Proposal])
     };
-    let with = |gates: &Gates| Stage::new(&Debating { gates: gates.clone(), ..voted() });
+    let with = |gates: &Gates| Stage::new(&DebateConfig { gates: gates.clone(), ..voted() });
     // Whoever approves in a simulation is not bob.
     let played = with(&asked).play();
     assert_eq!(played.failure().code, "gate_timed_out");
@@ -555,7 +557,7 @@ fn on_rejected_says_whether_it_fails_is_done_again_or_goes_on() {
     let rejected = |on_rejected, times: usize| {
         let gates = Gates { on_rejected, ..gates(&[Proposal]) };
         let said = Mutex::new(0);
-        Stage::new(&Debating { gates, ..voted() })
+        Stage::new(&DebateConfig { gates, ..voted() })
             .decide(move |_| {
                 let mut said = said.lock().unwrap();
                 *said += 1;
@@ -584,20 +586,20 @@ fn on_rejected_says_whether_it_fails_is_done_again_or_goes_on() {
 fn an_agent_is_not_called_as_a_vote_against_all_is() {
     let mut agents = voted().agents.agents().to_vec();
     agents[0].id = "none".parse().unwrap();
-    let named = Debating { agents: folkmoot_core::agent::Team::of(agents).unwrap(), ..voted() };
+    let named = DebateConfig { agents: folkmoot_core::agent::Team::of(agents).unwrap(), ..voted() };
     assert!(named.check().unwrap_err().to_string().contains("none"));
     assert!(voted().check().is_ok());
 }
 
 #[test]
 fn what_could_not_be_executed_is_told_to_nobody_as_evidence() {
-    let hands = Doing::default();
-    let hooked = Debating {
+    let effects = Doing::default();
+    let hooked = DebateConfig {
         repository: Some("/somewhere".to_owned()),
         hooks: vec![Hook::PostProposal],
         ..debating(Preset::Full, CODE, 5)
     };
-    let played = Stage::new(&hooked).hands(Arc::new(hands)).play();
+    let played = Stage::new(&hooked).effects(Arc::new(effects)).play();
     let prompts = played.all_prompts().join("\n");
     assert!(prompts.contains("line 3 is too long"), "what was executed is told");
     assert!(!prompts.contains("there is no mypy here"), "what was not is no evidence");
@@ -609,7 +611,7 @@ fn what_could_not_be_executed_is_told_to_nobody_as_evidence() {
 
 #[test]
 fn the_record_says_who_of_a_large_team_does_not_speak() {
-    let played = play(Debating { max_rounds: 1, ..debating(Preset::Quick, "Should we write tests first?", 12) });
+    let played = play(DebateConfig { max_rounds: 1, ..debating(Preset::Quick, "Should we write tests first?", 12) });
     let left = |told: &Told| match told {
         Told::PhaseStarted { phase, speakers, left_out, .. } => {
             Some((*phase, speakers.iter().flatten().count(), left_out.len()))
@@ -623,8 +625,8 @@ fn the_record_says_who_of_a_large_team_does_not_speak() {
 #[test]
 fn reflections_max_says_how_many_reflections_whoever_tries_again_is_shown() {
     let shown = |reflections_max| {
-        let stubborn = Debating { reflexion_attempts: 5, reflections_max, ..debating(Preset::Full, CODE, 5) };
-        let played = Stage::new(&Debating { max_rounds: 1, ..stubborn })
+        let stubborn = DebateConfig { reflexion_attempts: 5, reflections_max, ..debating(Preset::Full, CODE, 5) };
+        let played = Stage::new(&DebateConfig { max_rounds: 1, ..stubborn })
             .says(|cue| {
                 (cue.part == "optimization").then(|| Says::With("code", json!("def parse_duration(s): return 0")))
             })
@@ -637,7 +639,7 @@ fn reflections_max_says_how_many_reflections_whoever_tries_again_is_shown() {
 
 #[test]
 fn what_stays_unclear_is_kept() {
-    let asked = Debating {
+    let asked = DebateConfig {
         phases: Phases::only(DebatePhase::ALL),
         max_rounds: 1,
         ..debating(Preset::Full, "Should we write tests first?", 5)

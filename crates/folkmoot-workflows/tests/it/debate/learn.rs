@@ -7,7 +7,7 @@ use folkmoot_llm::{Answer, Embedder, Failure, FailureKind, Hear, Model, Prompts,
 use folkmoot_tools::jail::Language;
 use folkmoot_workflows::{
     Voice, Voices,
-    debate::{Debater, Debating, Preset},
+    debate::{DebateConfig, Debater, Preset},
 };
 use futures_util::future::BoxFuture;
 
@@ -42,7 +42,7 @@ async fn a_lesson_of_one_debate_is_in_the_prompts_of_the_next_and_provenance_say
     let folder = tempfile::tempdir().unwrap();
     let heard = Arc::new(Heard::default());
     let model: Arc<dyn Model> = heard.clone();
-    let debater = Debater { voices: Arc::new(One(model)), hands: Arc::new(Recorded) };
+    let debater = Debater { voices: Arc::new(One(model)), effects: Arc::new(Recorded) };
     let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
 
@@ -55,7 +55,7 @@ async fn a_lesson_of_one_debate_is_in_the_prompts_of_the_next_and_provenance_say
     assert_eq!(heard.lessons(), Vec::<String>::new());
 
     // Whoever wants none gets none.
-    hold(&engine, &Debating { lessons: false, ..debating(Preset::Full, CODE, 5) }).await;
+    hold(&engine, &DebateConfig { lessons: false, ..debating(Preset::Full, CODE, 5) }).await;
     assert_eq!(heard.lessons(), Vec::<String>::new());
 
     let again = hold(&engine, &debating(Preset::Full, CODE, 5)).await;
@@ -120,14 +120,14 @@ async fn a_lesson_is_found_by_what_it_means_where_somebody_can_tell() {
     let folder = tempfile::tempdir().unwrap();
     let heard = Arc::new(Heard::default());
     let voices = Arc::new(Knowing(heard.clone(), Mutex::default()));
-    let debater = Debater { voices: voices.clone(), hands: Arc::new(Recorded) };
+    let debater = Debater { voices: voices.clone(), effects: Arc::new(Recorded) };
     let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
     hold(&engine, &debating(Preset::Full, CODE, 5)).await;
     heard.lessons();
 
     let alike = debating(Preset::Quick, "How should people tell how long something took?", 3);
-    let in_rust = Debating { language: Some(Language::Rust), ..alike.clone() };
+    let in_rust = DebateConfig { language: Some(Language::Rust), ..alike.clone() };
     let other = debating(Preset::Quick, "Should the office have a second coffee machine?", 3);
     let same = debating(Preset::Quick, CODE, 3);
     for (meaning, asked, expected) in [
@@ -174,10 +174,11 @@ impl Voices for Both {
 async fn what_was_rehearsed_teaches_no_model() {
     let folder = tempfile::tempdir().unwrap();
     let heard = Arc::new(Heard::default());
-    let debater = Debater { voices: Arc::new(Both(heard.clone())), hands: Arc::new(Recorded) };
+    let debater = Debater { voices: Arc::new(Both(heard.clone())), effects: Arc::new(Recorded) };
     let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
-    let asked = |provider: &str| Debating { provider: Some(provider.to_owned()), ..debating(Preset::Full, CODE, 5) };
+    let asked =
+        |provider: &str| DebateConfig { provider: Some(provider.to_owned()), ..debating(Preset::Full, CODE, 5) };
     hold(&engine, &asked("rehearsal")).await;
     hold(&engine, &asked("one")).await;
     assert_eq!(heard.lessons(), Vec::<String>::new(), "the only lessons were rehearsed");

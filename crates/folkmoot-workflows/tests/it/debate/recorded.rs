@@ -19,7 +19,7 @@ use folkmoot_tools::{
 };
 use folkmoot_workflows::{
     Equipment,
-    debate::{Branch, Hands, Place, Ran},
+    debate::{Branch, Effects, Place, Ran},
     equipment,
 };
 use futures_util::future::BoxFuture;
@@ -57,7 +57,7 @@ fn tested(solution: &Solution, test: &TestCase) -> Tested {
     Tested { name: test.name.clone(), category: test.category, ..tested.clone() }
 }
 
-impl Hands for Recorded {
+impl Effects for Recorded {
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
         Box::pin(async move {
             let tested = suite.tests().iter().map(|test| tested(&solution, test)).collect();

@@ -12,7 +12,7 @@ use folkmoot_engine::{Engine, Failure, GateQuery, Replayed, Settings, Workflows}
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
-    debate::{Debater, Debating, Preset},
+    debate::{DebateConfig, Debater, Preset},
 };
 use futures_util::future::BoxFuture;
 
@@ -43,7 +43,7 @@ pub(super) fn you() -> Principal {
 }
 
 /// Holds a debate to its end, and approves whatever is asked on the way.
-pub(super) async fn hold(engine: &Engine, debating: &Debating) -> RunId {
+pub(super) async fn hold(engine: &Engine, debating: &DebateConfig) -> RunId {
     let run = engine.start_workflow(you(), WORKFLOW, debating).await.unwrap().start.id;
     loop {
         let waited = engine.wait_for_end(&you(), &run, Duration::from_millis(100)).await.unwrap();
@@ -66,10 +66,10 @@ pub(super) async fn hold(engine: &Engine, debating: &Debating) -> RunId {
 #[tokio::test]
 async fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
     let folder = tempfile::tempdir().unwrap();
-    let debater = Debater { voices: Arc::new(One(Arc::new(Rehearsal))), hands: Arc::new(Recorded) };
+    let debater = Debater { voices: Arc::new(One(Arc::new(Rehearsal))), effects: Arc::new(Recorded) };
     let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
-    let full = Debating {
+    let full = DebateConfig {
         phases: Phases::only(DebatePhase::ALL),
         gates: gates(&[DebatePhase::Proposal, DebatePhase::Convergence]),
         ..debating(Preset::Full, CODE, 5)

@@ -6,7 +6,7 @@ use folkmoot_core::{
 };
 use folkmoot_llm::Request;
 use folkmoot_tools::jail::Language;
-use folkmoot_workflows::debate::{Debating, Preset};
+use folkmoot_workflows::debate::{DebateConfig, Preset};
 use serde_json::{Value, json};
 
 use super::{
@@ -17,13 +17,13 @@ use super::{
 const WORDS: &str = "Should we write tests first?";
 
 /// Five agents, three of whom answer, and a vote.
-fn quick() -> Debating {
+fn quick() -> DebateConfig {
     debating(Preset::Quick, WORDS, 5)
 }
 
 /// One round of these phases.
-fn phases(phases: &[DebatePhase]) -> Debating {
-    Debating { phases: Phases::only(phases), max_rounds: 1, ..debating(Preset::Full, WORDS, 5) }
+fn phases(phases: &[DebatePhase]) -> DebateConfig {
+    DebateConfig { phases: Phases::only(phases), max_rounds: 1, ..debating(Preset::Full, WORDS, 5) }
 }
 
 /// A position of the poisoner's own, in these words.
@@ -215,7 +215,7 @@ fn what_cannot_be_read_is_no_answer_in_any_phase() {
         let sorts = sorts.iter().enumerate().filter(|(at, _)| at % parts.len() == some);
         for (_, (sort, words)) in sorts {
             let words = words.clone();
-            let debating = Debating { agents: debating(Preset::Full, WORDS, 3).agents, ..phases(&all) };
+            let debating = DebateConfig { agents: debating(Preset::Full, WORDS, 3).agents, ..phases(&all) };
             let played =
                 Stage::new(&debating).says(move |cue| (cue.part == part).then(|| Says::Words(words.clone()))).play();
             let turns = played.turns(&[part]);
@@ -274,7 +274,7 @@ fn what_fills_every_list_and_every_line_is_kept_and_ends_nothing() {
     let line = "\u{1f}".repeat(1_999);
     let title = line[..300].to_owned();
     let finding = move |n: usize| json!({ "title": format!("{n}{title}"), "severity": "low", "description": "d" });
-    let full = Debating { max_rounds: 2, ..phases(DebatePhase::ALL) };
+    let full = DebateConfig { max_rounds: 2, ..phases(DebatePhase::ALL) };
     let played = Stage::new(&full)
         .says(move |cue| match cue.part.as_str() {
             "ballot" => Some(Says::With("objection", json!(line))),
@@ -319,7 +319,7 @@ const CHECK: (&str, &str) = ("four", "from solution import double\nassert double
 /// Two honest agents and a cheat, in the jail.
 fn cheated(cheat: &'static str, tests: &'static [(&'static str, &'static str)]) -> Played {
     let topic = "Write double(n) in Python";
-    let quick = Debating {
+    let quick = DebateConfig {
         language: Some(Language::Python),
         phases: Phases::only(&[Proposal, Convergence]),
         ..debating(Preset::Quick, topic, 3)
@@ -388,7 +388,7 @@ fn tests_that_pass_nobody_or_carry_strange_names_move_nothing() {
 
 #[test]
 fn no_prompt_holds_a_value_of_the_environment_or_who_is_asked_and_told() {
-    let mut full = Debating { max_rounds: 1, ..debating(Preset::Full, super::CODE, 5) };
+    let mut full = DebateConfig { max_rounds: 1, ..debating(Preset::Full, super::CODE, 5) };
     full.provider = Some("sk-live-0123456789abcdef".to_owned());
     let played = Stage::new(&full).play();
     assert!(played.verdict().winner.is_some());
@@ -408,7 +408,7 @@ fn what_agents_say_is_kept_beside_the_log_and_in_no_event() {
     const SECRET: &str = "swordfish-0815";
     const TEXTS: &[&str] = &["summary", "root_cause", "what_went_wrong", "what_to_change", "evidence", "objection"];
     let [on_words, on_code] = [WORDS, super::CODE].map(|topic| {
-        Stage::new(&Debating { max_rounds: 1, ..debating(Preset::Full, topic, 5) })
+        Stage::new(&DebateConfig { max_rounds: 1, ..debating(Preset::Full, topic, 5) })
             .says(|cue| match cue.part.as_str() {
                 // No answer of any form.
                 "ballot" if cue.agent == "critic-1" => Some(Says::Words(format!("{{\"ranking\": \"{SECRET}\"}}"))),

@@ -18,7 +18,7 @@ use folkmoot_engine::{
 use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, Speaker, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
-    debate::{Debated, Debater, Debating, Hands},
+    debate::{DebateConfig, Debated, Debater, Effects},
 };
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -145,11 +145,11 @@ impl Voices for Cast {
 
 /// What is played.
 pub struct Stage {
-    debating: Debating,
+    debating: DebateConfig,
     line: Arc<Line>,
     dead: Vec<String>,
     budget: Budget,
-    hands: Arc<dyn Hands>,
+    effects: Arc<dyn Effects>,
     decide: Arc<Decide>,
     answer: Arc<Reply>,
     asked: Arc<Mutex<Vec<Request>>>,
@@ -158,13 +158,13 @@ pub struct Stage {
 
 impl Stage {
     /// A debate as the rehearsal plays it; people approve everything.
-    pub fn new(debating: &Debating) -> Self {
+    pub fn new(debating: &DebateConfig) -> Self {
         Self {
             debating: debating.clone(),
             line: Arc::new(|_| None),
             dead: Vec::new(),
             budget: Budget::default(),
-            hands: Arc::new(Recorded),
+            effects: Arc::new(Recorded),
             decide: Arc::new(|_| Some(Choice::Approve.into())),
             answer: Arc::new(|_| Some("yes".into())),
             asked: Arc::default(),
@@ -197,8 +197,8 @@ impl Stage {
     }
 
     /// Who executes.
-    pub fn hands(mut self, hands: Arc<dyn Hands>) -> Self {
-        self.hands = hands;
+    pub fn effects(mut self, effects: Arc<dyn Effects>) -> Self {
+        self.effects = effects;
         self
     }
 
@@ -224,7 +224,7 @@ impl Stage {
             dead: self.dead.clone(),
             budget: self.budget,
         };
-        let debater = Debater { voices: Arc::new(cast), hands: Arc::clone(&self.hands) };
+        let debater = Debater { voices: Arc::new(cast), effects: Arc::clone(&self.effects) };
         let (decide, answer) = (Arc::clone(&self.decide), Arc::clone(&self.answer));
         Scenario::new(debater.join(Workflows::new()), WORKFLOW, &self.debating)
             .decide(move |gate| decide(gate))

@@ -18,7 +18,7 @@ use folkmoot_engine::{Engine, Failure, GateQuery, Settings, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
-    debate::{Debater, Debating, Preset},
+    debate::{DebateConfig, Debater, Preset},
 };
 use futures_util::future::BoxFuture;
 
@@ -61,10 +61,10 @@ impl Voices for Keyed {
 async fn a_debate_whose_provider_is_gone_stops_and_goes_on_when_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let voices = Arc::new(Keyed::default());
-    let debater = Debater { voices: voices.clone(), hands: Arc::new(Recorded) };
+    let debater = Debater { voices: voices.clone(), effects: Arc::new(Recorded) };
     let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
-    let asked = Debating {
+    let asked = DebateConfig {
         gates: gates(&[DebatePhase::Proposal]),
         ..debating(Preset::Quick, "Should we write tests first?", 3)
     };

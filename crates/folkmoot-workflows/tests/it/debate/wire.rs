@@ -1,7 +1,7 @@
 //! What debates ask, as vendors take it.
 
 use folkmoot_core::{agent::DebatePhase, debate::Phases};
-use folkmoot_workflows::debate::{Debating, Instructor, Preset};
+use folkmoot_workflows::debate::{DebateConfig, Instructor, Preset};
 
 use super::{
     CODE, debating,
@@ -11,13 +11,13 @@ use crate::vendors;
 
 #[test]
 fn every_schema_of_a_debate_is_one_that_all_vendors_take() {
-    let whole = |topic| Debating { phases: Phases::only(DebatePhase::ALL), ..debating(Preset::Full, topic, 8) };
+    let whole = |topic| DebateConfig { phases: Phases::only(DebatePhase::ALL), ..debating(Preset::Full, topic, 8) };
     let plays = [
         Stage::new(&whole(CODE)),
         Stage::new(&whole("Should we write tests first?")),
-        Stage::new(&Debating { instructor: Instructor::Person, ..whole("Should we write tests first?") }),
+        Stage::new(&DebateConfig { instructor: Instructor::Person, ..whole("Should we write tests first?") }),
         Stage::new(&debating(Preset::Economy, "Should we write tests first?", 3)),
-        Stage::new(&Debating { answers: 1, ..debating(Preset::Quick, CODE, 3) }),
+        Stage::new(&DebateConfig { answers: 1, ..debating(Preset::Quick, CODE, 3) }),
         // With a repair turn.
         Stage::new(&whole(CODE)).says(|cue| (cue.attempt == 0).then(|| Says::Words("I agree!".to_owned()))),
     ];

@@ -1,5 +1,5 @@
-//! What a debate does with its hands: code is executed, tools are called, a repository is written to. Everything that is asked of
-//! them is a step of the run, so that a replay needs none of it.
+//! What a debate does outside of the database: it executes code, calls tools and writes to a
+//! repository. Each of these is a step of the run, so a replay needs none of them.
 
 use std::{
     fmt,
@@ -63,7 +63,7 @@ fn executed() -> bool {
 }
 
 /// All that a debate does outside of itself, but for its models.
-pub trait Hands: fmt::Debug + Send + Sync {
+pub trait Effects: fmt::Debug + Send + Sync {
     /// Executes tests on a solution, in the jail. An error is a jail or a tool chain that is not there.
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>>;
 
@@ -96,15 +96,15 @@ pub trait Hands: fmt::Debug + Send + Sync {
     fn clean(&self, debate: String, branch: Option<Branch>) -> BoxFuture<'_, Result<(), String>>;
 }
 
-/// Hands that really do it.
+/// Effects that really happen.
 #[derive(Debug)]
-pub struct Yard {
+pub struct RealEffects {
     equipment: Arc<Equipment>,
     /// By the debate that works there, the oldest first: connections to MCP servers are made once.
     benches: Mutex<Vec<(String, Arc<Workbench>)>>,
 }
 
-impl Yard {
+impl RealEffects {
     /// With this equipment.
     pub fn new(equipment: Arc<Equipment>) -> Self {
         Self { equipment, benches: Mutex::default() }
@@ -132,7 +132,7 @@ impl Yard {
     }
 }
 
-impl Hands for Yard {
+impl Effects for RealEffects {
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>> {
         Box::pin(async move {
             let jail = self.equipment.jail().await;
