@@ -177,6 +177,12 @@ impl Gate {
         })
     }
 
+    /// When it was decided so that its run stops, or that it is to come back changed.
+    pub fn stopped_at(&self) -> Option<Timestamp> {
+        let stops = self.stops_its_run() || self.status() == Status::AdjustRequested;
+        self.decision().filter(|_| stops).map(|decision| decision.decided_at)
+    }
+
     /// Whether people let its run go on, and not the configuration.
     pub fn is_approved_by_people(&self) -> bool {
         self.gate_type == GateType::Human && self.status() == Status::Approved

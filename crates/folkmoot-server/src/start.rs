@@ -265,7 +265,9 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
         let problem = format!("tokens.json gives `agent` the role {}; it can only be agent", tokens.agent.role);
         return Err(unusable(std::io::Error::new(std::io::ErrorKind::InvalidData, problem)));
     }
-    let is_known = |token: Token| token.kind == Kind::Personal && token.revoked_at.is_none();
+    let owner = Principal::new(tokens.you.name.clone(), tokens.you.role);
+    let is_known =
+        |token: Token| token.kind == Kind::Personal && token.revoked_at.is_none() && token.principal == owner;
     let is_personal = match engine.protected_person().await? {
         // Who is not protected keeps the token they have.
         Some(_) => engine.token_of(&tokens.you.token).await?.is_some_and(is_known),

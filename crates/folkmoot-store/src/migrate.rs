@@ -26,6 +26,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { version: 11, name: "presence", sql: include_str!("../migrations/0011_presence.sql") },
     Migration { version: 12, name: "token_id", sql: include_str!("../migrations/0012_token_id.sql") },
     Migration { version: 13, name: "open_runs", sql: include_str!("../migrations/0013_open_runs.sql") },
+    Migration { version: 14, name: "stopped_at", sql: include_str!("../migrations/0014_stopped_at.sql") },
 ];
 
 /// Where the steps that were taken are recorded.

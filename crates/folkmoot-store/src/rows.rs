@@ -106,6 +106,7 @@ pub(crate) const GATES: Table = Table {
         ("reminders", Text),
         ("content_bytes", Int),
         ("presence", Text),
+        ("stopped_at", Int),
     ],
 };
 
@@ -498,6 +499,7 @@ pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
         Value::MaybeText((!gate.reminders.is_empty()).then(|| json_text(&gate.reminders).into())),
         Value::Int(int(quota::bytes_of(gate))),
         maybe(gate.presence.map(|presence| presence.word())),
+        Value::MaybeInt(gate.stopped_at().map(Timestamp::as_micros)),
     ]
 }
 
@@ -623,20 +625,16 @@ pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
 
 /// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and
 /// [`read_run_with_extras`] read them.
-/// Of a run's gates those that wait, the last one that stopped it, the last one that is to come back changed, and the last one that
-/// people approved.
+/// Of a run's gates those that wait, of each way to stop a run or to want a change the one that was decided last, and the last one that
+/// people approved. Each part has an index of its own: an agent can open and withdraw any number of gates.
 pub(crate) fn select_gates_of(run: &str) -> String {
     let select = format!("SELECT {} FROM gates WHERE run_id = {run} AND", GATES.names());
-    let last =
-        |such: &str| format!("SELECT * FROM ({select} {such} ORDER BY requested_at DESC, id DESC LIMIT 1) AS last");
-    // Both databases know `replace`: a gate that its own requester withdrew names it as the reviewer.
-    let stopping = last(
-        "(status = 'rejected' OR status = 'timed_out' AND on_timeout <> 'approve' OR status = 'cancelled'
-          AND replace(decision, '\"reviewer\":\"' || requested_by || '\"', '') = decision)",
-    );
-    let changed = last("status = 'adjust_requested'");
-    let approved = last("status = 'approved' AND type = 'human'");
-    format!("{select} status = 'pending' UNION ALL {stopping} UNION ALL {changed} UNION ALL {approved}")
+    let last = |such: String, by: &str| format!("SELECT * FROM ({select} {such} ORDER BY {by} DESC LIMIT 1) AS last");
+    let stopping = ["rejected", "timed_out", "cancelled", "adjust_requested"]
+        .map(|status| last(format!("status = '{status}' AND stopped_at IS NOT NULL"), "stopped_at"))
+        .join(" UNION ALL ");
+    let approved = last("status = 'approved' AND type = 'human'".to_owned(), "requested_at");
+    format!("{select} status = 'pending' UNION ALL {stopping} UNION ALL {approved}")
 }
 
 pub(crate) fn select_runs() -> &'static str {

@@ -56,7 +56,9 @@ pub(crate) fn decide(
     may_decide(gate, verdict, by)?;
     // Whoever calls the rules directly has no token: an embedding program answers for its own people.
     if let Some(shown) = shown {
-        shown.must_decide(gate.presence)?;
+        // Where silence consents, a no takes no more than the token itself demands: else nobody might be left to say it.
+        let objects = verdict.choice == Choice::Reject && gate.content.on_timeout == OnTimeout::Approve;
+        shown.must_decide(gate.presence.filter(|_| !objects))?;
     }
     let presence = shown.map(Shown::presence);
     check_content(gate, verdict)?;

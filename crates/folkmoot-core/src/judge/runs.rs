@@ -71,9 +71,16 @@ impl Case<'_> {
                 return Ok(Commit { outcome: Outcome::Stands(Box::new(known)), ..Commit::default() });
             }
         };
-        // A step that was begun before may be the one that waits at the gate: a script that is started again begins it again.
-        if recording.waits_for_gates() && known.is_none() {
-            must_pass_its_gates(&run, &loaded.gates_of_run, Gate::stops_its_run)?;
+        if recording.waits_for_gates() {
+            let gates = &loaded.gates_of_run;
+            // A step that was begun before may be the one that waits at the gate: a script that is started again begins it again.
+            if known.is_none() {
+                must_have_no_pending_gate(&run, gates)?;
+            }
+            // What was begun before it was stopped can be told to be done, and is not begun again.
+            if known.is_none() || matches!(recording.write, Write::Begin) {
+                must_not_be_stopped(&run, gates, Gate::stops_its_run)?;
+            }
         }
         let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };
         run.apply(&event, known).expect("an event that the rules just allowed applies");
@@ -204,9 +211,9 @@ impl Case<'_> {
         if fence == Fence::Owner {
             run::must_have_ended_its_steps(&run, conclusion)?;
             if matches!(conclusion, Conclusion::Completed { .. }) {
+                must_have_no_pending_gate(&run, &loaded.gates_of_run)?;
                 // What is to come back changed may be worked on, and is not done before people have approved it.
-                let stops = |gate: &Gate| gate.stops_its_run() || gate.status() == gate::Status::AdjustRequested;
-                must_pass_its_gates(&run, &loaded.gates_of_run, stops)?;
+                must_not_be_stopped(&run, &loaded.gates_of_run, |gate| gate.stopped_at().is_some())?;
             }
         }
         let event = run::end(&run, conclusion, self.command.by.name(), self.now)?;
@@ -359,20 +366,28 @@ fn parked_timer(run: &Run) -> Vec<TimerChange> {
     }
 }
 
-/// Refuses to go on with a run that somebody else's agent executes while one of its gates waits, or after one has stopped it. Then
-/// it may ask again: what people approve after that lets it go on.
-fn must_pass_its_gates(run: &Run, gates: &[Gate], stops: impl Fn(&Gate) -> bool) -> Result<(), Refusal> {
-    let order = |gate: &&Gate| (gate.requested_at, gate.id.clone());
-    let run_id = || run.start.id.clone();
-    if let Some(gate) = gates.iter().filter(|gate| gate.decision().is_none()).min_by_key(order) {
-        return Err(Refusal::GatePending { run: run_id(), gate: gate.id.clone() });
+/// Refuses to go on with a run that somebody else's agent executes while one of its gates waits.
+fn must_have_no_pending_gate(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
+    let pending = gates.iter().filter(|gate| gate.decision().is_none());
+    match pending.min_by_key(|gate| (gate.requested_at, gate.id.clone())) {
+        Some(gate) => Err(Refusal::GatePending { run: run.start.id.clone(), gate: gate.id.clone() }),
+        None => Ok(()),
     }
-    let Some(stopping) = gates.iter().filter(|gate| stops(gate)).max_by_key(order) else { return Ok(()) };
-    let decision = stopping.decision().expect("it stopped the run");
-    let passed = gates.iter().filter(|gate| gate.is_approved_by_people()).max_by_key(order);
-    match passed.is_some_and(|gate| gate.requested_at >= decision.decided_at) {
-        true => Ok(()),
-        false => Err(Refusal::GateStopped { run: run_id(), gate: stopping.id.clone(), decision: decision.decision }),
+}
+
+/// Refuses to go on with such a run after the decision on one of its gates has stopped it. It may ask again: what is asked after that
+/// decision, and approved by people, lets it go on.
+fn must_not_be_stopped(run: &Run, gates: &[Gate], stops: impl Fn(&Gate) -> bool) -> Result<(), Refusal> {
+    let decided = |gate: &&Gate| gate.stopped_at();
+    let Some(stopping) = gates.iter().filter(|gate| stops(gate)).max_by_key(decided) else { return Ok(()) };
+    let approved = gates.iter().filter(|gate| gate.is_approved_by_people()).map(|gate| gate.requested_at).max();
+    match (approved, stopping.decision()) {
+        (Some(asked), Some(decision)) if asked >= decision.decided_at => Ok(()),
+        (_, decision) => Err(Refusal::GateStopped {
+            run: run.start.id.clone(),
+            gate: stopping.id.clone(),
+            decision: decision.expect("a gate that stops its run is decided").decision,
+        }),
     }
 }
 

@@ -88,7 +88,8 @@ fn may_close(question: &Question, Closing { close, reason, .. }: &Closing, by: &
     let verb = close.verb();
     let withdraws = match close {
         Close::Answer(_) | Close::Deny => false,
-        Close::Skip | Close::Cancel => question.is_asked_by(by),
+        // Not whom it was asked for: what people and other agents ask in an agent's name is not the agent's to take back.
+        Close::Skip | Close::Cancel => question.asked_by == by.name,
     };
     match by.role {
         Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb }),

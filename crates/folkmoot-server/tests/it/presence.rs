@@ -1,6 +1,9 @@
 //! A person's decision is a person's: what the token that a data folder keeps does with and without its person.
 
-use folkmoot_core::{Presence, gate::Policy, gate::Risk};
+use folkmoot_core::{
+    Presence,
+    gate::{OnTimeout, Policy, Risk},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -204,6 +207,44 @@ async fn where_the_owner_is_protected_no_start_gives_anybody_a_new_say() {
         let refused = does_not_start(config(principal)).await;
         assert!(refused.contains("has protected this folder"), "{refused}");
     }
+}
+
+#[tokio::test]
+async fn a_token_of_somebody_else_makes_nobody_the_protected_owner() {
+    let data = Node::start().await.stop().await;
+    let file = data.path().join("tokens.json");
+    let owners = std::fs::read_to_string(&file).unwrap();
+    let mut planted: Value = serde_json::from_str(&owners).unwrap();
+    planted["you"] = json!({"name": "ella", "role": "viewer", "token": "secret-of-ella-0123456789"});
+    std::fs::write(&file, planted.to_string()).unwrap();
+    let data = Node::on(data, Setting::default()).await.stop().await;
+    std::fs::write(&file, &owners).unwrap();
+    let node = Node::on(data, Setting::default()).await;
+    let you = yours(&node);
+    make(&node, &you, AT_A_TERMINAL, "protected").await;
+    let tokens = node.get("root-of-all", "/v1/tokens").await.json();
+    let is_owners = |token: &&Value| token["kind"] == "personal" && token["name"] != "ella";
+    let personal = tokens["tokens"].as_array().unwrap().iter().find(is_owners).unwrap()["id"].clone();
+    let path = format!("/v1/tokens/{}", personal.as_str().unwrap());
+    assert_eq!(node.send("root-of-all", "DELETE", &path, json!({})).await.status, 200);
+    let data = node.stop().await;
+    let mut swapped: Value = serde_json::from_str(&owners).unwrap();
+    swapped["you"]["token"] = json!("secret-of-ella-0123456789");
+    std::fs::write(&file, swapped.to_string()).unwrap();
+    let node = Node::on(data, Setting::default()).await;
+    assert_eq!(approve(&node, &yours(&node), AT_A_TERMINAL, "low").await.code(), "presence_required");
+}
+
+#[tokio::test]
+async fn where_silence_consents_a_no_needs_no_passphrase() {
+    let presence = [(Risk::Critical, Presence::Passphrase)].into();
+    let policy = Policy { presence, on_timeout: OnTimeout::Approve, ..Policy::default() };
+    let node = Node::with(Setting { policy, ..Setting::default() }).await;
+    let gate = node.opened(json!({"summary": "Wire money", "risk": "critical"})).await;
+    let path = format!("/v1/gates/{}", gate["id"].as_str().unwrap());
+    let yes = node.post("alice", &format!("{path}/approve"), json!({"digest": gate["digest"]})).await;
+    assert_eq!(yes.code(), "presence_required");
+    assert_eq!(node.post("alice", &format!("{path}/reject"), json!({"reason": "no"})).await.status, 200);
 }
 
 #[tokio::test]

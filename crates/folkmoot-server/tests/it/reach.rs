@@ -392,6 +392,22 @@ async fn a_run_that_an_agent_executes_does_not_pass_the_gate_that_stopped_it() {
 }
 
 #[tokio::test]
+async fn an_agent_takes_back_no_question_that_others_asked_for_it() {
+    for nodes in everywhere().await {
+        let node = &nodes[0];
+        for asker in [ALICE, OTHER] {
+            let ask = json!({"type": "DECISION", "text": "Which region?", "agent_id": AGENT});
+            let question = node.post(asker, "/v1/questions", ask).await.json()["id"].as_str().unwrap().to_owned();
+            for verb in ["cancel", "skip"] {
+                let refused = node.post(AGENT, &format!("/v1/questions/{question}/{verb}"), json!({})).await;
+                assert_eq!(refused.status, 403, "{asker}, {verb}: {refused:?}");
+            }
+            assert_eq!(node.question("vera", &question).await["status"], "pending");
+        }
+    }
+}
+
+#[tokio::test]
 async fn nobody_works_for_a_halted_agent() {
     for nodes in everywhere().await {
         let (node, last) = (&nodes[0], nodes.last().unwrap());

@@ -90,13 +90,13 @@ fn whoever_decides_releases_a_denial_that_its_asker_has_not_heard() {
 }
 
 #[test]
-fn the_agent_that_is_spoken_for_counts_as_the_asker() {
+fn the_agent_that_is_spoken_for_takes_nothing_back() {
     check(
         "
         09:00 bot asks q1 BLOCKING agent=elf      → pending, halts agent
         09:00 bot asks q2 ALERT agent=elf         → pending
-        09:01 elf cancels-question q1             → refused: halts_asker cancel
-        09:01 elf cancels-question q2             → cancelled by elf
+        09:01 elf cancels-question q1             → refused: role_may_not cancel
+        09:01 elf cancels-question q2             → refused: role_may_not cancel
         ",
     );
 }

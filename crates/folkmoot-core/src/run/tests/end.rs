@@ -171,6 +171,26 @@ fn a_run_that_somebody_else_executes_does_not_pass_a_gate_that_stopped_it() {
 }
 
 #[test]
+fn the_last_decision_counts_however_the_gates_were_opened() {
+    check(
+        r#"
+        09:00 bot starts r1                            → outside
+        09:00 bot records early begins                 → begun, 1 attempt
+        09:01 bot opens danger run=r1                  → pending
+        09:01 bot opens decoy run=r1 timeout=1m        → pending
+        09:02 system expires on=decoy                  → timed_out by timeout, stop
+        09:03 bot opens harmless run=r1                → pending
+        09:04 alice approves on=harmless               → approved by alice, proceed
+        09:05 alice rejects on=danger "no"             → rejected by alice, stop
+        09:06 bot records a begins                     → refused: gate_stopped
+        09:06 bot records early begins                 → refused: gate_stopped
+        09:06 bot records early does "1"               → done "1", 1 attempt
+        09:06 bot ends "1"                             → refused: gate_stopped
+        "#,
+    );
+}
+
+#[test]
 fn a_run_that_somebody_else_executes_is_not_done_where_people_want_a_change_or_took_the_gate_away() {
     check(
         r#"
