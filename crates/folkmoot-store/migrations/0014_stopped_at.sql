@@ -1,5 +1,5 @@
 -- When a decision stopped the run of its gate, or wanted a change. Found by run without reading the others of its gates.
-ALTER TABLE gates ADD COLUMN stopped_at BIGINT;
+ALTER TABLE gates ADD COLUMN stopped_at INTEGER;
 UPDATE gates SET stopped_at = requested_at WHERE run_id IS NOT NULL AND status IN ('rejected', 'adjust_requested');
 UPDATE gates SET stopped_at = requested_at WHERE run_id IS NOT NULL AND status = 'timed_out' AND on_timeout <> 'approve';
 CREATE INDEX gates_stopping ON gates (run_id, status, stopped_at) WHERE stopped_at IS NOT NULL;
