@@ -270,12 +270,10 @@ impl Engine {
         if !self.can_proceed(own.as_str(), Some(run.start.session_id.as_str())) {
             return Some(own);
         }
-        let starter = &run.start.initiator;
-        let holds_starter = |holds: &Holds| run.start.role == Role::Agent && holds.holds_agent(starter.as_str());
-        self.0.clearance.read(|known| match () {
-            () if known.holds.halts_agent(agent.as_str()) => Some(agent.clone()),
-            () if holds_starter(&known.holds) => Some(starter.clone()),
-            () => None,
+        let starter = Some(&run.start.initiator).filter(|_| run.start.role == Role::Agent);
+        self.0.clearance.read(|known| {
+            let halted = Some(agent).filter(|agent| known.holds.halts_agent(agent.as_str()));
+            halted.or_else(|| starter.filter(|starter| known.holds.holds_agent(starter.as_str()))).cloned()
         })
     }
 

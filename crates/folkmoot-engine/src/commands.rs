@@ -15,14 +15,8 @@ mod run;
 mod tokens;
 mod webhooks;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-};
-
-use folkmoot_core::{Action, Actor, Command, Gate, Name, Outcome, Principal, Question, Role, gate::ArtifactRef};
+use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
 use folkmoot_store::{Error, QUEUE, Store, Written};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{Instrument, Span, field};
 
 pub use erase::Erasure;
@@ -30,7 +24,7 @@ pub use open::{Opened, Request};
 pub use run::Recorded;
 pub use tokens::Minted;
 
-use crate::{Caller, Engine, lock::lock, refusals::Attempt};
+use crate::{Caller, Engine, refusals::Attempt};
 
 /// Content that comes with a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,25 +48,11 @@ impl NewArtifact {
     }
 }
 
-/// Whether somebody wants it who must always get through.
-/// How many commands of one agent wait in the queue of the store at the same time. Its others wait here, so that a person's command
-/// waits behind a bounded number of them, however expensive each is.
-const AGENT_WRITES_MAX: usize = 64;
+/// How many commands of one agent wait in the queue of the store at the same time. Its others wait outside the queue, so that a
+/// person's command waits behind a bounded number of them, however expensive each is.
+pub(crate) const AGENT_WRITES_MAX: usize = 64;
 
-/// Limits the commands that each agent has in the queue of the store.
-#[derive(Debug, Default)]
-pub(crate) struct AgentWrites(Mutex<HashMap<Name, Arc<Semaphore>>>);
-
-impl AgentWrites {
-    /// Waits until this actor may queue another command; people and Folkmoot itself never wait.
-    async fn permit(&self, by: &Actor) -> Option<OwnedSemaphorePermit> {
-        let Actor::Principal(Principal { name, role: Role::Agent, .. }) = by else { return None };
-        let new = || Arc::new(Semaphore::new(AGENT_WRITES_MAX));
-        let limit = lock(&self.0).entry(name.clone()).or_insert_with(new).clone();
-        limit.acquire_owned().await.ok()
-    }
-}
-
+/// Whether it comes from somebody who must always get through.
 fn is_urgent(command: &Command) -> bool {
     match &command.by {
         Actor::System => true,
@@ -87,7 +67,10 @@ impl Engine {
         if self.0.store.queued() >= QUEUE - QUEUE / 4 && !is_urgent(&command) {
             return Err(Error::Busy);
         }
-        let _permit = self.0.agent_writes.permit(&command.by).await;
+        let _permit = match &command.by {
+            Actor::Principal(principal) => self.0.agent_writes.permit(principal).await,
+            Actor::System => None,
+        };
         let attempt = Attempt::of(&command);
         let written = self.write_traced(command).await;
         if let (Some(attempt), Err(error)) = (attempt, &written) {

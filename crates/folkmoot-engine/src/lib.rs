@@ -4,6 +4,7 @@
 //! rule of its own. What follows a commit (waking, telling) is driven by the log alone, so it does not matter which
 //! node wrote it.
 
+mod agent_limit;
 mod audit;
 mod channels;
 mod check;
@@ -49,6 +50,7 @@ use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+pub use agent_limit::AgentLimit;
 pub use audit::{Report, verify};
 pub use check::Passed;
 pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
@@ -104,7 +106,7 @@ struct Inner {
     questions: question::Policy,
     quota: Quota,
     refusals: refusals::Refusals,
-    agent_writes: commands::AgentWrites,
+    agent_writes: AgentLimit,
     channels: channels::Channels,
     clearance: clearance::Clearance,
     credentials: credentials::Credentials,
@@ -173,7 +175,7 @@ impl Engine {
             questions,
             quota,
             refusals: refusals::Refusals::default(),
-            agent_writes: commands::AgentWrites::default(),
+            agent_writes: AgentLimit::new(commands::AGENT_WRITES_MAX),
             channels: channels::Channels::new(channels, key),
             clearance: clearance::Clearance::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use folkmoot_core::{Name, Principal, Role, gate::Policy};
-use folkmoot_engine::{Engine, Workflows};
+use folkmoot_engine::{AgentLimit, Engine, Workflows};
 use folkmoot_workflows::{Voices, debate::Effects};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -22,6 +22,9 @@ use crate::{
 
 /// So many debates are replayed at the same time; others wait.
 const REPLAYS_MAX: usize = 2;
+
+/// So many pages does one agent read at the same time; its others wait. Fewer than the store's connections for reading.
+const AGENT_PAGES_MAX: usize = 2;
 
 /// So many requests with bad tokens may come from one address.
 const BAD_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(300).expect("300 is not 0");
@@ -66,6 +69,7 @@ pub(crate) struct App {
     bad_tokens: Arc<DefaultKeyedRateLimiter<IpAddr>>,
     /// Kibibytes that each agent may still send; `None` where that is not limited.
     agent_kibibytes: Option<Arc<DefaultKeyedRateLimiter<Name>>>,
+    pub(crate) agent_pages: Arc<AgentLimit>,
     pub(crate) figures: Arc<figures::Routes>,
     pub(crate) metrics: PrometheusHandle,
 }
@@ -98,6 +102,7 @@ impl App {
             rate: Arc::new(RateLimiter::keyed(Quota::per_second(per_second))),
             bad_tokens: Arc::new(RateLimiter::keyed(Quota::per_minute(BAD_TOKENS_PER_MINUTE))),
             agent_kibibytes: agent_kibibytes_per_hour(config.limits.bytes_per_hour_per_agent),
+            agent_pages: Arc::new(AgentLimit::new(AGENT_PAGES_MAX)),
             figures: Arc::default(),
             metrics: figures::recorder(),
         }

@@ -11,7 +11,7 @@ use folkmoot_api::PRESENCE;
 use folkmoot_core::{Presence, Principal, TokenId};
 use folkmoot_engine::{Caller, Credential, Error};
 use futures_util::{StreamExt, stream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
 
@@ -27,6 +27,24 @@ impl FromRequestParts<App> for Reader {
             return Err(crate::routes::wrong_method().await);
         }
         Ok(Self(Authenticated::from_request_parts(parts, app).await?))
+    }
+}
+
+/// As [`Authenticated`], for a page of a list or another large answer. An agent reads few of them at once, so that people's reads
+/// never queue behind all of its own.
+#[derive(Debug)]
+pub(crate) struct PageReader {
+    pub(crate) who: Authenticated,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl FromRequestParts<App> for PageReader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let who = Authenticated::from_request_parts(parts, app).await?;
+        let _permit = app.agent_pages.permit(&who.principal).await;
+        Ok(Self { who, _permit })
     }
 }
 

@@ -18,10 +18,10 @@ use folkmoot_core::{
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{DebateConfig, Debated, UndecidedAnswer},
+    debate::{DebateConfig, Debated, UndecidedAnswer, decimals},
     llm::budget::Spent,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::app::App;
 
@@ -204,7 +204,8 @@ impl DebateSnapshot {
             session_id: self.view.session_id,
             topic: self.view.topic,
             status: self.view.status,
-            config: self.view.config.map(in_decimals),
+            // An older version kept hundredths.
+            config: self.view.config.map(decimals::config),
             initiated_by: self.view.initiated_by,
             created_at: self.view.created_at,
             updated_at: self.view.updated_at,
@@ -225,22 +226,6 @@ impl DebateSnapshot {
 /// What was spent, as people read it.
 pub(crate) fn cost(spent: Spent) -> DebateCost {
     DebateCost { tokens: spent.tokens, usd: spent.usd_micros as f64 / 1e6 }
-}
-
-/// The log hashes whole numbers only. People write shares and scores with a point, and so does everything else on the wire.
-fn in_decimals(mut config: Value) -> Value {
-    let scale = |value: &mut Value, by: f64| {
-        if let Some(whole) = value.as_u64() {
-            *value = json!(whole as f64 / by);
-        }
-    };
-    scale(&mut config["min_consensus"], 100.0);
-    for agent in config["agents"].as_array_mut().into_iter().flatten() {
-        scale(&mut agent["expertise"], 100.0);
-        scale(&mut agent["confidence"], 100.0);
-        scale(&mut agent["score"], 10.0);
-    }
-    config
 }
 
 fn outcome(outcome: Value) -> Value {

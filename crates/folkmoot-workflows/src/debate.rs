@@ -7,7 +7,7 @@
 //! ```
 
 mod config;
-mod decimals;
+pub mod decimals;
 mod effects;
 mod evidence;
 mod forms;

@@ -1,6 +1,6 @@
 //! Withdrawing a gate. Its run does not pass.
 
-use super::{Decision, DecisionWord, Gate, GateEvent, Next};
+use super::{DecisionWord, Gate, GateEvent, Next};
 use crate::{Name, Principal, Refusal, Timestamp, text};
 
 /// Judges a withdrawal.
@@ -13,18 +13,6 @@ pub(crate) fn cancel(gate: &Gate, reason: &str, by: &Principal, now: Timestamp) 
 
 /// The withdrawal of a gate that waits.
 pub(crate) fn withdraw(gate: &Gate, reason: &str, by: Name, now: Timestamp) -> GateEvent {
-    gate.closes(Decision {
-        request_id: gate.id.clone(),
-        decision: DecisionWord::Cancelled,
-        reviewer: by,
-        reason: reason.to_owned(),
-        feedback: None,
-        edited: None,
-        decided_at: now,
-        digest: gate.digest,
-        revision: gate.revision,
-        outcome: Next::Stop,
-        presence: None,
-        votes: Vec::new(),
-    })
+    let cancelled = (DecisionWord::Cancelled, Next::Stop);
+    gate.closes(gate.decision_without_votes(cancelled, by, reason.to_owned(), now))
 }

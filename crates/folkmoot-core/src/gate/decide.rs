@@ -76,19 +76,13 @@ pub(crate) fn decide(
         return Ok(GateEvent::Vote { requested_by: gate.requested_by.clone(), vote, digest: gate.digest });
     }
     let word = word(verdict, gate.content.kind);
+    let closed = gate.decision_without_votes((word, next(word)), by.name.clone(), verdict.reason.clone(), now);
     Ok(gate.closes(Decision {
-        request_id: gate.id.clone(),
-        decision: word,
-        reviewer: by.name.clone(),
-        reason: verdict.reason.clone(),
         feedback: verdict.feedback.clone(),
         edited: verdict.edited.as_ref().map(|text| Digest::of(text.as_bytes())),
-        decided_at: now,
-        digest: gate.digest,
-        revision: gate.revision,
-        outcome: next(word),
         presence,
         votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
+        ..closed
     }))
 }
 
@@ -228,6 +222,30 @@ impl Gate {
                 Err(Refusal::Overdue { gate: self.id.clone(), deadline: self.deadline })
             }
             State::Pending { votes } => Ok(votes),
+        }
+    }
+
+    /// A decision on the content as it is now that no person voted for: by the clock, the configuration, or a withdrawal.
+    pub(super) fn decision_without_votes(
+        &self,
+        (decision, outcome): (DecisionWord, Next),
+        reviewer: Name,
+        reason: String,
+        now: Timestamp,
+    ) -> Decision {
+        Decision {
+            request_id: self.id.clone(),
+            decision,
+            reviewer,
+            reason,
+            feedback: None,
+            edited: None,
+            decided_at: now,
+            digest: self.digest,
+            revision: self.revision,
+            outcome,
+            presence: None,
+            votes: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What happens when a gate's timer comes round: at its deadline, or before.
 
-use super::{Decision, DecisionWord, Gate, GateEvent, Next, OnTimeout, State, remind::remind};
+use super::{DecisionWord, Gate, GateEvent, Next, OnTimeout, State, remind::remind};
 use crate::{Name, Timestamp};
 
 /// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.
@@ -13,20 +13,11 @@ pub(crate) fn expire(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
             let next = gate.reminders.before(deadline, now);
             Some(GateEvent::Escalated { requested_by: gate.requested_by.clone(), deadline, early: false, next })
         }
-        State::Pending { .. } => Some(gate.closes(Decision {
-            request_id: gate.id.clone(),
-            decision: DecisionWord::TimedOut,
-            reviewer: by_the_clock(),
-            reason: format!("nobody decided before the deadline; on_timeout is {}", gate.content.on_timeout),
-            feedback: None,
-            edited: None,
-            decided_at: now,
-            digest: gate.digest,
-            revision: gate.revision,
-            outcome: outcome(gate.content.on_timeout),
-            presence: None,
-            votes: Vec::new(),
-        })),
+        State::Pending { .. } => {
+            let timed_out = (DecisionWord::TimedOut, outcome(gate.content.on_timeout));
+            let reason = format!("nobody decided before the deadline; on_timeout is {}", gate.content.on_timeout);
+            Some(gate.closes(gate.decision_without_votes(timed_out, by_the_clock(), reason, now)))
+        }
     }
 }
 

@@ -262,6 +262,49 @@ async fn an_agent_that_opens_many_gates_at_once_gets_no_more_than_its_limit() {
     }
 }
 
+/// How long the longest of `count` calls takes that are made all at once.
+async fn longest<C: Future<Output = http::Answer>>(count: usize, call: impl Fn() -> C) -> Duration {
+    let times = (0..count).map(async |_| {
+        let began = Instant::now();
+        let answer = call().await;
+        assert!(matches!(answer.status, 200 | 201 | 409), "{answer:?}");
+        began.elapsed()
+    });
+    futures_util::future::join_all(times).await.into_iter().max().unwrap()
+}
+
+/// How long a call of `many`, and one that is made a moment later, take.
+async fn beside<C, O>(many: impl Fn() -> C, one: impl Fn() -> O) -> (Duration, Duration)
+where
+    C: Future<Output = http::Answer>,
+    O: Future<Output = http::Answer>,
+{
+    tokio::join!(longest(400, many), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        longest(1, one).await
+    })
+}
+
+/// Behind all of the agent's calls a person's would take about as long as the slowest of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persons_reads_and_writes_do_not_queue_behind_all_that_one_agent_sends_at_once() {
+    let limits = Limits { requests_per_second: 100_000, ..Limits::default() };
+    for nodes in everywhere_with(|| limited(limits.clone())).await {
+        let node = &nodes[0];
+        assert_eq!(node.post("agent-a", "/v1/runs", json!({"id": "busy", "title": "x"})).await.status, 201);
+        let question = json!({"run_id": "busy", "type": "CLARIFYING", "text": "x".repeat(2000)});
+        longest(400, || node.post("agent-a", "/v1/questions", question.clone())).await;
+        // Each is judged with all of the run's questions, and refused for them.
+        let end = || node.post("agent-a", "/v1/runs/busy/end", json!({"status": "completed"}));
+        let halt = json!({"scope": "agent", "agent_id": "agent-b", "reason": "enough"});
+        let (ended, halted) = beside(end, || node.post("root-of-all", "/v1/halts", halt.clone())).await;
+        assert!(halted * 2 < ended, "a halt took {halted:?}, the agent's ends {ended:?}");
+        let page = || node.get("agent-a", "/v1/questions?limit=100");
+        let (read, seen) = beside(page, || node.get("alice", "/v1/questions?limit=1")).await;
+        assert!(seen * 2 < read, "a person's page took {seen:?}, the agent's {read:?}");
+    }
+}
+
 #[tokio::test]
 async fn nobodys_gates_hide_anothers() {
     for nodes in everywhere_with(Setting::default).await {

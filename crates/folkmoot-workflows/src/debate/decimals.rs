@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-/// How a debate was configured.
-pub(super) fn config(mut config: Value) -> Value {
+/// How a debate was configured. Shares that are decimals already stay as they are.
+pub fn config(mut config: Value) -> Value {
     scale(&mut config["min_consensus"], 100.0);
     for agent in config["agents"].as_array_mut().into_iter().flatten() {
         scale(&mut agent["expertise"], 100.0);

@@ -5,7 +5,7 @@ use folkmoot_api::wire::{DebateGateQuery, GateList, Problem};
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     debates,
     error::ApiError,
     extract::{Query, RunPath},
@@ -20,7 +20,7 @@ use crate::{
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn gates(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     RunPath(id): RunPath,
     Query(query): Query<DebateGateQuery>,
 ) -> Result<Json<GateList>, ApiError> {

@@ -6,7 +6,7 @@ use folkmoot_store::{LessonQuery, LessonView};
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     error::ApiError,
     extract::{Call, PathText},
 };
@@ -19,7 +19,10 @@ const LIMIT: u32 = 1_000;
 /// with `PATCH /v1/lessons/{id}`, and removes one by erasing its text: `DELETE /v1/artifacts/{digest}`.
 #[utoipa::path(get, path = "/v1/lessons", operation_id = "list_lessons", tag = "debates",
     responses((status = 200, body = DebateLessonList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn lessons(State(app): State<App>, who: Authenticated) -> Result<Json<DebateLessonList>, ApiError> {
+pub(crate) async fn lessons(
+    State(app): State<App>,
+    PageReader { who, .. }: PageReader,
+) -> Result<Json<DebateLessonList>, ApiError> {
     let query = LessonQuery { limit: LIMIT, ..LessonQuery::default() };
     let lessons = app.engine.lessons(&who.principal, query).await?.into_iter().map(shown).collect();
     Ok(Json(DebateLessonList { lessons }))

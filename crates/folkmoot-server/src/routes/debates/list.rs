@@ -6,7 +6,7 @@ use folkmoot_store::DebateQuery;
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     debates,
     error::ApiError,
     extract::{Query, limit},
@@ -22,7 +22,7 @@ const LIMIT_MAX: u32 = 200;
     responses((status = 200, body = DebateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     Query(query): Query<wire::DebateQuery>,
 ) -> Result<Json<DebateList>, ApiError> {
     let query = DebateQuery {

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, http::StatusCode};
 use folkmoot_api::wire::{DebateResults, Problem};
 
-use crate::{app::App, auth::Authenticated, debates, error::ApiError, extract::RunPath};
+use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPath};
 
 /// Shows what a debate came to
 ///
@@ -13,7 +13,7 @@ use crate::{app::App, auth::Authenticated, debates, error::ApiError, extract::Ru
     responses((status = 200, body = DebateResults), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn results(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateResults>, ApiError> {
     let debate = debates::held(&app, &who.principal, &id).await?;

@@ -7,7 +7,7 @@ use folkmoot_store::TurnQuery;
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     debates,
     error::ApiError,
     extract::{Query, RunPath, limit},
@@ -24,7 +24,7 @@ const LIMIT_MAX: u32 = 200;
     responses((status = 200, body = DebateTurnList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn turns(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     RunPath(id): RunPath,
     Query(query): Query<DebateTurnQuery>,
 ) -> Result<Json<DebateTurnList>, ApiError> {

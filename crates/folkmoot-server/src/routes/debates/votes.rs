@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{DebateVote, DebateVotes, Decimal, Problem};
 use folkmoot_core::debate::Told;
 
-use crate::{app::App, auth::Authenticated, debates, error::ApiError, extract::RunPath};
+use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPath};
 
 /// Shows how the agents of a debate voted
 ///
@@ -13,7 +13,7 @@ use crate::{app::App, auth::Authenticated, debates, error::ApiError, extract::Ru
     responses((status = 200, body = DebateVotes), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn votes(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateVotes>, ApiError> {
     let run = debates::run(&app.engine, &who.principal, &id).await?;

@@ -7,7 +7,7 @@ use folkmoot_store::RunQuery;
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     error::ApiError,
     extract::{Query, limit},
     plans,
@@ -23,7 +23,7 @@ const LIMIT_MAX: u32 = 200;
     responses((status = 200, body = PlanList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     Query(query): Query<PlanQuery>,
 ) -> Result<Json<PlanList>, ApiError> {
     let query = RunQuery {

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Problem};
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::RunPath, plans};
+use crate::{app::App, auth::PageReader, error::ApiError, extract::RunPath, plans};
 
 /// Shows a plan
 ///
@@ -12,7 +12,7 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::RunPath, pl
     responses((status = 200, body = wire::Plan), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<wire::Plan>, ApiError> {
     Ok(Json(plans::planned(&app.engine, &who.principal, &id).await?.on_the_wire(true)))

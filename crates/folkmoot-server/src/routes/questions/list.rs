@@ -6,7 +6,7 @@ use folkmoot_store::QuestionQuery;
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     error::ApiError,
     extract::{Query, limit},
 };
@@ -22,7 +22,7 @@ const LIMIT_MAX: u32 = 500;
     responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     Query(query): Query<wire::QuestionQuery>,
 ) -> Result<Json<QuestionList>, ApiError> {
     let query = QuestionQuery {

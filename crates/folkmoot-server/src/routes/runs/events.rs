@@ -5,7 +5,7 @@ use folkmoot_api::wire::{AuditEntry, AuditPage, Problem};
 
 use crate::{
     app::App,
-    auth::Authenticated,
+    auth::PageReader,
     error::ApiError,
     extract::{Query, RunPath},
     routes::audit::Part,
@@ -18,7 +18,7 @@ use crate::{
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader { who, .. }: PageReader,
     RunPath(run): RunPath,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
