@@ -3,23 +3,27 @@
 use std::{path::PathBuf, str::FromStr};
 
 use clap::{
-    Args, Parser, Subcommand, ValueEnum,
+    Args, Parser, ValueEnum,
     builder::{PossibleValuesParser, Styles, TypedValueParser},
 };
 use folkmoot_api::core::vocabulary::UnknownWord;
 
 use crate::{
-    adjust, answer, approve, ask, ask_model, audit, backup, cancel, clear, completions, debate, delivery, demo, deny,
-    doctor, end, erase, events, gate, halt, journal, lift, man, notify, pause, plan, protect, question, questions,
-    ready, reject, restore, resume, runs, serve, show, start, status, step, style, token, watch, webhook,
+    terminal::style,
+    verbs::{self, Verb},
 };
 
-const START: &str = "\
+const SHORT: &str = "\
+folkmoot demo                  see agents debate, and decide at their gates
+folkmoot help COMMAND          what a command does, with examples
+folkmoot --help                what every command does, and the exit codes";
+
+const LONG: &str = "\
 Start here:
   folkmoot demo                               see agents debate, and decide at their gates
-  folkmoot debate \"…\" --gate convergence      let agents debate, and decide what holds
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
+  folkmoot debate \"…\" --gate convergence      let agents debate, and decide what holds
   folkmoot plan \"Open a second bakery\"        plan, and decide at every checkpoint
   folkmoot clear builder && make              work only while nothing halts you
   folkmoot start \"Nightly build\"              record it, so nothing is done twice
@@ -44,9 +48,14 @@ Exit codes:
   70  the store has stopped; nothing was acknowledged after that
   130 `ask-model`: interrupted";
 
+/// The verbs stand in their groups, before the options; clap would list them one below the other.
+const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}";
+
 /// Agents ask, people decide: gates that hold until somebody does.
 #[derive(Debug, Parser)]
-#[command(name = "folkmoot", version, styles = STYLES, after_help = START, max_term_width = 100)]
+#[command(name = "folkmoot", version, styles = STYLES, max_term_width = 100, help_template = TEMPLATE)]
+#[command(before_help = verbs::in_groups(), before_long_help = verbs::with_their_abouts())]
+#[command(after_help = SHORT, after_long_help = LONG)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -57,86 +66,21 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The data folder; the platform's own unless it is given
-    #[arg(long, global = true, value_name = "DIR", env = "FOLKMOOT_DATA", hide_env_values = true)]
+    /// The data folder, if not the usual one (FOLKMOOT_DATA)
+    #[arg(long, global = true, value_name = "DIR", env = "FOLKMOOT_DATA", hide_env = true)]
     pub(crate) data: Option<PathBuf>,
-    /// A server to use, instead of the data folder's
-    #[arg(long, global = true, value_name = "URL", env = "FOLKMOOT_URL", hide_env_values = true)]
+    /// The server, if not the data folder's (FOLKMOOT_URL)
+    #[arg(long, global = true, value_name = "URL", env = "FOLKMOOT_URL", hide_env = true)]
     pub(crate) url: Option<String>,
-    /// Who you are, instead of the data folder's tokens
-    #[arg(long, global = true, value_name = "TOKEN", env = "FOLKMOOT_TOKEN", hide_env_values = true)]
+    /// Your token, if not the data folder's (FOLKMOOT_TOKEN)
+    #[arg(long, global = true, value_name = "TOKEN", env = "FOLKMOOT_TOKEN", hide_env = true)]
     pub(crate) token: Option<String>,
-    /// Print JSON: exactly what the server sends, or all that the verb found out
+    /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// No colour (as with NO_COLOR)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) no_color: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    Demo(demo::Args),
-    Serve(serve::Args),
-    /// Open gates, wait for them, and look at them
-    #[command(subcommand)]
-    Gate(gate::Verb),
-    Approve(approve::Args),
-    Reject(reject::Args),
-    Adjust(adjust::Args),
-    Pause(pause::Args),
-    Debate(Box<debate::Args>),
-    Replay(debate::replay::Args),
-    Plan(Box<plan::Args>),
-    Ask(Box<ask::Args>),
-    Answer(answer::Args),
-    Deny(deny::Args),
-    Questions(questions::Args),
-    /// Look at one question, wait for it, or close it without an answer
-    #[command(subcommand)]
-    Question(question::Verb),
-    Clear(clear::Args),
-    /// Stop an agent, a session or everyone
-    #[command(subcommand)]
-    Halt(halt::Verb),
-    Lift(lift::Args),
-    Start(Box<start::Args>),
-    Runs(runs::Args),
-    Show(show::Args),
-    Journal(journal::Args),
-    Events(events::Args),
-    /// Record what you have done in a run of your own
-    #[command(subcommand)]
-    Step(step::Verb),
-    End(end::Args),
-    Resume(resume::Args),
-    Cancel(cancel::Args),
-    AskModel(ask_model::Args),
-    Doctor(doctor::Args),
-    Status(status::Args),
-    Watch(watch::Args),
-    /// Check the log, or take it with you
-    #[command(subcommand)]
-    Audit(audit::Verb),
-    Erase(erase::Args),
-    /// Who may open and who may decide
-    #[command(subcommand)]
-    Token(token::Verb),
-    Protect(protect::Args),
-    /// Tell programs of yours what happens, by signed messages
-    #[command(subcommand)]
-    Webhook(webhook::Verb),
-    /// Look at what was told, and send it again
-    #[command(subcommand)]
-    Delivery(delivery::Verb),
-    /// See who can be told, and test it
-    #[command(subcommand)]
-    Notify(notify::Verb),
-    Ready(ready::Args),
-    Backup(backup::Args),
-    Restore(restore::Args),
-    Completions(completions::Args),
-    Man(man::Args),
 }
 
 /// Which of the data folder's tokens to use.

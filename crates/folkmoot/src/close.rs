@@ -10,12 +10,14 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     clock,
-    connection::Connection,
+    connection::{Connection, find, idempotency},
     context::Context,
     exit::Exit,
-    find, idempotency, question_view,
-    screen::one_line,
-    style::{self, paint},
+    terminal::{
+        printable::one_line,
+        style::{self, paint},
+    },
+    views,
 };
 
 /// How many of many questions are shown.
@@ -51,7 +53,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
     let releases = matches!(way, Way::Cancel) && question.status == Status::Denied && unheard;
     let asks = connection.is_personal() || !which.yes && ctx.screen.answers;
     if asks && (question.status == Status::Pending || releases) {
-        let shown = format!("{}\n", question_view::request(&question, clock::now()));
+        let shown = format!("{}\n", views::question::request(&question, clock::now()));
         if !connection.confirm(ctx, who, &shown, &format!("{} this?", way.capital()), !which.yes).await? {
             ctx.screen.say("It goes on waiting.")?;
             return Ok(Exit::Waiting);
@@ -133,7 +135,7 @@ pub(crate) fn report(ctx: &Context, question: &Question) -> Result<()> {
     let word = paint(style::of_question(question.status), question.status);
     let text = one_line(question.text.as_deref().unwrap_or_default());
     let answer = question.answer.as_ref().filter(|_| question.status == Status::Answered);
-    let answer = answer.map(|answer| format!(" with {}", one_line(&question_view::bare(answer)))).unwrap_or_default();
+    let answer = answer.map(|answer| format!(" with {}", one_line(&views::question::bare(answer)))).unwrap_or_default();
     Ok(ctx.screen.say(format!("{word}{answer}: {text} {}", paint(style::FAINT, &question.id)))?)
 }
 

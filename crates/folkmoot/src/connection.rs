@@ -9,6 +9,11 @@
 //! The lock says whether a server lives; server.json only says where. So a file that a dead server left behind never
 //! sends a token to whoever has its port now.
 
+pub(crate) mod find;
+pub(crate) mod hosted;
+pub(crate) mod idempotency;
+pub(crate) mod wait;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -17,11 +22,14 @@ use folkmoot_server::{LocalTokens, StartError};
 
 use crate::{
     cli::As,
+    connection::hosted::{Hosted, NotHosted},
     context::Context,
-    hosted::{Hosted, NotHosted},
-    prompt,
-    style::{self, paint},
-    terminal::Terminal,
+    logging,
+    terminal::{
+        prompt,
+        style::{self, paint},
+        tty::Terminal,
+    },
 };
 
 /// How long a server that holds the lock may take to answer.
@@ -85,6 +93,16 @@ impl Connection {
         tokens.you.token = you;
         let (client, tokens) = (Client::new(&hosted.url, "")?, Tokens::Demo(tokens));
         Ok(Self { client, tokens, person: Person::default(), hosted: Some(hosted), visiting: false })
+    }
+
+    /// Finds the server, does something with it, and ends it where it was hosted for this.
+    pub(crate) async fn with<T>(ctx: &Context, verb: impl AsyncFnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        logging::quiet(ctx)?;
+        let mut connection = Connection::find(ctx).await?;
+        let done = verb(&mut connection).await.map_err(|error| connection.explain(ctx, error));
+        // That the store has stopped says more than that some request failed.
+        connection.close().await?;
+        done
     }
 
     pub(crate) async fn find(ctx: &Context) -> Result<Self> {

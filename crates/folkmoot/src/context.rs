@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use folkmoot_server::DataFolder;
 
-use crate::{cli::Global, screen::Screen};
+use crate::{cli::Global, terminal::screen::Screen};
 
 #[derive(Debug)]
 pub(crate) struct Context {

@@ -13,12 +13,14 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     clock,
-    connection::Connection,
+    connection::{Connection, find, idempotency},
     context::Context,
     exit::Exit,
-    find, gate_view, idempotency,
-    screen::one_line,
-    style::{self, paint},
+    terminal::{
+        printable::one_line,
+        style::{self, paint},
+    },
+    views,
 };
 
 /// Which gate, and whether to ask first.
@@ -50,7 +52,7 @@ pub(crate) async fn run(
     let Deciding { choice, mut verdict, ask } = deciding;
     verdict.digest = Some(digest_of_shown(&gate)?);
     if gate.status == Status::Pending {
-        let shown = format!("{}\n", gate_view::request(&gate, clock::now(), gate_view::LINES_MAX));
+        let shown = format!("{}\n", views::gate::request(&gate, clock::now(), views::gate::LINES_MAX));
         if !connection.confirm(ctx, As::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
             ctx.screen.say("Nothing was decided.")?;
             return Ok(Exit::Waiting);

@@ -13,7 +13,7 @@ use folkmoot_api::{
 
 use folkmoot_server::workflows::llm;
 
-use crate::style::{self, paint};
+use crate::terminal::style::{self, paint};
 
 /// The documented exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,11 @@ use crate::{
     cli::As,
     connection::Connection,
     context::Context,
-    prompt,
-    screen::one_line,
-    style::{self, paint},
+    terminal::{
+        printable::one_line,
+        prompt,
+        style::{self, paint},
+    },
 };
 
 /// Whom the server is to ask; says so in a line of its own.

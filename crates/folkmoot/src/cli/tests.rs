@@ -2,11 +2,26 @@ use clap::{CommandFactory, Parser};
 use folkmoot_mangle::check_text;
 
 use super::Cli;
-use crate::span;
+use crate::terminal::span;
 
 #[test]
 fn the_command_line_is_well_defined() {
     Cli::command().debug_assert();
+}
+
+#[test]
+fn the_short_help_names_every_verb_and_fits_on_a_screen_of_80_by_24() {
+    let help = Cli::command().term_width(80).render_help().to_string();
+    assert!(help.lines().count() < 24, "{help}");
+    for line in help.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for verb in Cli::command().get_subcommands() {
+        let name = verb.get_name();
+        let groups =
+            help.lines().filter(|line| line.get(13..).is_some_and(|names| names.split(", ").any(|n| n == name)));
+        assert_eq!(groups.count(), 1, "{name} stands in one group of\n{help}");
+    }
 }
 
 #[test]

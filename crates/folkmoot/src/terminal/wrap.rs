@@ -1,0 +1,173 @@
+//! Lines that fit: broken between words, cut at the end or in the middle. Colours take no columns.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{
+    screen::terminal_columns,
+    style::{self, paint},
+};
+
+/// Behind a bar, so that nothing in it can pass for something that we say: on a terminal also what does not fit in a line.
+pub(crate) fn behind_bar<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
+    barred(lines, terminal_columns())
+}
+
+/// A line of ours, on a terminal broken between its words where it does not fit.
+pub(crate) fn fitting(line: &str) -> String {
+    terminal_columns().map_or_else(|| line.to_owned(), |columns| wrapped(line, columns.saturating_sub(1)).join("\n"))
+}
+
+fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usize>) -> String {
+    let bar = paint(style::FAINT, "│");
+    // Two columns before the bar, one after it; and the last one stays free: some terminals begin a new line there.
+    let fitting = |line: &str| match columns {
+        Some(columns) => wrapped(line, columns.saturating_sub(5)),
+        None => vec![line.to_owned()],
+    };
+    let lines = lines.into_iter().flat_map(|line| fitting(line.as_ref()));
+    lines.map(|line| format!("  {bar} {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The narrowest that anything is broken to; whoever has less room has their terminal do it.
+const COLUMNS_MIN: usize = 10;
+
+/// A line as several of at most so many columns, its colours counted for nothing. It is broken between words, and a word only
+/// where it fits in no line.
+pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
+    let (columns, line) = (columns.max(COLUMNS_MIN), line.replace('\t', "    "));
+    let width_of = |text: &str| anstream::adapter::strip_str(text).to_string().width();
+    if width_of(&line) <= columns {
+        return vec![line];
+    }
+    let (mut lines, mut current, mut escape) = (Vec::new(), String::new(), None);
+    // What colours the text at the end of `current`; and the last space in it, with what colours the text there.
+    let (mut colour, mut space) = (String::new(), None);
+    for c in line.chars() {
+        if escape.is_some() || c == '\u{1b}' {
+            let begun = *escape.get_or_insert(current.len());
+            current.push(c);
+            // Colours are all that is left of escapes in what is printed here; each ends with an m.
+            if c == 'm' {
+                let code = &current[begun..];
+                if code == anstyle::Reset.to_string() {
+                    colour.clear()
+                } else {
+                    colour.push_str(code)
+                }
+                escape = None;
+            }
+            continue;
+        }
+        if width_of(&current) + c.width().unwrap_or_default() > columns {
+            let (rest, kept_colour) = match space.take() {
+                _ if c == ' ' => (String::new(), colour.clone()),
+                Some((at, colour)) => {
+                    let rest = current.split_off(at);
+                    (rest.trim_start_matches(' ').to_owned(), colour)
+                }
+                None => (String::new(), colour.clone()),
+            };
+            let reset = if kept_colour.is_empty() { String::new() } else { anstyle::Reset.to_string() };
+            lines.push(format!("{}{reset}", current.trim_end_matches(' ')));
+            current = format!("{kept_colour}{rest}");
+            space = None;
+            if c == ' ' {
+                continue;
+            }
+        }
+        // What a line is indented by is no place to break it.
+        if c == ' ' && !anstream::adapter::strip_str(&current).to_string().trim().is_empty() {
+            space = Some((current.len(), colour.clone()));
+        }
+        current.push(c);
+    }
+    if width_of(&current) > 0 || lines.is_empty() {
+        lines.push(current);
+    }
+    lines
+}
+
+/// A line that is too wide for so many columns, without its middle: long names often differ at their ends.
+pub(crate) fn shortened(line: &str, columns: usize) -> String {
+    if line.width() <= columns {
+        return line.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let fitting = |chars: &mut dyn Iterator<Item = char>, mut room: usize| -> Vec<char> {
+        let fits = |c: &char| {
+            c.width().unwrap_or_default() <= room && {
+                room -= c.width().unwrap_or_default();
+                true
+            }
+        };
+        chars.take_while(fits).collect()
+    };
+    let front: String = fitting(&mut line.chars(), room.div_ceil(2)).into_iter().collect();
+    let back: String = fitting(&mut line.chars().rev(), room / 2).into_iter().rev().collect();
+    format!("{front}…{back}")
+}
+
+/// A line of at most so many columns, its colours counted for nothing; what does not fit is left out at its end.
+pub(crate) fn cut(line: &str, columns: usize) -> String {
+    if anstream::adapter::strip_str(line).to_string().width() <= columns {
+        return line.to_owned();
+    }
+    let coloured = line.contains('\u{1b}');
+    let (mut kept, mut room, mut colour) = (String::new(), columns.saturating_sub(1), false);
+    for c in line.chars() {
+        // Colours are all that is left of escapes in what is printed here; each ends with an m.
+        colour |= c == '\u{1b}';
+        if !colour {
+            let Some(left) = room.checked_sub(c.width().unwrap_or_default()) else { break };
+            room = left;
+        }
+        kept.push(c);
+        colour &= c != 'm';
+    }
+    if coloured { format!("{kept}…{}", anstyle::Reset) } else { format!("{kept}…") }
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use super::{barred, cut, wrapped};
+
+    #[test]
+    fn a_line_is_broken_between_its_words_and_a_word_only_where_it_must() {
+        assert_eq!(wrapped("", 10), [""]);
+        assert_eq!(wrapped("as it is, ", 10), ["as it is, "]);
+        assert_eq!(wrapped("one two three four", 10), ["one two", "three four"]);
+        assert_eq!(wrapped("one two thr four", 11), ["one two thr", "four"]);
+        assert_eq!(wrapped("0123456789abcdef and more", 10), ["0123456789", "abcdef and", "more"]);
+        assert_eq!(wrapped("    indented = words", 12), ["    indented", "= words"]);
+        assert_eq!(wrapped("日本語日本語日本語", 10), ["日本語日本", "語日本語"]);
+        assert_eq!(
+            wrapped("\u{1b}[31mone two three four\u{1b}[0m", 10),
+            ["\u{1b}[31mone two\u{1b}[0m", "\u{1b}[31mthree four\u{1b}[0m"]
+        );
+    }
+
+    #[test]
+    fn every_line_behind_a_bar_begins_with_it_and_fits() {
+        let text =
+            ["a sentence that is longer than a narrow terminal is wide", "", "\tindented = 0123456789_0123456789_0123"];
+        let drawn = barred(text, Some(30));
+        for line in drawn.lines() {
+            let line = anstream::adapter::strip_str(line).to_string();
+            assert!(line.starts_with("  │ ") && line.width() < 30, "{line:?} in\n{drawn}");
+        }
+        let words = |text: &str| text.replace(['│', '\n', ' ', '\t'], "");
+        let plain = anstream::adapter::strip_str(&drawn).to_string();
+        assert_eq!(words(&plain), words(&text.concat()), "nothing of it is lost");
+        assert_eq!(barred(text, None).lines().count(), text.len(), "a pipe gets the lines as they are");
+    }
+
+    #[test]
+    fn a_line_is_cut_at_its_end_and_keeps_its_colours() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdefg", 6), "abcde…");
+        assert_eq!(cut("\u{1b}[31mabc\u{1b}[0mdefg", 6), "\u{1b}[31mabc\u{1b}[0mde…\u{1b}[0m");
+        assert_eq!(cut("日本語日本語", 6), "日本…", "wide letters take two columns");
+    }
+}

@@ -1,0 +1,177 @@
+//! `folkmoot answer --all-defaults`: answer with their defaults all questions that have one.
+//!
+//! What is answered is what was shown, and nothing else: what is asked meanwhile waits for the next time.
+
+use anyhow::{Result, bail};
+use folkmoot_api::{
+    Client, client,
+    wire::{Answer, Closed, Question},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    cli::As,
+    connection::{
+        Connection,
+        find::{self, Find},
+        idempotency,
+    },
+    context::Context,
+    exit::Exit,
+    terminal::{
+        printable::one_line,
+        prompt,
+        style::{self, paint},
+        table::Row,
+    },
+    views,
+};
+
+/// What happened to each.
+#[derive(Debug, Default, Serialize)]
+struct Outcome {
+    answered: Vec<Question>,
+    closed_meanwhile: Vec<NotAnswered>,
+    refused: Vec<NotAnswered>,
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Serialize)]
+struct NotAnswered {
+    id: String,
+    code: String,
+    detail: String,
+    closed: Option<Closed>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOut {
+    id: String,
+    why: String,
+}
+
+pub(super) async fn run(ctx: &Context, connection: &mut Connection, reason: Option<String>, yes: bool) -> Result<Exit> {
+    let waiting = connection.ask(ctx, As::You, async |client: &Client| Question::waiting(client).await).await?;
+    let (mut ready, mut left_out) = (Vec::new(), Vec::new());
+    for question in &waiting {
+        match judge(question) {
+            Ok(default) => ready.push((question, default)),
+            Err(why) => left_out.push((question, why)),
+        }
+    }
+    if !ctx.screen.json {
+        preview(ctx, &ready, &left_out)?;
+    }
+    if !ready.is_empty() && !confirmed(ctx, connection, ready.len(), yes).await? {
+        ctx.screen.say("Nothing was answered.")?;
+        return Ok(Exit::Waiting);
+    }
+    let left_out = left_out.into_iter().map(|(question, why)| LeftOut { id: question.id.to_string(), why }).collect();
+    let mut outcome = Outcome { left_out, ..Outcome::default() };
+    let ended = answer_each(ctx, connection, &ready, reason.as_deref(), &mut outcome).await;
+    // What was answered before something failed is told all the same.
+    if ctx.screen.json && (ended.is_ok() || !outcome.answered.is_empty()) {
+        ctx.screen.json(&outcome)?;
+    }
+    ended?;
+    Ok(if outcome.refused.is_empty() { Exit::Done } else { Exit::Problems })
+}
+
+async fn answer_each(
+    ctx: &Context,
+    connection: &mut Connection,
+    ready: &[(&Question, &Value)],
+    reason: Option<&str>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    for (question, default) in ready {
+        let answer = Answer { answer: (*default).clone(), reason: reason.map(str::to_owned) };
+        let key = idempotency::new_key();
+        let send = async |client: &Client| Ok(client.answer(&question.id, &answer, Some(&key)).await?);
+        let told = match connection.ask(ctx, As::You, send).await {
+            Ok(question) => {
+                outcome.answered.push(question);
+                format!("{} with {}", paint(style::GOOD, "answered"), one_line(&views::question::bare(default)))
+            }
+            Err(error) => {
+                let refused = NotAnswered::new(question, error)?;
+                let told = format!("{} {}", paint(style::WARN, "not answered:"), one_line(&refused.detail));
+                // Somebody, or its timeout, was faster: theirs stands.
+                match refused.code.as_str() {
+                    "question_closed" | "question_expired" => outcome.closed_meanwhile.push(refused),
+                    _ => outcome.refused.push(refused),
+                }
+                told
+            }
+        };
+        if !ctx.screen.json {
+            ctx.screen.say(format!("{}  {told}", find::short(&question.id)))?;
+        }
+    }
+    Ok(())
+}
+
+/// The answer it would get, or why it gets none.
+fn judge(question: &Question) -> Result<&Value, String> {
+    match &question.default {
+        _ if !question.question_type.is_answered_in_bulk() => {
+            Err(format!("{} is answered one by one", question.question_type))
+        }
+        Some(default) => Ok(default),
+        None => Err("it has no default".to_owned()),
+    }
+}
+
+fn preview(ctx: &Context, ready: &[(&Question, &Value)], left_out: &[(&Question, String)]) -> Result<()> {
+    let row = |question: &Question, what: String| {
+        let id = if ctx.screen.terminal { find::short(&question.id) } else { question.id.as_str() };
+        let text = one_line(question.text.as_deref().unwrap_or("(erased)"));
+        let (kind, agent) = (question.question_type.to_string(), views::question::asker(question));
+        Row { cells: vec![id.to_owned(), kind, agent, what, text], painted: None }
+    };
+    if ready.is_empty() {
+        ctx.screen.note("No question that waits has a default that may answer it.");
+    } else {
+        let rows = ready.iter().map(|(question, default)| row(question, one_line(&views::question::bare(default))));
+        ctx.screen.table(&["QUESTION", "TYPE", "AGENT", "ANSWER", "TEXT"], rows.collect())?;
+    }
+    if !left_out.is_empty() {
+        ctx.screen.say(format!("\n{}", paint(style::FAINT, "Left out")))?;
+        let rows = left_out.iter().map(|(question, why)| row(question, why.clone()));
+        ctx.screen.table(&["QUESTION", "TYPE", "AGENT", "WHY", "TEXT"], rows.collect())?;
+    }
+    if !ready.is_empty() {
+        ctx.screen.say("")?;
+    }
+    Ok(())
+}
+
+async fn confirmed(ctx: &Context, connection: &mut Connection, count: usize, yes: bool) -> Result<bool> {
+    let these = if count == 1 { "this question".to_owned() } else { format!("these {count} questions") };
+    if connection.is_personal() {
+        return connection.confirm(ctx, As::You, "", &format!("Answer {these} so?"), !yes).await;
+    }
+    if yes {
+        return Ok(true);
+    }
+    if !ctx.screen.answers {
+        bail!("nobody is here to confirm, so nothing was answered; --yes answers {these}");
+    }
+    Ok(prompt::yes(&format!("Answer {these} so?")).await?)
+}
+
+impl NotAnswered {
+    /// What is refused for this question may be granted for the next; any other error ends it.
+    fn new(question: &Question, error: anyhow::Error) -> Result<Self> {
+        match error.downcast::<client::Error>()? {
+            client::Error::Problem(problem) if matches!(problem.status, 403 | 404 | 409 | 422) => Ok(Self {
+                id: question.id.to_string(),
+                code: problem.code,
+                detail: problem.detail,
+                closed: problem.closed,
+            }),
+            error => Err(error.into()),
+        }
+    }
+}

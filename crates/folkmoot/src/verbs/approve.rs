@@ -1,0 +1,57 @@
+//! `folkmoot approve`: let a gate's run pass.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::gate::Choice,
+    wire::{Gate, Verdict},
+};
+
+use crate::{
+    cli::As,
+    connection::{Connection, find},
+    context::Context,
+    decide::{self, Deciding},
+    exit::Exit,
+};
+
+/// Approve what a gate asks for
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Gates, or any unique beginning or end of their ids; none if only one waits
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// What to tell whoever asked
+    #[arg(long, short = 'm', value_name = "TEXT", conflicts_with = "reason")]
+    comment: Option<String>,
+    /// Approve without the other reviewers (admins only)
+    #[arg(long, requires = "reason")]
+    force: bool,
+    /// Why, with --force
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Do not ask before deciding
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let reason = args.reason.or(args.comment);
+    let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
+    // All of them are found before the first is decided: a slip in one id must not leave half of it done.
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let find = async |client: &Client| find::any::<Gate>(client, id).await;
+        found.push(connection.ask(ctx, As::You, find).await?);
+    }
+    let mut exit = Exit::Done;
+    for id in found {
+        let verdict = Verdict { reason: reason.clone(), force: args.force, ..Verdict::default() };
+        let deciding = Deciding { choice: Choice::Approve, verdict, ask: !args.yes };
+        match decide::run(ctx, connection, Some(id.as_str()), deciding).await? {
+            Exit::Done => {}
+            other => exit = other,
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,86 @@
+//! `folkmoot audit export`: the log as JSON lines, with all that is needed to check it elsewhere.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
+
+use anyhow::{Context as _, Result};
+use folkmoot_api::{Client, core::TokenId};
+
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, terminal::printable::escaped};
+
+const PAGE: u32 = 1000;
+
+/// Write the log as JSON lines, with its hashes
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Begin after this position
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
+    /// Only what was done with this token; such a part has gaps and does not verify
+    #[arg(long, value_name = "ID", conflicts_with = "checkpoint")]
+    token_id: Option<TokenId>,
+    /// Add a signed checkpoint as the last line
+    #[arg(long)]
+    checkpoint: bool,
+    /// A file to write; standard output unless it is given
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let mut out: Box<dyn Write> = match &args.out {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Box::new(BufWriter::new(file))
+        }
+        None => Box::new(BufWriter::new(io::stdout())),
+    };
+    let to_terminal = args.out.is_none() && ctx.screen.terminal;
+    let (mut after, mut count) = (args.after, 0);
+    loop {
+        let read = async |client: &Client| match &args.token_id {
+            Some(token) => Ok(client.audit_of_token(token, after, PAGE).await?),
+            None => Ok(client.audit(after, PAGE).await?),
+        };
+        let page = connection.ask(ctx, As::You, read).await?;
+        write(&mut out, &page.entries, to_terminal)?;
+        count += page.entries.len();
+        after = page.entries.last().map_or(after, |entry| entry.position);
+        match page.next {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    if args.checkpoint {
+        let last = connection.ask(ctx, As::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
+        // The log goes on while it is exported: what the checkpoint names must be here too.
+        let named = last["position"].as_u64().unwrap_or_default();
+        while after < named {
+            let page =
+                connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
+            let missing: Vec<_> = page.entries.into_iter().filter(|entry| entry.position <= named).collect();
+            let Some(entry) = missing.last() else { break };
+            after = entry.position;
+            count += missing.len();
+            write(&mut out, &missing, to_terminal)?;
+        }
+        write(&mut out, &[last], to_terminal)?;
+    }
+    out.flush()?;
+    if let Some(path) = &args.out {
+        ctx.screen.note(format!("{count} events in {}", path.display()));
+    }
+    Ok(Exit::Done)
+}
+
+/// One a line.
+fn write(out: &mut impl Write, lines: &[impl serde::Serialize], to_terminal: bool) -> io::Result<()> {
+    for line in lines {
+        let text = serde_json::to_string(line)?;
+        writeln!(out, "{}", if to_terminal { escaped(&text) } else { text })?;
+    }
+    Ok(())
+}

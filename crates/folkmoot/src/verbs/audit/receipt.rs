@@ -1,0 +1,36 @@
+//! `folkmoot audit receipt`: one gate, signed, for whoever has neither the server nor its database.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use folkmoot_api::{Client, wire::Gate};
+
+use super::statement;
+use crate::{
+    cli::As,
+    connection::{Connection, find},
+    context::Context,
+    exit::Exit,
+};
+
+/// Write a signed receipt of one gate: what was shown, what happened, who decided what
+#[derive(Debug, clap::Args)]
+#[command(after_help = "`folkmoot audit check FILE` checks it, without a server.")]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id
+    id: Option<String>,
+    /// A file to write; standard output unless it is given
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| {
+        let gate = find::any::<Gate>(client, args.id.as_deref()).await?;
+        Ok(client.receipt(&gate).await?)
+    };
+    let receipt = connection.ask(ctx, As::You, read).await?;
+    let gate = receipt["gate"].as_str().unwrap_or_default().to_owned();
+    statement::put(ctx, &receipt, args.out.as_deref(), &format!("a receipt of {gate}"))?;
+    Ok(Exit::Done)
+}

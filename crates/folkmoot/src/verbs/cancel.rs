@@ -1,0 +1,67 @@
+//! `folkmoot cancel`: end a run, whatever it does; or withdraw a gate or a question.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    wire::{Cancel, Gate, Question, Run, WithReason},
+};
+
+use crate::{
+    cli::As,
+    close,
+    connection::{
+        Connection,
+        find::{self, Thing},
+        idempotency,
+    },
+    context::Context,
+    exit::Exit,
+    views,
+};
+
+/// End a run, whatever it does just then; or withdraw a gate or a question
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What is in flight is dropped, and the run's gates, questions and own runs end with it.")]
+pub(crate) struct Args {
+    /// The run, gate or question, or any unique beginning or end of its id
+    id: String,
+    /// Why
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    reason: Option<String>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+enum Cancelled {
+    Run(Box<Run>),
+    Gate(Box<Gate>),
+    Question(Box<Question>),
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let (key, reason) = (idempotency::new_key(), args.reason);
+    let why = WithReason { reason: reason.clone() };
+    let ask = format!("Cancel {}?", args.id);
+    if !connection.agrees(ctx, args.who, &ask).await? {
+        return Ok(Exit::Waiting);
+    }
+    let cancel = async |client: &Client| {
+        Ok(match find::thing(client, Some(&args.id)).await? {
+            Thing::Run(id) => Cancelled::Run(Box::new(client.cancel_run(&id, &why, Some(&key)).await?)),
+            Thing::Gate(id) => {
+                let cancel = Cancel { reason: reason.clone() };
+                Cancelled::Gate(Box::new(client.cancel_gate(&id, &cancel, Some(&key)).await?))
+            }
+            Thing::Question(id) => Cancelled::Question(Box::new(client.cancel_question(&id, &why, Some(&key)).await?)),
+        })
+    };
+    match connection.ask(ctx, args.who, cancel).await? {
+        Cancelled::Run(run) => views::run::report(ctx, &run)?,
+        Cancelled::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
+        Cancelled::Gate(gate) => ctx.screen.say(format!("cancelled {}", gate.id))?,
+        Cancelled::Question(question) => close::report(ctx, &question)?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,313 @@
+//! `folkmoot debate`: several agents answer, attack each other's answers and vote; you decide wherever you want to be asked.
+
+mod answer;
+mod audit;
+mod cancel;
+mod decide;
+pub(crate) mod follow;
+mod lessons;
+mod list;
+mod show;
+mod turns;
+mod versions;
+mod votes;
+
+use std::{str::FromStr, time::Duration};
+
+use anyhow::{Result, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use folkmoot_api::{
+    Client,
+    core::{
+        RunId, SessionId, Timeout,
+        agent::DebatePhase,
+        debate::{Style, Told, Topology},
+        vocabulary::UnknownWord,
+        voting::Method,
+    },
+    wire::{Agents, DebateGates, DebateQuery, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
+};
+use folkmoot_server::workflows::{
+    debate::{OnRejected, Preset},
+    tools::{jail::Language, project::Hook},
+};
+
+use crate::{
+    cli::{As, word},
+    connection::{Connection, find, idempotency},
+    context::Context,
+    exit::Exit,
+    terminal::{
+        span,
+        style::{self, paint},
+    },
+    views, which_model,
+};
+
+/// Let agents debate, and decide where you want to be asked
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Shows who speaks, what the tests say and how they vote, asks you at each gate, and prints the verdict \
+with what speaks against it. Leave it with Ctrl-C: `folkmoot debate follow` goes on with it.
+
+Examples:
+  folkmoot debate \"Should the audit trail be a queue or a log?\" --preset economy
+  folkmoot debate \"Write parse_duration in Python\" --gate proposal --gate convergence
+  folkmoot debate votes"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// What it is about
+    #[arg(required = true)]
+    topic: Option<String>,
+    /// How many agents; as many as the preset has unless it is given
+    #[arg(long, value_name = "N")]
+    agents: Option<u64>,
+    /// Which sort of debate
+    #[arg(long, value_name = "PRESET", value_parser = word::<Preset>(Preset::WORDS), default_value = "full")]
+    preset: Preset,
+    /// Who hears whom; `auto` is what fits the team
+    #[arg(long, value_name = "TOPOLOGY", value_parser = or_auto::<Topology>(Topology::WORDS))]
+    topology: Option<OrAuto<Topology>>,
+    /// Who plans; `auto` is `adaptive`
+    #[arg(long, value_name = "STYLE", value_parser = or_auto::<Style>(Style::WORDS))]
+    planning: Option<OrAuto<Style>>,
+    /// How ballots are counted; `auto` is what fits the number of agents
+    #[arg(long, value_name = "METHOD", value_parser = or_auto::<Method>(Method::WORDS))]
+    voting: Option<OrAuto<Method>>,
+    /// Ask a person after this phase; can be repeated
+    #[arg(long = "gate", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
+    gates: Vec<DebatePhase>,
+    /// How long a gate waits; as the server's policy says unless it is given
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "gates")]
+    gate_timeout: Option<Duration>,
+    /// What a rejection does
+    #[arg(long, value_name = "WHAT", value_parser = word::<OnRejected>(OnRejected::WORDS), requires = "gates")]
+    on_rejected: Option<OnRejected>,
+    /// Leave this phase out; can be repeated
+    #[arg(long = "without", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
+    without: Vec<DebatePhase>,
+    /// How many rounds at most
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// How much agreement ends it, from 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    consensus: Option<f64>,
+    /// What code is to be written in, `none` where it is not about code; guessed from the topic unless it is given
+    #[arg(long, value_name = "LANGUAGE", value_parser = or(Language::WORDS, "none"))]
+    language: Option<String>,
+    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
+    #[arg(long, value_name = "NAME[/MODEL]")]
+    provider: Option<String>,
+    /// The longest answer of a model; as the provider is configured unless it is given
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
+    /// How many tokens it may take
+    #[arg(long, value_name = "N")]
+    budget_tokens: Option<u64>,
+    /// How many US dollars it may cost
+    #[arg(long, value_name = "USD")]
+    budget_usd: Option<f64>,
+    /// A git repository to which code is committed, on a branch of the debate's own
+    #[arg(long, value_name = "DIR")]
+    repository: Option<std::path::PathBuf>,
+    /// When to run the project's own commands; can be repeated
+    #[arg(long = "hook", value_name = "WHEN", value_parser = word::<Hook>(Hook::WORDS), requires = "repository")]
+    hooks: Vec<Hook>,
+    /// What to call it; made unless it is given
+    #[arg(long, value_name = "ID")]
+    id: Option<RunId>,
+    /// Its session; made unless it is given
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+    /// Start it, print its id, and leave it to the server
+    #[arg(long, visible_alias = "detach")]
+    no_wait: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Verb {
+    /// Go on with a debate: see what happens, and decide
+    Follow(Which),
+    Show(show::Args),
+    Turns(turns::Args),
+    Votes(votes::Args),
+    Versions(versions::Args),
+    Audit(audit::Args),
+    Replay(super::replay::Args),
+    Cancel(cancel::Args),
+    List(list::Args),
+    Lessons(lessons::Args),
+}
+
+/// Which debate.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The debate, or any unique beginning or end of its id; the newest unless it is given
+    id: Option<String>,
+}
+
+impl Args {
+    /// Whether somebody stays to see it executed.
+    pub(crate) fn works(&self) -> bool {
+        match &self.verb {
+            None => !self.no_wait,
+            Some(Verb::Follow(_)) => true,
+            Some(_) => false,
+        }
+    }
+
+    fn request(&self) -> Result<StartDebate> {
+        let gates = DebateGates {
+            enabled: true,
+            gate_points: self.gates.clone(),
+            timeout_ms: self.gate_timeout.map(Timeout::After),
+            on_rejected: self.on_rejected.map(|word| word.to_string()),
+            ..DebateGates::default()
+        };
+        let off = PhaseSwitch(folkmoot_api::core::debate::Switch::Off);
+        let budget = PlanBudget { tokens: self.budget_tokens, usd: self.budget_usd };
+        let repository = self.repository.as_ref().map(std::path::absolute).transpose()?;
+        Ok(StartDebate {
+            topic: self.topic.clone().unwrap_or_default(),
+            id: self.id.clone(),
+            session_id: self.session.clone(),
+            agents: self.agents.map(Agents::Count),
+            preset: Some(self.preset.to_string()),
+            topology: self.topology,
+            planning: self.planning,
+            voting: self.voting,
+            max_rounds: self.rounds,
+            min_consensus: self.consensus.map(Decimal),
+            phases: self.without.iter().map(|phase| (*phase, off)).collect(),
+            language: self.language.clone(),
+            gates: (!self.gates.is_empty()).then_some(gates),
+            provider: self.provider.clone(),
+            max_tokens: self.max_tokens,
+            budget: (budget.tokens.is_some() || budget.usd.is_some()).then_some(budget),
+            repository: repository.map(|path| path.display().to_string()),
+            hooks: self.hooks.iter().map(|hook| hook.to_string()).collect(),
+            ..StartDebate::default()
+        })
+    }
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    match args.verb {
+        None => start(args, ctx, connection).await,
+        Some(Verb::Follow(which)) => {
+            let id = which.find(ctx, connection).await?;
+            follow::run(ctx, connection, &id).await
+        }
+        Some(Verb::Show(args)) => show::run(args, ctx, connection).await,
+        Some(Verb::Turns(args)) => turns::run(args, ctx, connection).await,
+        Some(Verb::Votes(args)) => votes::run(args, ctx, connection).await,
+        Some(Verb::Versions(args)) => versions::run(args, ctx, connection).await,
+        Some(Verb::Audit(args)) => audit::run(args, ctx, connection).await,
+        Some(Verb::Replay(args)) => super::replay::run(args, ctx, connection).await,
+        Some(Verb::Cancel(args)) => cancel::run(args, ctx, connection).await,
+        Some(Verb::List(args)) => list::run(args, ctx, connection).await,
+        Some(Verb::Lessons(args)) => lessons::run(args, ctx, connection).await,
+    }
+}
+
+async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let request = args.request()?;
+    if request.topic.trim().is_empty() {
+        bail!("the topic is empty; say in a sentence what is to be decided");
+    }
+    if request.topic.split_whitespace().nth(1).is_none() {
+        // Most likely a verb, mistyped; what it would start costs money.
+        bail!(
+            "{:?} is no verb of `folkmoot debate`, and a single word is no topic; say in a sentence what is to be decided, \
+             or see `folkmoot debate --help`",
+            request.topic.trim()
+        );
+    }
+    let provider = which_model::of_server(ctx, connection, request.provider.as_deref()).await?;
+    let request = StartDebate { provider: Some(provider), ..request };
+    // An agent may not have the server write into repositories, nor have debates go on after a rejection; you may.
+    let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
+    let who = if yours { As::You } else { As::Agent };
+    if !connection.agrees(ctx, who, "Let this debate do what an agent may not ask for?").await? {
+        return Ok(Exit::Waiting);
+    }
+    let key = idempotency::new_key();
+    let start = async |client: &Client| Ok(client.start_debate(&request, Some(&key)).await?);
+    let started = connection.ask(ctx, who, start).await?;
+    if !args.no_wait {
+        return follow::run(ctx, connection, &started.id).await;
+    }
+    match ctx.screen.json {
+        true => ctx.screen.json(&started)?,
+        false => ctx.screen.say(started.id.as_str())?,
+    }
+    if connection.is_hosted() {
+        let follow = paint(style::COMMAND, format!("{} debate follow", ctx.command()));
+        let serve = paint(style::COMMAND, format!("{} serve", ctx.command()));
+        ctx.screen.note(format!("No server is there to hold it: it begins with {serve} or {follow}."));
+    }
+    Ok(Exit::Done)
+}
+
+impl Which {
+    /// One that goes on. Nobody guesses which of several is meant.
+    async fn find_open(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+        if self.id.is_some() {
+            return self.find(ctx, connection).await;
+        }
+        let read = async |client: &Client| -> Result<Vec<RunId>> {
+            let query = DebateQuery { limit: Some(200), ..DebateQuery::default() };
+            let going =
+                client.debates(&query).await?.debates.into_iter().filter(|debate| debate.completed_at.is_none());
+            Ok(going.map(|debate| debate.id).collect())
+        };
+        match connection.ask(ctx, As::You, read).await?.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => bail!("no debate is going on"),
+            [newest, .., oldest] => {
+                let (newest, oldest) = (find::short_run(newest), find::short_run(oldest));
+                bail!("several debates are going on, such as {newest} and {oldest}; say which")
+            }
+        }
+    }
+
+    pub(crate) async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+        if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
+            let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate(&id).await?)).await;
+            match exact {
+                Err(error) if find::is_unknown_run(&error) => {}
+                debate => return Ok(debate?.id),
+            }
+        }
+        let read = async |client: &Client| -> Result<Vec<RunId>> {
+            let query = DebateQuery { limit: Some(200), ..DebateQuery::default() };
+            Ok(client.debates(&query).await?.debates.into_iter().map(|debate| debate.id).collect())
+        };
+        let newest_first = connection.ask(ctx, As::You, read).await?;
+        find::one_of("debate", self.id.as_deref(), newest_first)
+    }
+}
+
+/// Reads a word of a vocabulary, or `auto`, and lists them in the help.
+fn or_auto<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = OrAuto<T>>
+where
+    T: FromStr<Err = UnknownWord> + Clone + Send + Sync + 'static,
+{
+    or(words, "auto").try_map(|said| if said == "auto" { Ok(OrAuto::Auto) } else { said.parse().map(OrAuto::Is) })
+}
+
+/// One of these words, or this one.
+fn or(words: &'static [&'static str], other: &'static str) -> PossibleValuesParser {
+    PossibleValuesParser::new(words.iter().copied().chain([other]))
+}
+
+/// One thing that a debate told, in plain words; nothing for what is not worth a line.
+pub(crate) fn told(kind: &str, payload: &serde_json::Value) -> Option<String> {
+    let line = views::debate::line(&Told::read(kind, &payload.to_string())?, payload)?;
+    Some(anstream::adapter::strip_str(&line).to_string())
+}

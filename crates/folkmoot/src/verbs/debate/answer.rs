@@ -1,0 +1,77 @@
+//! Asking the person at the terminal what a debate wants to know before it begins.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{QuestionId, question::Status},
+    wire::{Answer, WithReason},
+};
+
+use crate::{
+    cli::As,
+    clock,
+    connection::{Connection, find, idempotency},
+    context::Context,
+    terminal::{
+        prompt,
+        style::{self, paint},
+    },
+    views,
+};
+
+/// How long one wait for others lasts.
+const ROUND: Duration = Duration::from_secs(30);
+
+/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a terminal others answer.
+pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
+    let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
+    if question.status != Status::Pending {
+        return Ok(true);
+    }
+    let shown = views::question::request(&question, clock::now());
+    if ctx.screen.json || !ctx.screen.answers {
+        // Also beside JSON: whoever waits must know for whom.
+        let way = match ctx.screen.notes_are_read {
+            true => paint(style::COMMAND, format!("{} answer {} \"…\"", ctx.command(), find::short(id))),
+            false => views::gate::A_PERSON_DECIDES.to_owned(),
+        };
+        anstream::eprintln!("Waits for an answer:\n{shown}\n  {way}");
+        return Ok(true);
+    }
+    ctx.screen.say(format!("\n{shown}\n"))?;
+    prompt::forget_typed_ahead();
+    let client = connection.client(As::You)?;
+    let said = tokio::select! {
+        said = prompt::line("Answer (empty leaves it to the agents):") => said?,
+        () = closed(&client, id) => {
+            ctx.screen.say("")?;
+            return Ok(true);
+        }
+    };
+    let Some(said) = said else { return Ok(false) };
+    connection.answered().await?;
+    let key = idempotency::new_key();
+    let send = async |client: &Client| match said.trim() {
+        "" => Ok(client.skip(id, &WithReason::default(), Some(&key)).await?),
+        said => {
+            let answer = Answer { answer: said.into(), reason: None };
+            Ok(client.answer(id, &answer, Some(&key)).await?)
+        }
+    };
+    drop(connection.ask(ctx, As::You, send).await?);
+    ctx.screen.say("")?;
+    Ok(true)
+}
+
+/// Waits until others have answered. What cannot be asked just now says nothing: whoever sits there is asked meanwhile.
+async fn closed(client: &Client, id: &QuestionId) {
+    loop {
+        match client.wait_question(id, ROUND).await {
+            Ok(question) if question.status != Status::Pending => return,
+            Ok(_) => {}
+            Err(_) => tokio::time::sleep(ROUND).await,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Asking the person at the terminal whether a debate may go on.
+
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{GateId, Status, gate::Choice},
+    wire::{Gate, Verdict},
+};
+
+use super::follow::Manner;
+use crate::{
+    cli::As,
+    clock,
+    connection::{Connection, idempotency},
+    context::Context,
+    decide,
+    terminal::{
+        prompt,
+        style::{self, paint},
+    },
+    views,
+};
+
+/// How long one wait for others lasts.
+const ROUND: Duration = Duration::from_secs(30);
+
+/// What becomes of a gate here.
+enum Said {
+    /// This, and why, or what should change.
+    This(Choice, Option<String>),
+    /// Whoever sits there leaves it for now.
+    Leaves,
+    /// Others have decided, or will.
+    Others,
+}
+
+/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a terminal others decide.
+pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId, manner: Manner) -> Result<bool> {
+    let gate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gate(id).await?)).await?;
+    if gate.status != Status::Pending {
+        return Ok(true);
+    }
+    let asks = ctx.screen.answers || manner.lightly && !ctx.screen.json && !io::stdin().is_terminal();
+    if manner.plays.is_none() && !asks {
+        // Also beside JSON: whoever waits must know for whom.
+        anstream::eprintln!("{}", views::gate::waits(ctx, &gate));
+        return Ok(true);
+    }
+    if !ctx.screen.json {
+        ctx.screen.say(format!("\n{}\n", views::debate::asked(&gate, clock::now(), false)))?;
+    }
+    if !manner.lightly {
+        prompt::forget_typed_ahead();
+    }
+    let said = match manner.plays {
+        Some(choice) => Said::This(choice, Some("as it was told beforehand".to_owned())),
+        None => {
+            let client = connection.client(As::You)?;
+            tokio::select! {
+                said = answer(ctx, &gate) => said?,
+                () = decided(&client, id) => {
+                    ctx.screen.say("")?;
+                    Said::Others
+                }
+            }
+        }
+    };
+    let (choice, text) = match said {
+        Said::This(choice, text) => (choice, text),
+        Said::Leaves => return Ok(false),
+        Said::Others => return Ok(true),
+    };
+    if ctx.screen.answers && manner.plays.is_none() {
+        connection.answered().await?;
+    }
+    let (reason, feedback) = if choice == Choice::Adjust { (None, text) } else { (text, None) };
+    let verdict = Verdict { reason, feedback, digest: Some(decide::digest_of_shown(&gate)?), ..Verdict::default() };
+    let key = idempotency::new_key();
+    let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
+    // Somebody else may have been faster: then the debate goes on with what they said.
+    match connection.ask(ctx, As::You, decide).await {
+        Err(error) if views::gate::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
+        decided => drop(decided?),
+    }
+    if !ctx.screen.json {
+        ctx.screen.say("")?;
+    }
+    Ok(true)
+}
+
+async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
+    let question = paint(style::STRONG, "[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?");
+    loop {
+        let Some(said) = prompt::line(&question).await? else {
+            ctx.screen.say("")?;
+            // The end of what comes through a pipe says nothing about what others will decide.
+            return Ok(if ctx.screen.answers { Said::Leaves } else { Said::Others });
+        };
+        match said.to_lowercase().as_str() {
+            "a" | "approve" => return Ok(Said::This(Choice::Approve, None)),
+            "r" | "reject" => match prompt::line("Why not?").await?.filter(|why| !why.is_empty()) {
+                Some(why) => return Ok(Said::This(Choice::Reject, Some(why))),
+                None => ctx.screen.say("A rejection says why: nothing was decided.")?,
+            },
+            "j" | "adjust" => match prompt::line("What should change?").await?.filter(|what| !what.is_empty()) {
+                Some(what) => return Ok(Said::This(Choice::Adjust, Some(what))),
+                None => ctx.screen.say("An adjustment says what should change: nothing was decided.")?,
+            },
+            "d" | "details" | "diff" => ctx.screen.say(views::debate::asked(gate, clock::now(), true))?,
+            "q" | "quit" => return Ok(Said::Leaves),
+            _ => ctx.screen.say("Type one of the letters in brackets.")?,
+        }
+    }
+}
+
+/// Waits until others have decided. What cannot be asked just now says nothing: whoever sits there is asked meanwhile.
+async fn decided(client: &Client, id: &GateId) {
+    loop {
+        match client.wait_gate(id, ROUND).await {
+            Ok(gate) if gate.status != Status::Pending => return,
+            Ok(_) => {}
+            Err(_) => tokio::time::sleep(ROUND).await,
+        }
+    }
+}

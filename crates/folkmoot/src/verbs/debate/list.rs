@@ -1,0 +1,60 @@
+//! `folkmoot debate list`: the debates there are, the newest first.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::debate::record::Status,
+    wire::{Debate, DebateQuery},
+};
+
+use crate::{
+    cli::{As, word},
+    clock,
+    connection::{Connection, find},
+    context::Context,
+    exit::Exit,
+    terminal::{printable::one_line, span, style, table::Row},
+    views,
+};
+
+/// List debates
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only these
+    #[arg(long, value_name = "STATUS", value_parser = word::<Status>(Status::WORDS))]
+    status: Option<Status>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let query = DebateQuery { status: args.status, limit: Some(args.limit), ..DebateQuery::default() };
+    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debates(&query).await?)).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&list)?;
+    } else if list.debates.is_empty() {
+        ctx.screen.note("There is no debate.");
+    } else {
+        let rows = list.debates.iter().map(|debate| row(debate, ctx.screen.terminal)).collect();
+        ctx.screen.table(&["DEBATE", "STATUS", "PHASE", "ROUND", "STARTED", "TOPIC"], rows)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn row(debate: &Debate, terminal: bool) -> Row {
+    let id = if terminal { find::short_run(&debate.id) } else { debate.id.as_str() };
+    let (status, style) = match debate.halted_by.is_empty() {
+        true => (debate.status.word(), views::debate::of_status(debate.status)),
+        false => ("halted", style::WARN),
+    };
+    let cells = [
+        id.to_owned(),
+        status.to_owned(),
+        debate.phase.map_or("-", |phase| phase.word()).to_owned(),
+        debate.round.to_string(),
+        span::ago(debate.created_at, clock::now()),
+        one_line(debate.topic.as_deref().unwrap_or("(erased)")),
+    ];
+    Row { cells: cells.into(), painted: Some((status, style)) }
+}

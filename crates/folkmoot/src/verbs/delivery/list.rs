@@ -1,0 +1,79 @@
+//! `folkmoot delivery list`
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::delivery::Status,
+    wire::{Delivery, DeliveryQuery},
+};
+
+use crate::{
+    cli::{As, word},
+    clock,
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+    terminal::{printable::one_line, span, style, table::Row},
+};
+
+/// List what was told, and what was not
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only these
+    #[arg(long, value_parser = word::<Status>(Status::WORDS))]
+    state: Option<Status>,
+    /// Only those that nobody was told
+    #[arg(long, conflicts_with = "state")]
+    dead: bool,
+    /// Only to this channel
+    #[arg(long)]
+    channel: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    limit: u32,
+    /// Go on after another list, where its `next` says
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let state = args.state.or(args.dead.then_some(Status::Dead));
+    let query = DeliveryQuery { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
+    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&list)?;
+        return Ok(Exit::Done);
+    }
+    if list.deliveries.is_empty() {
+        ctx.screen.note(match state {
+            Some(state) => format!("No message is {state}."),
+            None => "There was nothing to tell yet.".to_owned(),
+        });
+        return Ok(Exit::Done);
+    }
+    let now = clock::now();
+    let row = |delivery: &Delivery| {
+        let state = delivery.state.word();
+        let painted = match delivery.state {
+            Status::Dead => Some((state, style::BAD)),
+            Status::Waiting if delivery.last_error.is_some() => Some((state, style::WARN)),
+            Status::Waiting | Status::Sending | Status::Delivered => None,
+        };
+        let cells = vec![
+            delivery.id.to_string(),
+            one_line(&delivery.channel),
+            delivery.kind.clone(),
+            state.to_owned(),
+            delivery.attempts.to_string(),
+            span::ago(delivery.created_at, now),
+            one_line(delivery.last_error.as_deref().unwrap_or_default()),
+        ];
+        Row { cells, painted }
+    };
+    let rows = list.deliveries.iter().map(row).collect();
+    ctx.screen.table(&["DELIVERY", "CHANNEL", "EVENT", "STATE", "ATTEMPTS", "HAPPENED", "LAST ERROR"], rows)?;
+    if list.next.is_some() {
+        ctx.screen.note(format!("There are more than {}; see --limit.", args.limit));
+    }
+    Ok(Exit::Done)
+}

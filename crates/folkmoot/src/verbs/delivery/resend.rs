@@ -1,0 +1,29 @@
+//! `folkmoot delivery resend`
+
+use anyhow::Result;
+use folkmoot_api::{Client, core::DeliveryId};
+
+use super::say;
+use crate::{
+    cli::As,
+    connection::{Connection, idempotency},
+    context::Context,
+    exit::Exit,
+};
+
+/// Send a message again, now and under the same id
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Its id, as `delivery list` shows it
+    id: DeliveryId,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let key = idempotency::new_key();
+    if !connection.agrees(ctx, As::You, "Send it again?").await? {
+        return Ok(Exit::Waiting);
+    }
+    let resend = async |client: &Client| Ok(client.resend(&args.id, Some(&key)).await?);
+    say(ctx, &connection.ask(ctx, As::You, resend).await?)?;
+    Ok(Exit::Done)
+}

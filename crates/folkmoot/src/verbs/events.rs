@@ -1,0 +1,54 @@
+//! `folkmoot events`: everything that happened to a run, its gates and its questions.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    wire::{AuditPage, Event, Run},
+};
+
+use crate::{
+    cli::As,
+    connection::{Connection, find},
+    context::Context,
+    exit::Exit,
+    verbs::watch,
+};
+
+const PAGE: u32 = 1000;
+
+/// Show what happened to a run, its gates and its questions
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run, or any unique beginning or end of its id
+    run: String,
+    /// Begin after this position
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| {
+        let id = find::any::<Run>(client, Some(&args.run)).await?;
+        let (mut entries, mut after) = (Vec::new(), args.after);
+        loop {
+            let page = client.run_events(&id, after, PAGE).await?;
+            entries.extend(page.entries);
+            match page.next {
+                Some(next) => after = next,
+                None => return Ok(AuditPage { entries, next: None }),
+            }
+        }
+    };
+    let events = connection.ask(ctx, args.who, read).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&events)?;
+        return Ok(Exit::Done);
+    }
+    for event in events.entries.into_iter().filter_map(|entry| entry.event()) {
+        ctx.screen.say(watch::line(&Event::new(&event), None))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,71 @@
+//! `folkmoot gate amend`: ask for something else than before. Whoever has voted must look again.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use folkmoot_api::{
+    Client,
+    core::gate::Risk,
+    wire::{Amend, Gate},
+};
+
+use crate::{
+    artifact::{self, Source},
+    cli::{As, word},
+    connection::{Connection, find, idempotency},
+    context::Context,
+    exit::Exit,
+};
+
+/// Change what a gate asks for; earlier votes are void
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    id: Option<String>,
+    /// A new title
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// A new summary
+    #[arg(long, value_name = "TEXT")]
+    summary: Option<String>,
+    /// Read the new summary from a file; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "summary")]
+    summary_file: Option<PathBuf>,
+    /// A higher risk
+    #[arg(long, value_parser = word::<Risk>(Risk::WORDS))]
+    risk: Option<Risk>,
+    /// New artifacts, instead of all the old ones; - reads standard input
+    #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = Source::parse)]
+    artifacts: Vec<Source>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let artifacts = artifact::read_all(&args.artifacts, args.summary_file.as_deref())?;
+    let summary = match &args.summary_file {
+        Some(path) => Some(artifact::read_text(path)?),
+        None => args.summary,
+    };
+    let artifacts = (!artifacts.is_empty()).then_some(artifacts);
+    let change = Amend { title: args.title, summary, risk: args.risk, artifacts };
+    if let Amend { title: None, summary: None, risk: None, artifacts: None } = change {
+        bail!("say what to change: --title, --summary, --risk or --artifact");
+    }
+    let key = idempotency::new_key();
+    if !connection.agrees(ctx, args.who, "Change the gate?").await? {
+        return Ok(Exit::Waiting);
+    }
+    let amend = async |client: &Client| {
+        let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
+        Ok(client.amend_gate(&id, &change, Some(&key)).await?)
+    };
+    let gate = connection.ask(ctx, args.who, amend).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else {
+        ctx.screen.say(format!("{} is now at revision {}", gate.id, gate.revision))?;
+    }
+    Ok(Exit::Done)
+}

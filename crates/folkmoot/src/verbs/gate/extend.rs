@@ -1,0 +1,49 @@
+//! `folkmoot gate extend`: give a gate more time.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::Timeout,
+    wire::{Extend, Gate},
+};
+
+use crate::{
+    cli::As,
+    connection::{Connection, find, idempotency},
+    context::Context,
+    exit::Exit,
+    terminal::span,
+};
+
+/// Give a gate more time
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    id: Option<String>,
+    /// How long it waits from now on (90s, 30m, 2h, never)
+    #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
+    timeout: Timeout,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let extend = Extend { timeout_ms: args.timeout };
+    let key = idempotency::new_key();
+    if !connection.agrees(ctx, args.who, "Give the gate this time?").await? {
+        return Ok(Exit::Waiting);
+    }
+    let give = async |client: &Client| {
+        let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
+        Ok(client.extend_gate(&id, &extend, Some(&key)).await?)
+    };
+    let gate = connection.ask(ctx, args.who, give).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else {
+        let until = gate.deadline.moment().map_or("somebody decides".to_owned(), span::day_and_time);
+        ctx.screen.say(format!("{} waits until {until}", gate.id))?;
+    }
+    Ok(Exit::Done)
+}

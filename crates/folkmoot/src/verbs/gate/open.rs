@@ -1,0 +1,180 @@
+//! `folkmoot gate open`: ask for a decision, and wait for it if you like.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Result, bail};
+use folkmoot_api::{
+    Client,
+    core::{
+        Name, Phase, RunId, SessionId, Timeout,
+        gate::{Choice, Kind, OnTimeout, Risk, SelfReview},
+    },
+    wire::{Gate, OpenGate},
+};
+
+use super::wait;
+use crate::{
+    artifact::{self, Source},
+    cli::{As, word},
+    connection::{Connection, find, idempotency},
+    context::Context,
+    exit::Exit,
+    terminal::{
+        printable::one_line,
+        span,
+        style::{self, paint},
+    },
+    views,
+};
+
+/// Ask for a decision
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints the gate's id; with --wait, what was decided, and the exit code says whether to go on.
+
+Example:
+  git diff main | folkmoot gate open \"Merge the retry fix\" -a change.diff=- --wait && git push")]
+pub(crate) struct Args {
+    /// What is to be decided, in words
+    #[arg(required_unless_present = "summary_file")]
+    summary: Option<String>,
+    /// Read the summary from a file; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "summary")]
+    summary_file: Option<PathBuf>,
+    /// One line; the summary's first unless it is given
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// What is at stake; medium unless it is given
+    #[arg(long, value_parser = word::<Risk>(Risk::WORDS))]
+    risk: Option<Risk>,
+    /// Show the reviewer a file, as often as you like; - reads standard input
+    #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = Source::parse)]
+    artifacts: Vec<Source>,
+    /// How long it waits (90s, 30m, 2h, never); the server's policy unless it is given
+    #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
+    timeout: Option<Timeout>,
+    /// What a timeout does
+    #[arg(long, value_name = "WORD", value_parser = word::<OnTimeout>(OnTimeout::WORDS))]
+    on_timeout: Option<OnTimeout>,
+    /// What the reviewer can say
+    #[arg(long, value_delimiter = ',', value_name = "WORDS", value_parser = word::<Choice>(Choice::WORDS))]
+    allow: Option<Vec<Choice>>,
+    /// Who may decide, as often as you like; any reviewer unless it is given
+    #[arg(long = "reviewer", value_delimiter = ',', value_name = "NAME")]
+    reviewers: Option<Vec<Name>>,
+    /// Approvals needed
+    #[arg(long, value_name = "N")]
+    quorum: Option<u32>,
+    /// Rejections needed to end it
+    #[arg(long, value_name = "N")]
+    reject_quorum: Option<u32>,
+    /// Whether whoever started the run may decide
+    #[arg(long, value_name = "WORD", value_parser = word::<SelfReview>(SelfReview::WORDS))]
+    self_review: Option<SelfReview>,
+    /// The run that cannot pass
+    #[arg(long, value_name = "ID")]
+    run: Option<RunId>,
+    /// The session it belongs to
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+    /// Where in the run it stands
+    #[arg(long)]
+    phase: Option<Phase>,
+    /// What sort of request
+    #[arg(long, value_parser = word::<Kind>(Kind::WORDS))]
+    kind: Option<Kind>,
+    /// Tell this channel too, as often as you like; `notify list` shows those there are
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',')]
+    tell: Vec<String>,
+    /// Ask once: while your gate with this key waits, opening it again returns it
+    #[arg(long, value_name = "KEY")]
+    dedupe_key: Option<String>,
+    /// The agent that you speak for
+    #[arg(long, value_name = "NAME")]
+    on_behalf_of: Option<Name>,
+    /// Repeating the command with this key opens no second gate
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Wait until it is decided
+    #[arg(long, short)]
+    wait: bool,
+    /// Wait at most so long (90s, 30m, 2h); the gate stays open
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "wait")]
+    wait_timeout: Option<Duration>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
+    let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
+    let request = request(args)?;
+    let open = async |client: &Client| {
+        let run_id = find::run_or_new(client, request.run_id.as_ref()).await?;
+        Ok(client.open_gate(&OpenGate { run_id, ..request.clone() }, Some(&key)).await?)
+    };
+    let gate = connection.ask(ctx, who, open).await?;
+    if wait {
+        announce(ctx, connection, &gate);
+        return wait::until_decided(ctx, connection, who, &gate.id, wait_timeout).await;
+    }
+    if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else if ctx.screen.terminal {
+        ctx.screen.say(format!("{} {}", paint(style::STRONG, "Opened"), gate.id))?;
+        let waits = gate.deadline.moment().map(|deadline| format!(" until {}", span::day_and_time(deadline)));
+        let approve = paint(style::COMMAND, format!("{} approve {}", ctx.command(), find::short(&gate.id)));
+        ctx.screen.say(format!("It waits{} for {approve}", waits.unwrap_or_default()))?;
+    } else {
+        // `id=$(folkmoot gate open …)`
+        ctx.screen.say(gate.id.as_str())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn request(args: Args) -> Result<OpenGate> {
+    let artifacts = artifact::read_all(&args.artifacts, args.summary_file.as_deref())?;
+    let summary = match (args.summary, args.summary_file) {
+        (Some(summary), _) => summary,
+        (None, Some(path)) => artifact::read_text(&path)?,
+        (None, None) => bail!("say what is to be decided"),
+    };
+    Ok(OpenGate {
+        title: args.title,
+        summary,
+        phase: args.phase,
+        run_id: args.run,
+        session_id: args.session,
+        kind: args.kind,
+        risk: args.risk,
+        artifacts,
+        timeout_ms: args.timeout,
+        on_timeout: args.on_timeout,
+        allowed: args.allow,
+        reviewers: args.reviewers,
+        quorum: args.quorum,
+        reject_quorum: args.reject_quorum,
+        self_review: args.self_review,
+        dedupe_key: args.dedupe_key,
+        notification_channels: args.tell,
+        on_behalf_of: args.on_behalf_of,
+    })
+}
+
+/// On stderr, so that stdout holds the decision alone.
+fn announce(ctx: &Context, connection: &Connection, gate: &Gate) {
+    let short = find::short(&gate.id);
+    let folkmoot = match &ctx.url {
+        Some(url) => format!("{} --url {url} --token …", ctx.command()),
+        None => ctx.command(),
+    };
+    let command = |text: String| paint(style::COMMAND, text);
+    ctx.screen.note(format!("{} {}", paint(style::STRONG, "Waiting for a decision:"), one_line(&gate.title)));
+    ctx.screen.note(paint(style::FAINT, format!("{} on {}", gate.id, connection.url())));
+    if !ctx.screen.notes_are_read {
+        return ctx.screen.note(format!("  {}", views::gate::A_PERSON_DECIDES));
+    }
+    ctx.screen.note(format!("  yes  {}", command(format!("{folkmoot} approve {short}"))));
+    ctx.screen.note(format!("  no   {}", command(format!("{folkmoot} reject {short} --reason \"…\""))));
+}

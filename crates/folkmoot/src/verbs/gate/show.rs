@@ -1,0 +1,69 @@
+//! `folkmoot gate show`: one gate and all that comes with it.
+
+use anyhow::{Result, bail};
+use folkmoot_api::{
+    Client,
+    wire::{Artifact, Gate},
+};
+
+use crate::{
+    cli::As,
+    clock,
+    connection::{Connection, find},
+    context::Context,
+    exit::Exit,
+    views,
+};
+
+/// Show a gate, with what it asks for and what was decided
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The gate, or any unique beginning or end of its id; none if only one waits
+    id: Option<String>,
+    /// Print only its diff
+    #[arg(long, conflicts_with = "artifact")]
+    diff: bool,
+    /// Print only this artifact
+    #[arg(long, value_name = "NAME")]
+    artifact: Option<String>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, args.id.as_deref()).await?).await?);
+    let gate = connection.ask(ctx, args.who, read).await?;
+    let wanted = |artifact: &Artifact| match &args.artifact {
+        Some(name) => artifact.name == *name,
+        None => artifact.media_type == "text/x-diff",
+    };
+    if args.diff || args.artifact.is_some() {
+        match gate.artifacts.iter().find(|artifact| wanted(artifact)) {
+            Some(artifact) => print(ctx, artifact)?,
+            None => bail!("the gate has no such artifact; it has {}", names(&gate)),
+        }
+    } else if ctx.screen.json {
+        ctx.screen.json(&gate)?;
+    } else {
+        ctx.screen.say(views::gate::whole(&gate, clock::now()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A pipe gets exactly what was sent, a person what is harmless to show.
+fn print(ctx: &Context, artifact: &Artifact) -> Result<()> {
+    let Some(content) = &artifact.content else { bail!("the content of {} was erased", artifact.name) };
+    if ctx.screen.json {
+        return ctx.screen.json(artifact);
+    }
+    if ctx.screen.terminal {
+        return Ok(ctx.screen.say(views::gate::content_lines(artifact, content).join("\n"))?);
+    }
+    Ok(ctx.screen.raw(content)?)
+}
+
+fn names(gate: &Gate) -> String {
+    let names: Vec<_> = gate.artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,63 @@
+//! `folkmoot journal`: what a run has done, step by step.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{RunId, Timestamp},
+    wire::{JournalEntry, JournalPage, JournalQuery, Run},
+};
+
+use crate::{
+    cli::As,
+    clock,
+    connection::{Connection, find},
+    context::Context,
+    exit::Exit,
+    views,
+};
+
+/// Show the journal of a run: its steps, with their results
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run, or any unique beginning or end of its id
+    run: String,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| {
+        let id = find::any::<Run>(client, Some(&args.run)).await?;
+        Ok((client.run(&id).await?.ended_at.is_some(), read(client, &id).await?))
+    };
+    let (is_over, entries) = connection.ask(ctx, args.who, read).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&JournalPage { entries, next: None })?;
+    } else if entries.is_empty() {
+        ctx.screen.note("It has no steps yet.");
+    } else {
+        print(ctx, &entries, is_over, clock::now())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// All of it.
+pub(crate) async fn read(client: &Client, id: &RunId) -> Result<Vec<JournalEntry>> {
+    let mut query = JournalQuery { limit: Some(find::PAGE), ..JournalQuery::default() };
+    let mut entries = Vec::new();
+    loop {
+        let page = client.journal(id, &query).await?;
+        entries.extend(page.entries);
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(entries),
+        }
+    }
+}
+
+/// The table.
+pub(crate) fn print(ctx: &Context, entries: &[JournalEntry], is_over: bool, now: Timestamp) -> Result<()> {
+    let rows = entries.iter().map(|entry| views::run::step(entry, now, is_over, ctx.screen.terminal)).collect();
+    Ok(ctx.screen.table(&views::run::STEPS, rows)?)
+}

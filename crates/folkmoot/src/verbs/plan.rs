@@ -1,0 +1,147 @@
+//! `folkmoot plan`: a plan in iterations, with your decision before the first and after every few.
+
+mod decide;
+mod export;
+mod follow;
+mod list;
+mod show;
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{RunId, SessionId},
+    wire::{PlanQuery, StartPlan},
+};
+
+use crate::{
+    cli::As,
+    connection::{Connection, find, idempotency},
+    context::Context,
+    exit::Exit,
+    which_model,
+};
+
+/// Plan in iterations, and decide at every checkpoint
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Shows the proposal, asks you, works through the iterations, asks you again at every checkpoint, and
+prints the plan. Leave it with Ctrl-C: it waits, and `folkmoot plan follow` goes on with it.
+
+Examples:
+  folkmoot plan \"Open a second bakery\" --iterations 6 --checkpoint 3
+  folkmoot plan export --html > plan.html"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// What the plan is for
+    #[arg(required = true)]
+    goal: Option<String>,
+    /// How many iterations; one runs without asking
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=20))]
+    iterations: u32,
+    /// After how many of them to ask
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10))]
+    checkpoint: u32,
+    /// Part of an earlier plan to build on, as PLAN/ENTITY; can be repeated
+    #[arg(long = "with", value_name = "PLAN/ENTITY")]
+    entities: Vec<String>,
+    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
+    #[arg(long, value_name = "NAME[/MODEL]")]
+    provider: Option<String>,
+    /// The longest answer of a model; as the provider is configured unless it is given
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
+    /// What to call it and its session; made unless it is given
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+    /// Start it, print its id, and leave it to the server
+    #[arg(long)]
+    detach: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Verb {
+    /// Go on with a plan: see where it is, and decide
+    Follow(Which),
+    Show(show::Args),
+    Export(export::Args),
+    List(list::Args),
+}
+
+/// Which plan.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The plan, or any unique beginning or end of its id; the newest unless it is given
+    id: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    match args.verb {
+        None => start(args, ctx, connection).await,
+        Some(Verb::Follow(which)) => {
+            let id = which.find(ctx, connection).await?;
+            follow::run(ctx, connection, &id).await
+        }
+        Some(Verb::Show(args)) => show::run(args, ctx, connection).await,
+        Some(Verb::Export(args)) => export::run(args, ctx, connection).await,
+        Some(Verb::List(args)) => list::run(args, ctx, connection).await,
+    }
+}
+
+async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let mut entities = Vec::new();
+    for named in args.entities {
+        // As it is shown: any end of the plan's id will do.
+        entities.push(match named.rsplit_once('/') {
+            Some((plan, entity)) => {
+                let id = Which { id: Some(plan.to_owned()) }.find(ctx, connection).await?;
+                format!("{id}/{entity}")
+            }
+            None => named,
+        });
+    }
+    let provider = which_model::of_server(ctx, connection, args.provider.as_deref()).await?;
+    let request = StartPlan {
+        goal: args.goal.unwrap_or_default(),
+        max_iterations: Some(args.iterations),
+        checkpoint_interval: Some(args.checkpoint),
+        session_id: args.session,
+        entities,
+        provider: Some(provider),
+        max_tokens: args.max_tokens,
+        ..StartPlan::default()
+    };
+    let key = idempotency::new_key();
+    let start = async |client: &Client| Ok(client.start_plan(&request, Some(&key)).await?);
+    let plan = connection.ask(ctx, As::Agent, start).await?;
+    if !args.detach {
+        return follow::run(ctx, connection, &plan.id).await;
+    }
+    match ctx.screen.json {
+        true => ctx.screen.json(&plan)?,
+        false => ctx.screen.say(plan.id.as_str())?,
+    }
+    Ok(Exit::Done)
+}
+
+impl Which {
+    async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+        if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
+            let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
+            match exact {
+                Err(error) if find::is_unknown_run(&error) => {}
+                plan => return Ok(plan?.id),
+            }
+        }
+        let read = async |client: &Client| -> Result<Vec<RunId>> {
+            let query = PlanQuery { limit: Some(200), ..PlanQuery::default() };
+            Ok(client.plans(&query).await?.plans.into_iter().map(|plan| plan.id).collect())
+        };
+        let newest_first = connection.ask(ctx, As::You, read).await?;
+        find::one_of("plan", self.id.as_deref(), newest_first)
+    }
+}

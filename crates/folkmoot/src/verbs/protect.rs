@@ -1,0 +1,113 @@
+//! `folkmoot protect`: keep the token that you decide with under a passphrase.
+
+use anyhow::{Context as _, Result, bail};
+use folkmoot_api::{
+    Client,
+    core::token::Kind,
+    wire::{NewToken, Token},
+};
+use folkmoot_server::{LocalToken, LocalTokens, ProtectedToken};
+
+use crate::{cli::As, connection::Connection, context::Context, exit::Exit, terminal::tty::Terminal};
+
+const CHARS_MIN: usize = 8;
+
+/// Keep your deciding token under a passphrase, so that no program decides for you
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The data folder keeps your token for you. As it lies there, any program that runs under your account can use it, also an agent. \
+Under a passphrase it cannot: the folder then holds the token encrypted, and in the clear only one that reads. You are asked \
+for the passphrase once by each command that decides; nothing remembers it in between.
+
+There is no way to decide without it: if you forget it, another admin must make you a new token.")]
+pub(crate) struct Args {
+    /// Undo it; this asks for the passphrase
+    #[arg(long)]
+    remove: bool,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let Some(tokens) = connection.folder_tokens().cloned() else {
+        bail!(
+            "this is about the token that the data folder keeps for you; leave out --token, --url and their variables"
+        )
+    };
+    match (args.remove, &tokens.protected) {
+        (false, None) => protect(ctx, connection, tokens).await?,
+        (true, Some(_)) => remove(ctx, connection, tokens).await?,
+        (false, Some(_)) => bail!("it is protected already; `folkmoot protect --remove` undoes it"),
+        (true, None) => bail!("it is not protected; `folkmoot protect` does it"),
+    }
+    Ok(Exit::Done)
+}
+
+async fn protect(ctx: &Context, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
+    let terminal =
+        Terminal::open().context("a passphrase is typed at a terminal, and there is none; run this in one")?;
+    let passphrase = chosen(&terminal).await?;
+    connection.answered().await?;
+    let new = make(&connection.client(As::You)?, &tokens.you, Kind::Protected).await?;
+    let (owner, secret) = (tokens.you.name.clone(), new.clone());
+    // It takes a moment, on purpose.
+    let sealed = tokio::task::spawn_blocking(move || {
+        let sealed = ProtectedToken::seal(&owner, &secret, &passphrase)?;
+        // What does not open again would lock its owner out.
+        let opened = sealed.open(&owner, &passphrase)?;
+        anyhow::ensure!(opened == secret, "what was encrypted does not decrypt");
+        Ok(sealed)
+    });
+    let sealed = sealed.await??;
+    // Whatever fails from here on, the folder holds a token to decide with: first the one in the clear beside the protected one,
+    // then the protected one alone.
+    let both = LocalTokens { protected: Some(sealed), ..tokens };
+    ctx.data.write_tokens(&both)?;
+    let you = connection.client(As::You)?.with_token(&new);
+    let reading = make(&you, &both.you, Kind::Reading).await?;
+    let owner = both.you.clone();
+    ctx.data.write_tokens(&LocalTokens { you: LocalToken { token: reading, ..owner.clone() }, ..both })?;
+    end(&you, &owner, &[Kind::Personal]).await?;
+    ctx.screen.say("Your token is under the passphrase now. What lies in the data folder in the clear only reads.")?;
+    ctx.screen.note("A program that watches you type, or changes the files of the data folder, is not kept out: see docs/security.md.");
+    Ok(())
+}
+
+async fn remove(ctx: &Context, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
+    connection.answered().await?;
+    let token = make(&connection.client(As::You)?, &tokens.you, Kind::Personal).await?;
+    let owner = LocalToken { token: token.clone(), ..tokens.you };
+    ctx.data.write_tokens(&LocalTokens { you: owner.clone(), protected: None, ..tokens })?;
+    let you = connection.client(As::You)?.with_token(&token).at_a_terminal();
+    end(&you, &owner, &[Kind::Protected, Kind::Reading]).await?;
+    Ok(ctx
+        .screen
+        .say("Your token lies in the data folder in the clear again. Deciding takes a terminal, and no passphrase.")?)
+}
+
+async fn chosen(terminal: &Terminal) -> Result<String> {
+    const NOTHING: &str = "nothing was typed, so nothing was changed";
+    let passphrase = terminal.secret("New passphrase:").await?.context(NOTHING)?;
+    if passphrase.chars().count() < CHARS_MIN {
+        bail!("that is shorter than {CHARS_MIN} characters, so nothing was changed; choose a longer one");
+    }
+    let again = terminal.secret("Once more:").await?.context(NOTHING)?;
+    if passphrase != again {
+        bail!("these are two different passphrases, so nothing was changed");
+    }
+    Ok(passphrase)
+}
+
+/// A new token of the folder's owner. Asked once: one whose secret nobody has seen would be worse than an error.
+async fn make(client: &Client, owner: &LocalToken, kind: Kind) -> Result<String> {
+    let request = NewToken { name: owner.name.clone(), role: owner.role, capabilities: Vec::new(), kind };
+    client.create_token(&request).await?.token.context("the server did not say the new token")
+}
+
+/// Ends all of the owner's tokens of these kinds.
+async fn end(client: &Client, owner: &LocalToken, kinds: &[Kind]) -> Result<()> {
+    let is_theirs =
+        |token: &Token| token.name == owner.name && token.revoked_at.is_none() && kinds.contains(&token.kind);
+    for token in client.tokens().await?.tokens.into_iter().filter(is_theirs) {
+        client.revoke_token(&token.id).await?;
+    }
+    Ok(())
+}

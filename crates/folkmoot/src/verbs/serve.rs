@@ -1,0 +1,152 @@
+//! `folkmoot serve`: the server, until it is told to end.
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, anyhow};
+use folkmoot_server::{Config, Server, StartError, open_files};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    connection,
+    context::Context,
+    exit::{Exit, Stopped},
+    logging, service, signal,
+    telemetry::Telemetry,
+    terminal::style::{self, paint},
+    verbs::doctor,
+};
+
+/// How long a verb that holds the folder may take to let go of it: what it was asked last is finished first.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a server may take to end: five seconds for requests in flight, and the rest for what is delivered and closed.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// Serve gates and questions to agents and people
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7400", env = "FOLKMOOT_LISTEN")]
+    listen: SocketAddr,
+    /// A PostgreSQL to keep the data in, instead of a file in the data folder
+    #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+    /// A configuration file; folkmoot.toml in the data folder unless it is given
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The server's key, which servers on one PostgreSQL share; server.key in the data folder unless it is given
+    #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
+    key: Option<PathBuf>,
+    /// Log as JSON, each request on a line of its own
+    #[arg(long)]
+    log_json: bool,
+    /// Send traces to this OpenTelemetry collector, over HTTP; else to the one that OTEL_EXPORTER_OTLP_ENDPOINT names
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+    let telemetry = Telemetry::start(args.otlp.as_deref())?;
+    logging::for_serve(args.log_json, telemetry.as_ref())?;
+    let shutdown = signal::shutdown()?;
+    end_in_time(shutdown.clone());
+    open_files::raise();
+    let mut config = Config::new(ctx.data.clone());
+    config.read_file(args.config.clone())?;
+    config.read_environment(|name| std::env::var(name).ok())?;
+    // What agents would stumble over later is said now.
+    let equipment = doctor::equipment(doctor::read(args.config, ctx)?)?;
+    if equipment.prompts_folder.is_some() {
+        equipment.prompts().map_err(|why| anyhow!(why))?;
+    }
+    config.variable = |name| std::env::var(name).ok();
+    config.listen = args.listen;
+    config.key = args.key;
+    config.adopt = telemetry.as_ref().map(|_| Telemetry::adopt());
+    config.database = args.database.filter(|url| !url.is_empty());
+    let place = match &config.database {
+        Some(_) => format!("PostgreSQL, and {}", ctx.data.path().display()),
+        None => ctx.data.path().display().to_string(),
+    };
+    let is_first = matches!(ctx.data.tokens(), Ok(None));
+    let server = start(config).await?;
+    if is_first && !args.log_json {
+        connection::offer_protection(ctx);
+    }
+    if ctx.screen.json {
+        ctx.screen.json(&ctx.data.server())?;
+    } else {
+        ctx.screen.say(greeting(ctx, server.url(), &place))?;
+    }
+    service::ready(server.url(), server.pulse(), &shutdown);
+    let served = server.serve(shutdown).await;
+    if let Some(telemetry) = telemetry {
+        telemetry.finish().await;
+    }
+    served.map_err(Stopped)?;
+    let goodbye = "Folkmoot has stopped. Gates and questions that wait are kept.";
+    if args.log_json {
+        // Whoever reads the log as JSON reads nothing else there.
+        tracing::info!("{goodbye}");
+    } else {
+        // Behind the ^C that a terminal shows.
+        let line = if ctx.screen.terminal { "\n" } else { "" };
+        ctx.screen.note(format!("{line}{goodbye}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Ends the process where it does not end by itself, whatever is still running. What was acknowledged is durable, and whatever was in
+/// flight is taken up by the next server as after a crash.
+fn end_in_time(shutdown: CancellationToken) {
+    tokio::spawn(async move {
+        shutdown.cancelled().await;
+        // A thread of its own: tasks may have taken all of the runtime's.
+        std::thread::spawn(|| {
+            std::thread::sleep(SHUTDOWN_TIMEOUT);
+            eprintln!("Folkmoot did not end within {} s and is ended now.", SHUTDOWN_TIMEOUT.as_secs());
+            std::process::exit(1);
+        });
+    });
+}
+
+/// A verb may hold the folder, for a moment or for as long as it waits. It is asked to let go, and goes on here.
+async fn start(config: Config) -> Result<Server, StartError> {
+    let (begun, data) = (Instant::now(), config.data.clone());
+    let started = loop {
+        let patience = match Server::start(config.clone()).await {
+            Err(StartError::InUse { server: Some(server), .. }) if server.temporary => PATIENCE,
+            Err(StartError::InUse { .. }) => PAUSE * 5,
+            other => break other,
+        };
+        if begun.elapsed() > patience {
+            break Server::start(config).await;
+        }
+        // If it cannot be asked, it is still told in the end why it cannot start.
+        let _ = data.want();
+        tokio::time::sleep(PAUSE).await;
+    };
+    data.want_no_more();
+    started
+}
+
+fn greeting(ctx: &Context, url: &str, place: &str) -> String {
+    let folkmoot = ctx.command();
+    let command = |text: String| paint(style::COMMAND, text);
+    [
+        format!("Folkmoot listens on {}", paint(style::STRONG, url)),
+        format!("Its data is in {place}"),
+        String::new(),
+        format!("  ask      {}", command(format!("{folkmoot} gate open \"Deploy 1.4.2\" --wait"))),
+        format!("  decide   {}", command(format!("{folkmoot} approve"))),
+        format!("  halt     {}", command(format!("{folkmoot} halt all --reason \"…\""))),
+        format!("  look     {}", command(format!("{folkmoot} status"))),
+        String::new(),
+        "Ctrl-C stops it; gates and questions that wait are kept.".to_owned(),
+    ]
+    .join("\n")
+}

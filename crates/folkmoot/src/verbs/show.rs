@@ -1,0 +1,84 @@
+//! `folkmoot show`: one run, where it waits and what it has done; or a gate, or a question.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::RunId,
+    wire::{Gate, GateQuery, Question, QuestionQuery},
+};
+
+use crate::{
+    cli::As,
+    clock,
+    connection::{
+        Connection,
+        find::{self, Thing},
+    },
+    context::Context,
+    exit::Exit,
+    verbs::journal,
+    views::{self, run::RunDetails},
+};
+
+/// Show a run: where it is, what it waits for, and what it has done
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The id of a gate or of a question shows that.")]
+pub(crate) struct Args {
+    /// The run, or any unique beginning or end of its id; none if only one is under way
+    id: Option<String>,
+    /// Draw what took how long
+    #[arg(long)]
+    timeline: bool,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+/// What is shown.
+enum Shown {
+    Run(Box<RunDetails>),
+    Gate(Box<Gate>),
+    Question(Box<Question>),
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| {
+        Ok(match find::thing(client, args.id.as_deref()).await? {
+            Thing::Run(id) => Shown::Run(Box::new(whole(client, &id).await?)),
+            Thing::Gate(id) => Shown::Gate(Box::new(client.gate(&id).await?)),
+            Thing::Question(id) => Shown::Question(Box::new(client.question(&id).await?)),
+        })
+    };
+    let now = clock::now();
+    match connection.ask(ctx, args.who, read).await? {
+        Shown::Run(whole) if ctx.screen.json => ctx.screen.json(&whole.run)?,
+        Shown::Run(whole) if args.timeline => {
+            ctx.screen.say(views::timeline::draw(&whole, now, ctx.screen.columns()))?
+        }
+        Shown::Run(whole) => {
+            ctx.screen.say(views::run::whole(&whole, now, &ctx.command()))?;
+            if !whole.journal.is_empty() {
+                ctx.screen.say("")?;
+                journal::print(ctx, &whole.journal, whole.run.ended_at.is_some(), now)?;
+            }
+        }
+        Shown::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
+        Shown::Gate(gate) => ctx.screen.say(views::gate::whole(&gate, now))?,
+        Shown::Question(question) if ctx.screen.json => ctx.screen.json(&question)?,
+        Shown::Question(question) => ctx.screen.say(views::question::whole(&question, now))?,
+    }
+    Ok(Exit::Done)
+}
+
+async fn whole(client: &Client, id: &RunId) -> Result<RunDetails> {
+    let limit = Some(find::PAGE);
+    let gates = GateQuery { run: Some(id.clone()), limit, ..GateQuery::default() };
+    let questions = QuestionQuery { run: Some(id.clone()), limit, ..QuestionQuery::default() };
+    Ok(RunDetails {
+        run: client.run(id).await?,
+        journal: journal::read(client, id).await?,
+        gates: client.gates(&gates).await?.gates,
+        questions: client.questions(&questions).await?.questions,
+    })
+}

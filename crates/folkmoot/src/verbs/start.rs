@@ -1,0 +1,76 @@
+//! `folkmoot start`: begin a run, to be executed by you or by a workflow.
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{RunId, SessionId, WorkflowName},
+    wire::StartRun,
+};
+use serde_json::Value;
+
+use crate::{
+    cli::{As, json},
+    connection::{Connection, find, idempotency},
+    context::Context,
+    exit::Exit,
+    terminal::style::{self, paint},
+};
+
+/// Start a run
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints the run's id. Without --workflow it is yours to execute: `folkmoot step` records what you have
+done, `folkmoot gate open --run ID` asks for a decision in it, and `folkmoot end` ends it.
+
+Example:
+  run=$(folkmoot start \"Nightly build\" --session nightly)")]
+pub(crate) struct Args {
+    /// What it is for, in a line
+    title: Option<String>,
+    /// The code that executes it, such as publish@1; the server must know it
+    #[arg(long, value_name = "NAME@VERSION")]
+    workflow: Option<WorkflowName>,
+    /// What it is given
+    #[arg(long, value_name = "JSON", value_parser = json)]
+    input: Option<Value>,
+    /// The session it belongs to; one of its own unless it is given
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+    /// Its id; made unless it is given
+    #[arg(long, value_name = "ID")]
+    id: Option<RunId>,
+    /// Repeating the command with this key starts no second run
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    who: As,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let key = args.idempotency_key.unwrap_or_else(idempotency::new_key);
+    let request = StartRun {
+        title: args.title,
+        session_id: args.session,
+        id: args.id,
+        workflow: args.workflow,
+        input: args.input,
+        ..StartRun::default()
+    };
+    if !connection.agrees(ctx, args.who, "Start this run in your name?").await? {
+        return Ok(Exit::Waiting);
+    }
+    let start = async |client: &Client| Ok(client.start_run(&request, Some(&key)).await?);
+    let run = connection.ask(ctx, args.who, start).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&run)?;
+    } else if ctx.screen.terminal {
+        ctx.screen.say(format!("{} {}", paint(style::STRONG, "Started"), run.id))?;
+        let show = format!("{} show {}", ctx.command(), find::short_run(&run.id));
+        ctx.screen.say(format!("{} shows where it is", paint(style::COMMAND, show)))?;
+    } else {
+        // `run=$(folkmoot start …)`
+        ctx.screen.say(run.id.as_str())?;
+    }
+    Ok(Exit::Done)
+}

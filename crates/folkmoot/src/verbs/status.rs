@@ -1,0 +1,158 @@
+//! `folkmoot status`: what waits, who is halted, which runs stopped, and what was decided last.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use folkmoot_api::{
+    Client,
+    core::{Name, Status, run},
+    wire::{Gate, GateList, GateQuery, HaltStatus, Question, Run},
+};
+use serde::Serialize;
+
+use crate::{
+    cli::As,
+    connection::{
+        Connection,
+        find::{self, Find},
+    },
+    context::Context,
+    exit::Exit,
+    terminal::style::{self, paint},
+    verbs::{gate, questions, runs},
+    views,
+};
+
+/// How many of each kind are shown: one agent that asks without end must not push away what else waits.
+const SHOWN: usize = 25;
+/// How many decisions to look back at.
+const RECENT: usize = 5;
+
+/// What waits for people, how long it still has, and who is halted
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only what waits for a person, and who is halted
+    #[arg(long)]
+    waiting: bool,
+}
+
+/// All that waits for people.
+#[derive(Debug, Serialize)]
+struct Waiting {
+    gates: Vec<Gate>,
+    questions: Vec<Question>,
+    halts: HaltStatus,
+    /// Runs that cannot go on until somebody has looked at them.
+    stopped: Vec<Run>,
+    /// Runs that wait for a provider of models.
+    away: Vec<Run>,
+}
+
+pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let read = async |client: &Client| {
+        Ok(Waiting {
+            gates: Gate::waiting(client).await?,
+            questions: Question::waiting(client).await?,
+            halts: client.halts().await?,
+            stopped: find::runs(client, run::Status::Stopped).await?,
+            away: find::runs(client, run::Status::Parked)
+                .await?
+                .into_iter()
+                .filter(|run| !run.outages.is_empty())
+                .collect(),
+        })
+    };
+    let waiting = connection.ask(ctx, As::You, read).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&waiting)?;
+        return Ok(Exit::Done);
+    }
+    let held = waiting.halts.held_by.all();
+    let runs = waiting.stopped.len() + waiting.away.len();
+    let nothing = waiting.gates.is_empty() && waiting.questions.is_empty() && runs == 0;
+    if args.waiting && nothing && held.is_empty() {
+        ctx.screen.note("Nothing that you can see waits for a person, and nobody is halted.");
+        return Ok(Exit::Done);
+    }
+    let fact = |name: &str, value: &str| format!("{} {value}", paint(style::FAINT, format!("{name:<7}")));
+    if !args.waiting {
+        let server = match connection.is_hosted() {
+            true => "none runs; each command looks after the data itself".to_owned(),
+            false => connection.url().to_owned(),
+        };
+        ctx.screen.say(fact("server", &server))?;
+        if ctx.url.is_none() {
+            ctx.screen.say(fact("data", &ctx.data.path().display().to_string()))?;
+        }
+    }
+    let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let (gates, questions) = (count(waiting.gates.len(), "gate"), count(waiting.questions.len(), "question"));
+    ctx.screen.say(fact("waiting", &format!("{gates}, {questions}")))?;
+    ctx.screen.say(fact("halted", &views::hold::halted(&waiting.halts)))?;
+    if !waiting.stopped.is_empty() {
+        let told = format!("{}; `folkmoot show` says why, `resume` lets it go on", count(waiting.stopped.len(), "run"));
+        ctx.screen.say(fact("stopped", &told))?;
+    }
+    if !waiting.away.is_empty() {
+        let told = format!("{} on a provider; `folkmoot resume` tries now", count(waiting.away.len(), "run"));
+        ctx.screen.say(fact("outage", &told))?;
+    }
+    if !held.is_empty() {
+        ctx.screen.say("")?;
+        views::hold::print(ctx, &held[..held.len().min(SHOWN)])?;
+        more(ctx, held.len(), "folkmoot status --json");
+    }
+    let Waiting { gates, questions, mut stopped, away, .. } = waiting;
+    let gates = interleaved(gates, |gate| &gate.requested_by);
+    let questions = interleaved(questions, |question| &question.asked_by);
+    stopped.extend(away);
+    if !stopped.is_empty() {
+        ctx.screen.say("")?;
+        runs::print(ctx, &stopped)?;
+    }
+    if !gates.is_empty() {
+        ctx.screen.say("")?;
+        let count = gates.len();
+        let gates = gates.into_iter().take(SHOWN).collect();
+        gate::list::print(ctx, &GateList { gates, next: None }, "")?;
+        more(ctx, count, "folkmoot gate list");
+    }
+    if !questions.is_empty() {
+        ctx.screen.say("")?;
+        questions::print(ctx, &questions[..questions.len().min(SHOWN)])?;
+        more(ctx, questions.len(), "folkmoot questions");
+    }
+    if args.waiting { Ok(Exit::Done) } else { decided_last(ctx, connection).await }
+}
+
+/// Says how many are not shown, and what shows them.
+fn more(ctx: &Context, count: usize, by: &str) {
+    if count > SHOWN {
+        ctx.screen.note(format!("and {} more: `{by}`", count - SHOWN));
+    }
+}
+
+/// The first of each who asks, then the second of each, and so on: nobody hides what another asks.
+fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
+    let mut seen: HashMap<Name, usize> = HashMap::new();
+    let mut ranked: Vec<(usize, T)> = Vec::with_capacity(asked.len());
+    for one in asked {
+        let rank = seen.entry(by(&one).clone()).or_default();
+        ranked.push((*rank, one));
+        *rank += 1;
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, one)| one).collect()
+}
+
+async fn decided_last(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let query = GateQuery { limit: Some(50), ..GateQuery::default() };
+    let mut recent = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
+    recent.gates.retain(|gate| gate.status != Status::Pending);
+    recent.gates.truncate(RECENT);
+    if !recent.gates.is_empty() {
+        ctx.screen.say(format!("\n{}", paint(style::FAINT, "Decided last")))?;
+        gate::list::print(ctx, &recent, "")?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,89 @@
+//! `folkmoot step begin`: is this to be done?
+
+use anyhow::Result;
+use folkmoot_api::{client, core::journal::Progress};
+
+use super::Which;
+use crate::{
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+    terminal::printable::{one_line, printable},
+    views,
+};
+
+/// Ask whether a step is to be done: exit code 0 if so, 7 if it is done already
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes:
+  0   do it now, then say `folkmoot step done` or `folkmoot step fail`
+  7   it is done already, and its result is printed
+  8   only with --once: it was begun before, and nobody knows whether it was done; look, then say
+      `step done` or `step fail`
+  9   it failed before, and that stands
+  6   you are halted: run `folkmoot clear AGENT --session SESSION --wait` as it is printed, then ask again
+Without --once, a step that was begun and not ended is simply to be done again.
+
+Example (every other code means: do not do it, and do not go on as if it were done):
+  folkmoot step begin $run migrate --once
+  case $? in
+    0) ./migrate || exit; folkmoot step done $run migrate ;;
+    7) ;;
+    *) exit 1 ;;
+  esac")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let which = args.which;
+    let (entry, is_new) = match which.record(ctx, connection, &which.step(Progress::Begun)).await {
+        Err(error) if is_halted(&error) => {
+            ctx.screen.note(format!("{error:#}"));
+            return Ok(Exit::Halted);
+        }
+        recorded => recorded?,
+    };
+    if ctx.screen.json {
+        ctx.screen.json(&entry)?;
+    }
+    let key = one_line(entry.key.as_str());
+    Ok(match entry.state {
+        Progress::Done => {
+            if let Some(result) = views::run::step_result(&entry).filter(|_| !ctx.screen.json) {
+                match ctx.screen.terminal {
+                    true => ctx.screen.say(printable(&result))?,
+                    // A script gets exactly what was recorded.
+                    false => ctx.screen.raw(&format!("{result}\n"))?,
+                }
+            }
+            Exit::DoneBefore
+        }
+        Progress::Failed => {
+            let why = entry.error.map(|error| one_line(&error.message)).unwrap_or_default();
+            ctx.screen.note(format!("{key} failed before: {why}"));
+            Exit::FailedBefore
+        }
+        Progress::Begun | Progress::Failing | Progress::Waiting if is_new => {
+            if entry.attempts > 1 {
+                ctx.screen.note(format!("{key} was begun before and not ended, so it is to be done again."));
+            }
+            Exit::Done
+        }
+        Progress::Begun | Progress::Failing | Progress::Waiting => {
+            let folkmoot = ctx.command();
+            ctx.screen.note(format!(
+                "{key} was begun before, and nobody knows whether it was done. Look, then say which it is:\n  \
+                 {folkmoot} step done {run} {key}\n  {folkmoot} step fail {run} {key} --reason \"…\"",
+                run = which.run,
+                key = crate::context::quoted(&key),
+            ));
+            Exit::Unknown
+        }
+    })
+}
+
+fn is_halted(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<client::Error>().is_some_and(|error| error.code() == Some("halted"))
+}

@@ -1,0 +1,36 @@
+//! `folkmoot webhook list`
+
+use anyhow::Result;
+use folkmoot_api::{Client, wire::Webhook};
+
+use super::events;
+use crate::{
+    cli::As,
+    connection::Connection,
+    context::Context,
+    exit::Exit,
+    terminal::{style, table::Row},
+};
+
+/// List webhooks, without their secrets
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.webhooks().await?)).await?;
+    if ctx.screen.json {
+        ctx.screen.json(&list)?;
+        return Ok(Exit::Done);
+    }
+    if list.webhooks.is_empty() {
+        ctx.screen.note(format!("There is no webhook; `{} webhook add URL` makes one.", ctx.command()));
+        return Ok(Exit::Done);
+    }
+    let row = |webhook: &Webhook| {
+        let state = if webhook.disabled { "disabled" } else { "told" };
+        let cells = vec![webhook.name.to_string(), state.to_owned(), webhook.url.clone(), events(&webhook.events)];
+        Row { cells, painted: webhook.disabled.then_some((state, style::FAINT)) }
+    };
+    ctx.screen.table(&["NAME", "STATE", "ADDRESS", "EVENTS"], list.webhooks.iter().map(row).collect())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,10 @@
+//! Gates, questions, holds and runs as a person reads them. A view only renders; it asks no server.
+
+pub(crate) mod debate;
+pub(crate) mod gate;
+pub(crate) mod hold;
+pub(crate) mod outline;
+pub(crate) mod plan;
+pub(crate) mod question;
+pub(crate) mod run;
+pub(crate) mod timeline;
