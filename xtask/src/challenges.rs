@@ -1,6 +1,6 @@
-//! `cargo xtask challenges`: the scripts in `challenges/`, against a real server on a folder of its own.
+//! `cargo xtask challenges`: the scripts in `tests/e2e/`, against a real server on a folder of its own.
 //!
-//!     xtask ──▶ folkmoot serve ◀── curl ◀── challenges/debate_…_challenge.sh
+//!     xtask ──▶ folkmoot serve ◀── curl ◀── tests/e2e/debate_…_challenge.sh
 //!
 //! A script says what it checks, line by line, and ends with 0 or not. It may also start a server of its own.
 
@@ -76,7 +76,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Those that are named, or all: `debate_reflexion_challenge.sh`, `debate_reflexion` or `reflexion`.
 fn chosen(names: &[String]) -> Result<Vec<PathBuf>> {
-    let folder = root().join("challenges");
+    let folder = root().join("tests/e2e");
     let mut all = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();

@@ -27,7 +27,7 @@ usage: cargo xtask <verb>
 
   test [args] [-- test args]  every test, with a PostgreSQL of its own; arguments go to `cargo test`
                               (naming packages with -p takes the place of --workspace)
-  challenges [NAME…]          the scripts in challenges/, by HTTP against a real server; needs bash, curl and jq
+  challenges [NAME…]          the scripts in tests/e2e/, by HTTP against a real server; needs bash, curl and jq
   lint                        rustfmt and clippy, warnings refused
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   deny                        licences, banned crates and sources, by cargo-deny

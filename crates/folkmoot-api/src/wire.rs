@@ -1,17 +1,15 @@
 //! Requests and answers, as JSON. The words in them are core's; none is defined here a second time.
 
 mod audit;
+pub mod compat;
 mod debate;
-pub mod decision_frame;
 mod delivery;
 mod event;
 mod gate;
-mod gate_request;
 mod halt;
 mod model;
 mod object;
 mod plan;
-mod planner;
 mod problem;
 mod question;
 mod run;
@@ -21,6 +19,10 @@ mod token;
 mod webhook;
 
 pub use audit::{AuditEntry, AuditPage, Checkpoint, Erase, Erased, Receipt, Verification};
+pub use compat::{
+    ApprovalRequest, ApprovalResponse, AwaitingCheckpoint, AwaitingProposal, GateDecision, GateRequest, GateRequests,
+    PlanAnswer, PlanCancelled, PlanComplete, PlanError, PlanInProgress, PlanPaused, PlanRequest,
+};
 pub use debate::{
     Agents, CancelDebate, CodeVersion, CodeVersionList, CorrectLesson, Debate, DebateBallot, DebateCost, DebateDissent,
     DebateGateQuery, DebateGates, DebateLesson, DebateLessonList, DebateList, DebateProgress, DebateQuery,
@@ -34,14 +36,9 @@ pub use gate::{
     Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
     WaitFor, WaitMany, Waited,
 };
-pub use gate_request::{GateDecision, GateRequest, GateRequests};
 pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
 pub use model::{AskedModel, AskedModelQuery, ListeningModel, Provider, ProviderList};
 pub use plan::{ExportPlan, Plan, PlanBudget, PlanEntity, PlanList, PlanQuery, PlanResult, StartPlan};
-pub use planner::{
-    ApprovalRequest, ApprovalResponse, AwaitingCheckpoint, AwaitingProposal, PlanAnswer, PlanCancelled, PlanComplete,
-    PlanError, PlanInProgress, PlanPaused, PlanRequest,
-};
 pub use problem::Problem;
 pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionQuery, WithReason};
 pub use run::{

@@ -138,7 +138,7 @@ pub struct Vote {
 /// What was decided on a gate, by whom, when, why, and about exactly which content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Which gate; seed 000's name for it.
+    /// The gate's id, under the name that HelixAgent gives it.
     pub request_id: GateId,
     /// The word.
     pub decision: DecisionWord,

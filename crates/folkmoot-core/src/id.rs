@@ -93,7 +93,7 @@ id!(/** A server's key, by its public half: `key-{hash}`. */ KeyId, "key id", 64
 id!(/** A named part of a run, at whose end a gate can stand. */ Phase, "phase", 64);
 
 impl GateId {
-    /// Seed 000's form, with a random part so that it is unique across everything.
+    /// `gate-{run}-{phase}-{timestamp}` and a random part, so that it is unique across everything.
     pub fn new(run: Option<&RunId>, phase: &Phase, now: Timestamp, random: u64) -> Self {
         let run = run.map_or("external", RunId::as_str);
         Self(format!("gate-{run}-{phase}-{}-{random:016x}", now.as_micros() / 1000).into())

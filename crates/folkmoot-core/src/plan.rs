@@ -49,7 +49,7 @@ pub mod code {
 }
 
 vocabulary! {
-    /// Where a plan is, in seed 001's words.
+    /// Where a plan is, in the planner API's words.
     pub enum PlanStatus {
         /// It is being made.
         InProgress = "planning_in_progress",

@@ -209,7 +209,7 @@ pub enum AtTimeout {
 }
 
 vocabulary! {
-    /// What sort of question it is. The seed's words.
+    /// What sort of question it is.
     pub enum QuestionType {
         /// The agent cannot go on without it.
         Blocking = "BLOCKING",

@@ -88,7 +88,7 @@ pub struct Rules {
 }
 
 impl Method {
-    /// The seed's choice for so many voters.
+    /// The method that `auto` chooses for so many voters.
     pub const fn for_voters(voters: usize) -> Self {
         match voters {
             0..3 => Method::Unanimous,

@@ -1,4 +1,4 @@
-//! Seed 000's `CheckGate`: what a program calls at the end of each phase.
+//! `CheckGate`: what a program calls at the end of each phase.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Plans, as both doors see them: the run, how far it has come, and the gate at which it waits.
 
+pub(crate) mod compat;
 pub(crate) mod frames;
-pub(crate) mod seed;
 
 use std::{sync::Arc, time::Duration};
 
@@ -231,7 +231,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
                     // Its timer may not have come round yet, but nobody can decide it any more.
                     Some(asked) if asked.gate.deadline.has_passed(engine.now()) => {
                         planned.status = PlanStatus::Error;
-                        planned.fault = Some(fault(code::EXPIRED, seed::EXPIRED));
+                        planned.fault = Some(fault(code::EXPIRED, compat::EXPIRED));
                         planned.asked = Some(asked);
                     }
                     Some(asked) => {

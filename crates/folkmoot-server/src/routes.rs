@@ -1,10 +1,9 @@
 //! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
 
-pub(crate) mod api_ws;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod clearance;
-pub(crate) mod debate_gates;
+pub(crate) mod compat;
 pub(crate) mod debates;
 pub(crate) mod deliveries;
 pub(crate) mod docs;
@@ -15,7 +14,6 @@ pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod models;
 pub(crate) mod notify;
-pub(crate) mod planner;
 pub(crate) mod plans;
 pub(crate) mod questions;
 pub(crate) mod runs;
@@ -90,27 +88,27 @@ pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(debates::events::events))
         .routes(routes!(debates::decide::approve))
         .routes(routes!(debates::decide::reject))
-        .routes(routes!(debate_gates::list))
-        .routes(routes!(debate_gates::show))
-        .routes(routes!(debate_gates::approve))
-        .routes(routes!(debate_gates::reject))
+        .routes(routes!(compat::debate_gates::list))
+        .routes(routes!(compat::debate_gates::show))
+        .routes(routes!(compat::debate_gates::approve))
+        .routes(routes!(compat::debate_gates::reject))
         .routes(routes!(plans::start::start, plans::list::list))
         .routes(routes!(plans::show::show))
         .routes(routes!(plans::wait::wait))
         .routes(routes!(plans::events::events))
         .routes(routes!(plans::export::export))
         .routes(routes!(plans::export::entity))
-        .routes(routes!(planner::plan))
-        .routes(routes!(planner::state))
-        .routes(routes!(planner::approve))
-        .routes(routes!(planner::execute_plan))
+        .routes(routes!(compat::plan::plan))
+        .routes(routes!(compat::plan::state))
+        .routes(routes!(compat::plan::approve))
+        .routes(routes!(compat::plan::execute_plan))
         .routes(routes!(clearance::check))
         .routes(routes!(clearance::wait))
         .routes(routes!(halts::raise, halts::status))
         .routes(routes!(halts::lift, halts::show))
         .routes(routes!(events::events))
         .routes(routes!(ws::ws))
-        .routes(routes!(api_ws::ws))
+        .routes(routes!(compat::ws::ws))
         .routes(routes!(audit::page))
         .routes(routes!(audit::verify))
         .routes(routes!(audit::checkpoint))

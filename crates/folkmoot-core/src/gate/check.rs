@@ -1,4 +1,4 @@
-//! Seed 000's gate points: whether a phase has a gate at all, answered for nothing when it has none.
+//! Gate points: whether a phase has a gate at all, answered for nothing when it has none.
 
 use std::time::Duration;
 

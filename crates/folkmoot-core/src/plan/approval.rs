@@ -1,4 +1,4 @@
-//! What seed 001's door calls the gates of a plan, and what is said at them there.
+//! What the planner API calls the gates of a plan, and what is said at them there.
 
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// What it is called at seed 001's door. The seed's own `checkpoint_iter3` names one in every session, so the session is in
+    /// Its name in the planner API. A bare `checkpoint_iter3` names one in every session, so the session is in
     /// it, and for another proposal its number, behind a letter that no session's name has.
     pub fn approval_id(&self, session: &SessionId) -> String {
         match (self.approval_type, self.number) {

@@ -1,4 +1,4 @@
-//! Seed 000's `CheckGate`.
+//! `CheckGate`.
 
 use std::sync::Arc;
 

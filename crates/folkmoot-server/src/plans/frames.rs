@@ -1,4 +1,4 @@
-//! A plan's progress as server-sent events: what the log has of it, in seed 001's frames, from its beginning or from where
+//! A plan's progress as server-sent events: what the log has of it, in the frames of the planner API, from its beginning or from where
 //! somebody left. The last frame is always a terminal one.
 
 use std::{collections::VecDeque, convert::Infallible};
@@ -16,7 +16,7 @@ use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Asked, Planned, asked, happened, of_run, planned, seed};
+use super::{Asked, Planned, asked, compat, happened, of_run, planned};
 use crate::{app::App, auth::Authenticated};
 
 /// How many events are read at once.
@@ -136,7 +136,7 @@ impl Follower {
                     self.push(Some(event.position), frame);
                 }
             }
-            _ => self.push(Some(event.position), ("awaiting_approval", value(&seed::awaiting(asked, &self.session)))),
+            _ => self.push(Some(event.position), ("awaiting_approval", value(&compat::awaiting(asked, &self.session)))),
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Follower {
         self.ended = true;
         let approval_id = plan.asked.as_ref().map(|asked| asked.request.approval_id(&self.session));
         let position = Some(self.position);
-        match seed::answer(plan) {
+        match compat::answer(plan) {
             Ok(PlanAnswer::Complete(complete)) => {
                 // Without an id: whoever leaves between the two is told both again.
                 let told = json!({
@@ -224,7 +224,7 @@ fn decided_frame(asked: &Asked, word: DecisionWord, session: &SessionId) -> Opti
             Some(("checkpoint_approved", approval(said.word())))
         }
         (ApprovalType::Checkpoint, DecisionWord::Paused) => {
-            let mut told = value(&seed::paused(asked, session.clone()));
+            let mut told = value(&compat::paused(asked, session.clone()));
             told["proceed_to_synthesis"] = json!(true);
             Some(("paused", told))
         }

@@ -1,12 +1,12 @@
-//! Debates over HTTP: seed 003's paths, seed 000's, and the trail.
+//! Debates over HTTP: `/v1/debates`, HelixAgent's `/v1/debate/…/gates`, and the trail.
 
 mod bad_input;
+mod compat_gates;
 mod doors;
 mod fields;
 pub mod lessons;
 mod mcp;
 mod replay;
-mod seed_gates;
 mod tables;
 mod tidy;
 mod trail;

@@ -1,10 +1,10 @@
-//! Plans over HTTP: seed 001's door and the resource behind it.
+//! Plans over HTTP: the planner API and the resource behind it.
 
+mod compat_client;
 mod doors;
 mod formats;
 mod outages;
 mod scenarios;
-mod seed_client;
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub fn ok(answer: Answer) -> Value {
     answer.json()
 }
 
-/// Says something to what is asked, as the seed's client does: with the id that it was shown, and nothing else.
+/// Says something to what is asked, as a client of the planner API does: with the id that it was shown, and nothing else.
 pub async fn say(node: &Node, asked: &Value, word: &str, more: Value) -> Answer {
     let mut body =
         json!({ "approval_id": asked["approval_id"], "approval_status": word, "timestamp": "2025-10-29T12:00:00Z" });
@@ -39,7 +39,7 @@ pub async fn approve(node: &Node, asked: &Value) -> Value {
     ok(say(node, asked, "approved", json!({})).await)
 }
 
-/// The status and the code of an error in the seed's own body.
+/// The status and the code of an error in the planner API's body.
 pub fn refused(answer: &Answer) -> (u16, String) {
     let body = answer.json();
     assert_eq!(body["status"], "error", "{body}");

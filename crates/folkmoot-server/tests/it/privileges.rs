@@ -435,7 +435,7 @@ async fn call(node: &Node, method: &str, address: &str, secret: &str, body: &str
         answer.extend_from_slice(&part[..length]);
         let text = String::from_utf8_lossy(&answer);
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        // Seed 001's door has errors of its own shape.
+        // The planner API has errors of its own shape.
         let refused = head.split(' ').nth(1).is_some_and(|status| status.starts_with('4'));
         if !refused {
             break String::new();

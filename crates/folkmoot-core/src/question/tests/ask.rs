@@ -5,7 +5,7 @@ use crate::{
 };
 
 #[test]
-fn each_type_halts_as_far_as_the_seeds_table_says() {
+fn each_type_halts_as_far_as_its_table_says() {
     check(
         "
         09:00 bot asks q1 BLOCKING session=s1      → pending, halts agent

@@ -1,4 +1,4 @@
-//! Seed 003's paths: what is started, seen, stopped and decided, and by whom. The defects of the source system are tests here.
+//! `/v1/debates`: what is started, seen, stopped and decided, and by whom. The defects of the source system are tests here.
 
 use folkmoot_core::gate::{OnTimeout, Policy};
 

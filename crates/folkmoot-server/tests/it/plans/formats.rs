@@ -1,4 +1,4 @@
-//! The seed's response formats: four phases, three error scenarios, to the key.
+//! The planner API's response formats: four phases, three error scenarios, to the key.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
-/// As the seed writes them, and the request once more under `approval_request`.
+/// As the planner API writes them, and the request once more under `approval_request`.
 fn has_exactly(value: &Value, expected: &str) {
     let mut expected: Vec<&str> = expected.split_whitespace().collect();
     expected.sort_unstable();

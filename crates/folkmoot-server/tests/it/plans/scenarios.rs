@@ -1,4 +1,4 @@
-//! The seventeen ways in which the planner of seed 001 failed, each a test here.
+//! The seventeen ways in which the original planner failed, each a test here.
 
 use std::{
     sync::{
@@ -176,7 +176,7 @@ async fn scenario_08_the_session_that_was_named_is_the_session() {
     let answer = node.post(AGENT, "/api/plan", other).await;
     assert_eq!(refused(&answer), (409, "run_exists".to_owned()));
     assert_eq!(answer.json()["session_id"], "session123");
-    // The seed's short ids, with the session.
+    // The planner API's short ids, with the session.
     let short = json!({ "approval_id": "proposal", "approval_status": "approved", "session_id": "session123" });
     let next = ok(node.post(ALICE, "/api/approve", short).await);
     assert_eq!(next["approval_id"], "checkpoint_iter2_session123");
@@ -419,7 +419,7 @@ async fn scenario_16_leaving_and_coming_back_restarts_nothing() {
     }
 }
 
-/// The seed's own code: what its ids meant, what it forgot to handle, and how its gates were switched off.
+/// The original planner's own code: what its ids meant, what it forgot to handle, and how its gates were switched off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_17_what_the_seeds_own_code_got_wrong() {
     let node = Node::start().await;
@@ -427,7 +427,7 @@ async fn scenario_17_what_the_seeds_own_code_got_wrong() {
     let (one, two) = (approve(&node, &one).await, approve(&node, &two).await);
     assert_ne!(one["approval_id"], two["approval_id"], "the same checkpoint of two sessions");
 
-    // The seed's short id names neither of them, and with a session only that session's.
+    // The planner API's short id names neither of them, and with a session only that session's.
     let short = json!({ "approval_id": "checkpoint_iter2", "approval_status": "approved" });
     assert_eq!(refused(&node.post(ALICE, "/api/approve", short).await), (400, "session_required".to_owned()));
     let foreign =

@@ -109,7 +109,7 @@ async fn a_wait_says_whether_why_and_what_was_answered() {
 }
 
 #[tokio::test]
-async fn halts_have_the_seeds_three_fields_and_what_holds_each_oldest_first() {
+async fn halts_have_three_fields_and_what_holds_each_oldest_first() {
     let node = Node::start().await;
     let nothing = json!({"system_halted": false, "halted_sessions": [], "halted_agents": [],
         "held_by": {"system": [], "sessions": {}, "agents": {}}});

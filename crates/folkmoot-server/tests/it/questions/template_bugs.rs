@@ -1,4 +1,4 @@
-//! What the template of seed 004 and the code that grew from it got wrong, each as the right behaviour. On one node and
+//! What the template for question-gated execution and the code that grew from it got wrong, each as the right behaviour. On one node and
 //! across two: what is asked on one is answered on the other.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The frames of seed 002.
+//! The frames of `/api/ws`.
 
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
@@ -19,7 +19,7 @@ async fn a_gate_is_required_and_then_resolved_in_the_seeds_frames() {
 /// Asked and decided at one server, and heard of at another, where there are two.
 async fn required_and_resolved(node: &Node, elsewhere: &Node) {
     let mut socket = Socket::open(elsewhere, "vera", "/api/ws?after=0").await;
-    // A front end of the seed's may say something first; it hears of everything anyway.
+    // Such a front end may say something first; it hears of everything anyway.
     socket.send(Message::text(r#"{"type":"subscribe","task_id":"*"}"#)).await;
     let run = json!({"kind": "external", "id": "run-7", "session_id": "session-3", "title": "Add user authentication"});
     assert_eq!(node.post("agent-a", "/v1/runs", run).await.status, 201);

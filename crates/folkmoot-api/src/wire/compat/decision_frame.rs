@@ -1,4 +1,4 @@
-//! The frames of `/api/ws`, as seed 002 has them.
+//! The frames of `/api/ws`, as front ends for quality gates read them.
 
 use folkmoot_core::{GateId, Name, Phase, Timestamp, gate::GateType};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Seed 001's door: its requests and its answers, in its own shapes.
+//! The planner API: its requests and answers.
 
 use folkmoot_core::{
     Name, SessionId, Timestamp,
@@ -7,7 +7,7 @@ use folkmoot_core::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::schema;
+use crate::wire::schema;
 
 /// Asks for a plan.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -52,7 +52,7 @@ pub struct ApprovalResponse {
     /// What to change, or why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// Whose approval it is, where the id does not say: the seed's `checkpoint_iter3` is one in every session.
+    /// Whose approval it is, where the id does not say: a bare `checkpoint_iter3` exists in every session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
@@ -83,7 +83,7 @@ pub enum PlanAnswer {
     Cancelled(PlanCancelled),
 }
 
-/// The seed's request for an approval. What does not belong to its type is `null`.
+/// A request for an approval. What does not belong to its type is `null`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRequest {
     /// `awaiting_approval`
@@ -117,7 +117,7 @@ pub struct ApprovalRequest {
     pub session_id: SessionId,
 }
 
-/// The seed's phase 1.
+/// The proposal waits for approval (phase 1).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AwaitingProposal {
     /// `awaiting_approval`
@@ -147,7 +147,7 @@ pub struct AwaitingProposal {
     pub approval_request: ApprovalRequest,
 }
 
-/// The seed's phase 2.
+/// Iterations are being worked on (phase 2).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanInProgress {
     /// `planning_in_progress`
@@ -163,7 +163,7 @@ pub struct PlanInProgress {
     pub message: String,
 }
 
-/// The seed's phase 3.
+/// A checkpoint waits for approval (phase 3).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AwaitingCheckpoint {
     /// `awaiting_approval`
@@ -197,7 +197,7 @@ pub struct AwaitingCheckpoint {
     pub approval_request: ApprovalRequest,
 }
 
-/// The seed's phase 4.
+/// The plan is complete (phase 4).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanComplete {
     /// `complete`

@@ -1,4 +1,4 @@
-//! Seed 000's door: `/v1/debate/{debate_id}/gates…`, in the seed's own shapes. Only the gates of that debate are there.
+//! `/v1/debate/{debate_id}/gates…`, in the shapes of HelixAgent's gate API. Only the gates of that debate are there.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::{
 
 /// Lists the gates at which a debate waits
 ///
-/// In the shape of seed 000.
+/// In the shapes of HelixAgent's gate API.
 #[utoipa::path(get, path = "/v1/debate/{debate_id}/gates", operation_id = "pending_gate_requests", tag = "debates",
     params(("debate_id" = String, Path)),
     responses((status = 200, body = GateRequests), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -45,7 +45,7 @@ pub(crate) async fn list(
 
 /// Shows a gate of a debate
 ///
-/// In the shape of seed 000.
+/// In the shapes of HelixAgent's gate API.
 #[utoipa::path(get, path = "/v1/debate/{debate_id}/gates/{request_id}", operation_id = "show_gate_request", tag = "debates",
     params(("debate_id" = String, Path), ("request_id" = String, Path)),
     responses((status = 200, body = GateRequest), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -60,7 +60,7 @@ pub(crate) async fn show(
 
 /// Approves a gate of a debate
 ///
-/// In the shape of seed 000.
+/// In the shapes of HelixAgent's gate API.
 #[utoipa::path(post, path = "/v1/debate/{debate_id}/gates/{request_id}/approve", operation_id = "approve_gate_request", tag = "debates",
     params(("debate_id" = String, Path), ("request_id" = String, Path)), request_body(content = wire::Verdict, example = json!({"reason": "the tests cover it"})),
     responses((status = 200, body = GateDecision), (status = 202, body = GateRequest, description = "Your voice counts, and more are needed"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -74,7 +74,7 @@ pub(crate) async fn approve(
 
 /// Rejects a gate of a debate
 ///
-/// With a reason. In the shape of seed 000.
+/// With a reason. In the shapes of HelixAgent's gate API.
 #[utoipa::path(post, path = "/v1/debate/{debate_id}/gates/{request_id}/reject", operation_id = "reject_gate_request", tag = "debates",
     params(("debate_id" = String, Path), ("request_id" = String, Path)), request_body(content = wire::Verdict, example = json!({"reason": "nobody handled an empty input"})),
     responses((status = 200, body = GateDecision), (status = 202, body = GateRequest, description = "Your voice counts, and more are needed"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -107,7 +107,7 @@ async fn say(
             decided_at: decision.decided_at,
         })
         .into_response()),
-        // The seed knows no quorum, and has no word for a voice that decides nothing yet.
+        // That API knows no quorum, and has no word for a vote that decides nothing yet.
         None => {
             let waits = request(app, &run, app.engine.gate(&principal, &gate).await?).await?;
             Ok((StatusCode::ACCEPTED, Json(waits)).into_response())

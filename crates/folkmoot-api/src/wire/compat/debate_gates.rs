@@ -1,4 +1,4 @@
-//! Seed 000's door: a gate of a debate, and what was decided on it, in the seed's own shapes.
+//! A gate of a debate and its decision, in the shapes of HelixAgent's gate API.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::schema;
+use crate::wire::schema;
 
 /// A gate of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

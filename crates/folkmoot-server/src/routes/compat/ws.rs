@@ -1,9 +1,9 @@
-//! `GET /api/ws`: what waits for a decision and what was decided, in the frames that seed 002's front ends read.
+//! `GET /api/ws`: what waits for a decision and what was decided, in the frames that front ends for quality gates read.
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 use folkmoot_api::wire::{
     self,
-    decision_frame::{Frame, Required, Resolved, Told},
+    compat::decision_frame::{Frame, Required, Resolved, Told},
 };
 use folkmoot_core::{
     Event, Gate,
@@ -11,12 +11,12 @@ use folkmoot_core::{
 };
 use folkmoot_engine::Error;
 
-use super::events::{self, Ended, From};
 use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
     extract::Query,
+    routes::events::{self, Ended, From},
     socket::{Dialect, Knock},
 };
 

@@ -1,4 +1,4 @@
-//! A client that was written from the seed's text alone, with Python's standard library.
+//! A client that was written from the planner API's description alone, with Python's standard library.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use tokio::{io::AsyncWriteExt, process::Command};
 use super::ALICE;
 use crate::node::{everywhere, token};
 
-/// Knows the seed's two endpoints, its `ApprovalResponse` and its `status` words; nothing of Folkmoot but where it is.
+/// Knows the planner API's two endpoints, its `ApprovalResponse` and its `status` words; nothing of Folkmoot but where it is.
 const CLIENT: &str = r#"
 import json, sys, time, urllib.request
 

@@ -1,4 +1,4 @@
-//! A plan in seed 001's own bodies.
+//! A plan in the bodies of the planner API (`/api/plan`).
 
 use folkmoot_api::wire::{
     ApprovalRequest, AwaitingCheckpoint, AwaitingProposal, Fault, PlanAnswer, PlanCancelled, PlanComplete,

@@ -1,4 +1,4 @@
-//! Seed 001's door: `/api/plan`, `/api/approve`, `/api/execute-plan`. It answers in the seed's own bodies, errors too.
+//! The planner API: `/api/plan`, `/api/approve`, `/api/execute-plan`. Errors have its shapes too.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::{
     auth::{Authenticated, while_it_stands},
     error::ApiError,
     extract::{Call, PathText, Query},
-    plans::{self, Asked, Planned, seed},
+    plans::{self, Asked, Planned, compat},
     routes::plans::events::stream,
 };
 
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) async fn plan(
     State(app): State<App>,
     call: Result<Call<PlanRequest>, ApiError>,
-) -> Result<Json<PlanAnswer>, SeedError> {
+) -> Result<Json<PlanAnswer>, PlannerError> {
     let Call { caller, body } = call?;
     let (principal, token) = (caller.principal.clone(), caller.token.clone());
     let named = body.session_id.clone();
@@ -54,11 +54,11 @@ pub(crate) async fn plan(
         let error = match (error.refusal(), &named) {
             (Some(refusal @ Refusal::RunExists { .. }), Some(session)) => {
                 let message = format!("session {session} has a plan already; use another session_id");
-                SeedError::new(StatusCode::CONFLICT, refusal.code(), message)
+                PlannerError::new(StatusCode::CONFLICT, refusal.code(), message)
             }
             _ => error.into(),
         };
-        SeedError { session_id: named.clone(), ..error }
+        PlannerError { session_id: named.clone(), ..error }
     };
     let run = plans::start(&app, caller, wanted).await.map_err(in_session)?;
     let settled = plans::settled(&app, &principal, &run.start.id, None, PATIENCE, true);
@@ -73,7 +73,7 @@ pub(crate) async fn state(
     State(app): State<App>,
     who: Result<Authenticated, ApiError>,
     PathText(session): PathText,
-) -> Result<Json<PlanAnswer>, SeedError> {
+) -> Result<Json<PlanAnswer>, PlannerError> {
     let id = of_session(&session)?;
     answer(plans::planned(&app.engine, &who?.principal, &id).await.map_err(|error| unknown(error, &session))?)
 }
@@ -98,7 +98,7 @@ pub(crate) async fn execute_plan(
     who: Result<Authenticated, ApiError>,
     headers: HeaderMap,
     query: Result<Query<OfSession>, ApiError>,
-) -> Result<Response, SeedError> {
+) -> Result<Response, PlannerError> {
     let (who, Query(OfSession { session_id })) = (who?, query?);
     let id = of_session(&session_id)?;
     plans::planned(&app.engine, &who.principal, &id).await.map_err(|error| unknown(error, &session_id))?;
@@ -113,29 +113,29 @@ pub(crate) async fn execute_plan(
 pub(crate) async fn approve(
     State(app): State<App>,
     call: Result<Call<ApprovalResponse>, ApiError>,
-) -> Result<Json<PlanAnswer>, SeedError> {
+) -> Result<Json<PlanAnswer>, PlannerError> {
     let Call { caller, body } = call?;
     let approval_id: String = body.approval_id.chars().take(400).collect();
     let named = body.session_id.clone();
-    decide(&app, caller, body).await.map_err(|error| SeedError {
+    decide(&app, caller, body).await.map_err(|error| PlannerError {
         approval_id: Some(approval_id),
         session_id: error.session_id.clone().or(named),
         ..error
     })
 }
 
-async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Json<PlanAnswer>, SeedError> {
+async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Json<PlanAnswer>, PlannerError> {
     let (principal, token) = (caller.principal.clone(), caller.token.clone());
     let Found { id, session, asked } = find(app, &principal, &body).await?;
-    let in_session = |error: SeedError| SeedError { session_id: Some(session.clone()), ..error };
+    let in_session = |error: PlannerError| PlannerError { session_id: Some(session.clone()), ..error };
     let verdict = verdict(&asked, &body).map_err(in_session)?;
     let decided = app.engine.decide(caller, verdict).await;
     decided.map_err(|error| in_session(expired_or(error)))?;
     match (asked.request.approval_type, body.approval_status) {
         (ApprovalType::Proposal, ApprovalStatus::Rejected) => {
-            return Ok(Json(seed::cancelled(code::REJECTED_PROPOSAL, "", session)));
+            return Ok(Json(compat::cancelled(code::REJECTED_PROPOSAL, "", session)));
         }
-        (_, ApprovalStatus::Paused) => return Ok(Json(PlanAnswer::Paused(seed::paused(&asked, session)))),
+        (_, ApprovalStatus::Paused) => return Ok(Json(PlanAnswer::Paused(compat::paused(&asked, session)))),
         _ => {}
     }
     let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE, true);
@@ -144,7 +144,7 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
 }
 
 /// What is said, in words that any gate understands. It is about exactly what was found: its digest goes with it.
-fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, SeedError> {
+fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, PlannerError> {
     let allowed = asked.request.approval_type.statuses();
     if !allowed.contains(&body.approval_status) {
         let words: Vec<&str> = allowed.iter().map(|status| status.word()).collect();
@@ -154,7 +154,7 @@ fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, SeedError>
             body.approval_status.word(),
             words.join(", ")
         );
-        return Err(SeedError::new(StatusCode::BAD_REQUEST, "not_allowed", message));
+        return Err(PlannerError::new(StatusCode::BAD_REQUEST, "not_allowed", message));
     }
     let edited = match asked.request.approval_type {
         ApprovalType::Proposal if body.adjusted_strategy.is_some() => {
@@ -168,7 +168,7 @@ fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, SeedError>
     };
     // Forms send what was left empty.
     let edited = edited.filter(|text| !text.trim().is_empty());
-    // The seed asks for no reason, and a rejection has one.
+    // The planner API asks for no reason, and a rejection needs one.
     let said = body.feedback.clone().filter(|feedback| !feedback.trim().is_empty());
     let reason = said.clone().unwrap_or_else(|| format!("{} at /api/approve", body.approval_status));
     Ok(Verdict {
@@ -179,12 +179,12 @@ fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, SeedError>
     })
 }
 
-fn misplaced(field: &str, place: &str) -> SeedError {
-    SeedError::new(StatusCode::BAD_REQUEST, "invalid", format!("{field} belongs to {place}; leave it out here"))
+fn misplaced(field: &str, place: &str) -> PlannerError {
+    PlannerError::new(StatusCode::BAD_REQUEST, "invalid", format!("{field} belongs to {place}; leave it out here"))
 }
 
-/// Somebody who comes after the deadline is told the seed's words for it.
-fn expired_or(error: Error) -> SeedError {
+/// After the deadline a caller gets the planner API's error for an expired session.
+fn expired_or(error: Error) -> PlannerError {
     let late = match error.refusal() {
         Some(Refusal::Overdue { .. }) => true,
         Some(Refusal::Decided { decision }) => decision.decision == folkmoot_core::gate::DecisionWord::TimedOut,
@@ -193,8 +193,8 @@ fn expired_or(error: Error) -> SeedError {
     if late { expired() } else { error.into() }
 }
 
-fn expired() -> SeedError {
-    SeedError::new(StatusCode::GONE, code::EXPIRED, seed::EXPIRED)
+fn expired() -> PlannerError {
+    PlannerError::new(StatusCode::GONE, code::EXPIRED, compat::EXPIRED)
 }
 
 /// The gate that is meant.
@@ -206,7 +206,7 @@ struct Found {
 
 /// Finds the gate of the session that is named, in the body or in the id itself. It is bound to both: what is called the same
 /// in another session is another gate.
-async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<Found, SeedError> {
+async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<Found, PlannerError> {
     let sessions = match &body.session_id {
         Some(session) => vec![session.clone()],
         None => plan::named(&body.approval_id).into_iter().collect(),
@@ -226,39 +226,43 @@ async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Resu
     }
     if sessions.is_empty() {
         let message = "the approval_id names no session: send the session_id too";
-        return Err(SeedError::new(StatusCode::BAD_REQUEST, "session_required", message));
+        return Err(PlannerError::new(StatusCode::BAD_REQUEST, "session_required", message));
     }
-    Err(SeedError::new(StatusCode::NOT_FOUND, "unknown_approval", "Approval ID not found"))
+    Err(PlannerError::new(StatusCode::NOT_FOUND, "unknown_approval", "Approval ID not found"))
 }
 
-fn of_session(session: &str) -> Result<RunId, SeedError> {
+fn of_session(session: &str) -> Result<RunId, PlannerError> {
     session.parse().map_err(|_| no_such_session(session))
 }
 
-fn no_such_session(session: &str) -> SeedError {
+fn no_such_session(session: &str) -> PlannerError {
     let shown: String = session.chars().take(128).collect();
-    SeedError::new(StatusCode::NOT_FOUND, "unknown_session", format!("there is no plan in session {shown:?}"))
+    PlannerError::new(StatusCode::NOT_FOUND, "unknown_session", format!("there is no plan in session {shown:?}"))
 }
 
-fn unknown(error: Error, session: &str) -> SeedError {
+fn unknown(error: Error, session: &str) -> PlannerError {
     match error.refusal() {
         Some(Refusal::UnknownRun { .. }) => no_such_session(session),
         _ => error.into(),
     }
 }
 
-fn answer(planned: Planned) -> Result<Json<PlanAnswer>, SeedError> {
+fn answer(planned: Planned) -> Result<Json<PlanAnswer>, PlannerError> {
     let session_id = planned.session().clone();
     let waits_for = planned.asked.as_ref().map(|asked| asked.request.approval_id(&session_id));
-    seed::answer(planned).map(Json).map_err(|Fault { code, message }| {
+    compat::answer(planned).map(Json).map_err(|Fault { code, message }| {
         let status = if code == code::EXPIRED { StatusCode::GONE } else { StatusCode::CONFLICT };
-        SeedError { approval_id: waits_for, session_id: Some(session_id), ..SeedError::new(status, &code, message) }
+        PlannerError {
+            approval_id: waits_for,
+            session_id: Some(session_id),
+            ..PlannerError::new(status, &code, message)
+        }
     })
 }
 
-/// An error in the seed's own body.
+/// An error in the planner API's body.
 #[derive(Debug)]
-pub(crate) struct SeedError {
+pub(crate) struct PlannerError {
     status: StatusCode,
     code: String,
     message: String,
@@ -266,29 +270,29 @@ pub(crate) struct SeedError {
     session_id: Option<SessionId>,
 }
 
-impl SeedError {
+impl PlannerError {
     fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         let (code, message) = (code.to_owned(), message.into());
         Self { status, code, message, approval_id: None, session_id: None }
     }
 }
 
-impl From<ApiError> for SeedError {
+impl From<ApiError> for PlannerError {
     fn from(error: ApiError) -> Self {
         let (status, code, detail) = error.told();
-        // The seed knows one status for what is wrong with a request.
+        // The planner API has one status for what is wrong with a request.
         let is_bad = status == StatusCode::UNPROCESSABLE_ENTITY && code != Refusal::IdempotencyMismatch.code();
         Self::new(if is_bad { StatusCode::BAD_REQUEST } else { status }, code, detail)
     }
 }
 
-impl From<Error> for SeedError {
+impl From<Error> for PlannerError {
     fn from(error: Error) -> Self {
         ApiError::from(error).into()
     }
 }
 
-impl IntoResponse for SeedError {
+impl IntoResponse for PlannerError {
     fn into_response(self) -> Response {
         let body = PlanError {
             status: "error".to_owned(),

@@ -23,14 +23,14 @@ is "its own agent cannot approve it" "$status" 403
 get "/v1/debates/$id/gates"
 holds "the gate is listed" '.gates | length == 1 and .[0].status == "pending" and .[0].phase == "proposal"'
 get "/v1/debate/$id/gates"
-holds "by seed 000's path too, with what there is to see" \
+holds "by HelixAgent's path too, with what there is to see" \
     '.gates | length == 1 and (.[0] | .debate_id == $id and .status == "pending" and (.summary | length > 0) and (.artifacts.answers | length == 3))' --arg id "$id"
 gate=$(jq -r '.gates[0].id' <<< "$answer")
 get "/v1/debate/$id/gates/$gate"
 holds "and can be looked at" '.id == $gate and .phase == "proposal"' --arg gate "$gate"
 decide "/v1/debate/$id/gates/$gate/approve" '{"reason": "read"}'
-is "seed 000's path approves it" "$status" 200
-holds "and answers as the seed says" '.request_id == $gate and .decision == "approved" and .reviewer != "" and .reason == "read"' --arg gate "$gate"
+is "HelixAgent's path approves it" "$status" 200
+holds "and answers in its shape" '.request_id == $gate and .decision == "approved" and .reviewer != "" and .reason == "read"' --arg gate "$gate"
 decide "/v1/debate/$id/gates/$gate/reject" '{"reason": "no"}'
 is "what is decided stays decided" "$status" 409
 

@@ -1,4 +1,4 @@
-//! Seed 000's paths, in the seed's own shapes.
+//! `/v1/debate/{debate_id}/gates…`, in the shapes of HelixAgent's gate API.
 
 use super::*;
 use crate::node::everywhere;
@@ -86,7 +86,7 @@ async fn only_the_gates_of_that_debate_are_there() {
     over(&node, &one).await;
 }
 
-/// The seed has no word for one voice of several.
+/// HelixAgent's gate API has no word for one vote of several.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_two_must_agree_the_first_is_told_that_it_still_waits() {
     use folkmoot_core::gate::Policy;
