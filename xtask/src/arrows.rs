@@ -26,13 +26,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "folkmoot-core",
         ],
     ),
-    ("folkmoot-notify", &["folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
+    ("folkmoot-notify", &["folkmoot-outbound", "folkmoot-core"]),
     ("folkmoot-workflows", &["folkmoot-engine", "folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
     ("folkmoot-engine", &["folkmoot-store", "folkmoot-core"]),
     ("folkmoot-store", &["folkmoot-core"]),
     ("folkmoot-api", &["folkmoot-core"]),
     ("folkmoot-tools", &["folkmoot-llm", "folkmoot-core"]),
-    ("folkmoot-llm", &["folkmoot-core"]),
+    ("folkmoot-llm", &["folkmoot-outbound", "folkmoot-core"]),
+    ("folkmoot-outbound", &["folkmoot-core"]),
     ("folkmoot-core", &[]),
     // Measures the layers from inside as well as through the door.
     (

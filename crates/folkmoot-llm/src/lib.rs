@@ -34,6 +34,7 @@ pub mod structured;
 
 pub use answer::{Answer, Attempt, Finish, Usage};
 pub use failure::{Failure, FailureKind};
+pub use folkmoot_outbound as outbound;
 pub use model::{Embedder, Hear, Model};
 pub use models::Models;
 pub use prompt::{Context, PromptError, Prompts};

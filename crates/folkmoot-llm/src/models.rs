@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
+use folkmoot_outbound::Secret;
+
 use crate::{
     Embedder, Failure, FailureKind, Model, Rehearsal, Replay,
     budget::Budget,
     chain::{Chain, Link},
     guard::{Guard, Guarded},
     price::Price,
-    provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi, Secret},
+    provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
     request::MAX_TOKENS,
     settings::{Kind, Provider, Settings},
 };

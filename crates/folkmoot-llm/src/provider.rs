@@ -11,22 +11,19 @@ mod fault;
 mod frames;
 mod gemini;
 mod http;
-pub mod loopback;
 mod ollama;
 mod openai;
 mod patience;
-pub mod retry_after;
-pub mod secret;
 mod telling;
-pub mod tls;
 
 use std::time::Duration;
+
+use folkmoot_outbound::Secret;
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
 pub use ollama::Ollama;
 pub use openai::OpenAi;
-pub use secret::Secret;
 
 /// Where a vendor is, and what is expected of it.
 #[derive(Clone, Debug)]

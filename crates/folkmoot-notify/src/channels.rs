@@ -6,16 +6,14 @@ use folkmoot_core::{
     Timestamp,
     delivery::{Pattern, Subscription},
 };
-use folkmoot_llm::provider::{Secret, secret};
+use folkmoot_outbound::{AddressGuard, Secret, Trust, secret};
 
 use crate::{
-    Guard, Message, Post, Undelivered,
-    desktop::Desktop,
+    Message, Post, Undelivered,
+    desktop::{Desktop, Programs},
     mail,
     settings::{self, Kind, Notify},
-    slack,
-    trust::Trust,
-    webhook,
+    slack, webhook,
 };
 
 #[cfg(test)]
@@ -60,9 +58,13 @@ pub struct Listed {
 
 impl Channels {
     /// Reads their secrets. `Err` for a configuration that is wrong in itself, with the channel and what to do.
-    pub fn new(notify: &Notify, channels: &BTreeMap<String, settings::Channel>) -> Result<Self, String> {
+    pub fn new(
+        notify: &Notify,
+        channels: &BTreeMap<String, settings::Channel>,
+        programs: &Arc<dyn Programs>,
+    ) -> Result<Self, String> {
         notify.check().map_err(|why| format!("[notify]: {why}"))?;
-        let guard = Guard::new(&notify.allow)?;
+        let guard = AddressGuard::new(&notify.allow)?;
         let trust = match &notify.ca_file {
             Some(path) => Trust::read(path).map_err(|why| format!("[notify]: {why}"))?,
             None => Trust::default(),
@@ -71,7 +73,7 @@ impl Channels {
         for (name, settings) in channels {
             settings.check(&guard).map_err(|why| format!("[channels.{name}]: {why}"))?;
             let (kind, events) = (settings.kind, settings.events.clone());
-            named.insert(name.clone(), Channel { kind, events, road: Road::new(settings) });
+            named.insert(name.clone(), Channel { kind, events, road: Road::new(settings, programs) });
         }
         Ok(Self { post: Arc::new(Post::new(guard, trust.clone())), trust, named: Arc::new(named) })
     }
@@ -138,7 +140,7 @@ impl Channel {
 
 impl Road {
     /// The settings have been checked; what can be missing now are the secrets.
-    fn new(settings: &settings::Channel) -> Result<Self, String> {
+    fn new(settings: &settings::Channel, programs: &Arc<dyn Programs>) -> Result<Self, String> {
         let missing = "it was checked that it is there";
         Ok(match settings.kind {
             Kind::Webhook => {
@@ -169,7 +171,7 @@ impl Road {
                 let to = settings.to.iter().map(|to| mail::mailbox(to)).collect::<Result<_, _>>()?;
                 Road::Mail(mail::Server { host, port, tls: settings.tls(), login, from, to })
             }
-            Kind::Desktop => Road::Desktop(Desktop::here()),
+            Kind::Desktop => Road::Desktop(Desktop::here(programs.clone())),
         })
     }
 }

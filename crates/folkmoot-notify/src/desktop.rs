@@ -2,9 +2,7 @@
 //!
 //! What is shown are arguments of the program, behind `--`; no shell reads them.
 
-use std::{collections::BTreeMap, env, time::Duration};
-
-use folkmoot_tools::{find, run_once};
+use std::{collections::BTreeMap, env, fmt, pin::Pin, sync::Arc, time::Duration};
 
 use crate::{
     Message, Undelivered,
@@ -13,9 +11,9 @@ use crate::{
 };
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const TITLE_CHARS_MAX: usize = 120;
 const TEXT_CHARS_MAX: usize = 300;
 
@@ -23,19 +21,34 @@ const TEXT_CHARS_MAX: usize = 300;
 const VARIABLES: [&str; 6] =
     ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XAUTHORITY", "PATH"];
 
+/// Starts programs, outside of the jail. This crate starts none itself.
+pub trait Programs: fmt::Debug + Send + Sync {
+    /// Whether there is such a program on the environment's `PATH`.
+    fn is_installed(&self, program: &str, environment: &BTreeMap<String, String>) -> bool;
+
+    /// Runs a program to its end; `Err` says why it failed.
+    fn run<'a>(
+        &'a self,
+        command: &'a [String],
+        environment: &'a BTreeMap<String, String>,
+        timeout: Duration,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+}
+
 /// The desktop that this process belongs to, if any.
 #[derive(Clone, Debug)]
 pub struct Desktop {
+    programs: Arc<dyn Programs>,
     environment: BTreeMap<String, String>,
     is_mac: bool,
 }
 
 impl Desktop {
     /// As the environment says.
-    pub fn here() -> Self {
+    pub fn here(programs: Arc<dyn Programs>) -> Self {
         let environment =
             VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
-        Self { environment, is_mac: cfg!(target_os = "macos") }
+        Self { programs, environment, is_mac: cfg!(target_os = "macos") }
     }
 
     /// Why nothing can be shown; what to do about it.
@@ -54,14 +67,16 @@ impl Desktop {
     }
 
     fn must_have(&self, program: &str, how: &str) -> Result<(), String> {
-        let found = find(program, &self.environment);
-        found.map(drop).ok_or_else(|| format!("`{program}` is not installed, or not on PATH; {how}"))
+        match self.programs.is_installed(program, &self.environment) {
+            true => Ok(()),
+            false => Err(format!("`{program}` is not installed, or not on PATH; {how}")),
+        }
     }
 
     /// Shows `message`.
     pub async fn send(&self, message: &Message) -> Result<(), Undelivered> {
         self.check().map_err(Undelivered::never)?;
-        run_once(&self.command(message), &self.environment, PATIENCE).await.map_err(Undelivered::later)
+        self.programs.run(&self.command(message), &self.environment, TIMEOUT).await.map_err(Undelivered::later)
     }
 
     fn command(&self, message: &Message) -> Vec<String> {

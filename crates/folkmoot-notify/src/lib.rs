@@ -6,10 +6,9 @@
 //! Channels::send ─┬▶ webhook ─┐
 //!                 ├▶ slack ───┴▶ post: one POST, to where the address guard lets it go
 //!                 ├▶ mail        one conversation with the mail server that the configuration names
-//!                 └▶ desktop     notify-send or osascript, started by folkmoot-tools
+//!                 └▶ desktop     notify-send or osascript, started by what the embedder gives as `Programs`
 //! ```
 
-pub mod address;
 pub mod channels;
 pub mod desktop;
 pub mod mail;
@@ -18,10 +17,10 @@ pub mod post;
 pub mod settings;
 pub mod slack;
 mod text;
-pub mod trust;
 pub mod webhook;
 
-pub use address::Guard;
 pub use channels::Channels;
+pub use desktop::Programs;
+pub use folkmoot_outbound::{AddressGuard, Trust};
 pub use message::{Again, Message, Undelivered};
 pub use post::Post;

@@ -11,7 +11,10 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use folkmoot_core::Timestamp;
-use folkmoot_llm::provider::{Secret, secret::Keys};
+use folkmoot_outbound::{
+    AddressGuard, Keys, Secret, Trust,
+    address::{self, Unresolved},
+};
 use lettre::{
     AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
     message::{
@@ -27,11 +30,9 @@ use lettre::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Guard, Message, Undelivered,
-    address::{self, Unresolved},
+    Message, Undelivered,
     message::Link,
     text::{self, escaped},
-    trust::Trust,
 };
 
 #[cfg(test)]
@@ -77,7 +78,7 @@ pub struct Server {
 /// it takes it for others.
 pub async fn send(
     server: &Server,
-    guard: &Guard,
+    guard: &AddressGuard,
     trust: &Trust,
     message: &Message,
     now: Timestamp,
@@ -114,7 +115,7 @@ pub async fn send(
 
 async fn transport(
     server: &Server,
-    guard: &Guard,
+    guard: &AddressGuard,
     trust: &Trust,
 ) -> Result<AsyncSmtpTransport<Tokio1Executor>, Undelivered> {
     let (host, encryption) = match server.tls {
@@ -145,9 +146,11 @@ fn parameters(server: &Server, trust: &Trust) -> Result<TlsParameters, Undeliver
 }
 
 /// Without TLS everybody on the way can read along, so that there must be no way.
-async fn plain_address(server: &Server, guard: &Guard) -> Result<IpAddr, Undelivered> {
+async fn plain_address(server: &Server, guard: &AddressGuard) -> Result<IpAddr, Undelivered> {
     let found = guard.look_up(&server.host).await.map_err(|error| Undelivered::later(error.to_string()))?;
-    if let Some(loopback) = found.iter().find(|address| address::kind(**address) == Some(address::Kind::Loopback)) {
+    if let Some(loopback) =
+        found.iter().find(|address| address::kind(**address) == Some(address::AddressKind::Loopback))
+    {
         return Ok(*loopback);
     }
     match guard.resolve(&server.host, true).await {

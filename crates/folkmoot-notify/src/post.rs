@@ -1,4 +1,4 @@
-//! One POST over HTTP, to where the [guard](Guard) lets it go.
+//! One POST over HTTP, to where the [guard](AddressGuard) lets it go.
 //!
 //! No redirect is followed: it would send what was signed for one receiver to another, chosen by whoever answers, and the address
 //! can be corrected where it is written. No proxy of the environment is used: it would connect for us, and to where the guard does
@@ -6,19 +6,18 @@
 
 use std::{error::Error as _, sync::OnceLock, time::Duration};
 
-use folkmoot_llm::provider::{retry_after::retry_after, secret::Keys, tls};
+use folkmoot_outbound::{
+    AddressGuard, Keys, Trust,
+    address::{Refused, Unresolved},
+    retry_after, tls,
+};
 use reqwest::{
     Client, Response, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderMap, LOCATION},
     redirect, retry,
 };
 
-use crate::{
-    Again, Guard, Undelivered,
-    address::{Refused, Unresolved},
-    text,
-    trust::Trust,
-};
+use crate::{Again, Undelivered, text};
 
 /// How long a receiver may take, from the connection to its answer.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -32,7 +31,7 @@ const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Sends to whoever may be sent to.
 #[derive(Debug)]
 pub struct Post {
-    guard: Guard,
+    guard: AddressGuard,
     trust: Trust,
     patience: Duration,
     /// Made when the first of them is needed: reading this machine's certificates takes longer than most requests.
@@ -42,7 +41,7 @@ pub struct Post {
 
 impl Post {
     /// Sends to whom the guard lets through and the certificates vouch for.
-    pub fn new(guard: Guard, trust: Trust) -> Self {
+    pub fn new(guard: AddressGuard, trust: Trust) -> Self {
         Self { guard, trust, patience: PATIENCE, https: OnceLock::new(), http: OnceLock::new() }
     }
 
@@ -53,7 +52,7 @@ impl Post {
     }
 
     /// Who may be sent to.
-    pub fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &AddressGuard {
         &self.guard
     }
 

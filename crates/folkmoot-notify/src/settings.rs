@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use folkmoot_core::delivery::Pattern;
 use serde::Deserialize;
 
-use crate::{Guard, mail};
+use crate::{AddressGuard, mail};
 
 /// `[notify]`: what holds for all channels and webhooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Notify {
 impl Notify {
     /// Says what is wrong with it.
     pub fn check(&self) -> Result<(), String> {
-        Guard::new(&self.allow).map_err(|why| format!("`allow`: {why}"))?;
+        AddressGuard::new(&self.allow).map_err(|why| format!("`allow`: {why}"))?;
         match &self.public_url {
             Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
                 Err(format!("`public_url`: {url:?} is no address of a page: write https://folkmoot.example.org"))
@@ -132,7 +132,7 @@ impl Channel {
     }
 
     /// Says what is wrong with it, as far as can be told without looking at its secrets.
-    pub fn check(&self, guard: &Guard) -> Result<(), String> {
+    pub fn check(&self, guard: &AddressGuard) -> Result<(), String> {
         let kind = self.kind;
         if let Some(key) = [("secret", self.secret), ("password", self.password)].iter().find(|(_, key)| key.is_some())
         {

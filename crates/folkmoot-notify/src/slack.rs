@@ -1,6 +1,6 @@
 //! Slack, by an incoming webhook. Its address is the secret, so it is shown nowhere.
 
-use folkmoot_llm::provider::{Secret, secret::Keys};
+use folkmoot_outbound::{Keys, Secret};
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 

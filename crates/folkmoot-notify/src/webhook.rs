@@ -7,7 +7,7 @@ use std::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use folkmoot_core::Timestamp;
-use folkmoot_llm::provider::secret::Keys;
+use folkmoot_outbound::Keys;
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;

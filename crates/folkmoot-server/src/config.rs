@@ -16,7 +16,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Retention, Work, Workflows};
 use folkmoot_notify::{
-    Guard,
+    AddressGuard,
     settings::{Channel, Notify},
 };
 use folkmoot_store::Clock;
@@ -389,7 +389,7 @@ impl Config {
     ) -> Result<(), String> {
         notify.check().map_err(|problem| format!("[notify]: {problem}"))?;
         notify.ca_file = notify.ca_file.map(|path| folder.join(path));
-        let guard = Guard::new(&notify.allow)?;
+        let guard = AddressGuard::new(&notify.allow)?;
         for (name, channel) in &mut channels {
             channel.relative_to(folder);
             channel.check(&guard).map_err(|problem| format!("[channels.{name}]: {problem}"))?;

@@ -3,17 +3,20 @@
 
 mod message;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use folkmoot_core::{Principal, Refusal, Role, Timestamp, Webhook};
 use folkmoot_engine::{Courier, Engine, Error, Letter, Undelivered};
 use folkmoot_notify::{
-    Channels, Guard, Message,
+    AddressGuard, Channels, Message, Programs,
     channels::Listed,
     webhook::{self, Secret},
 };
 use folkmoot_store::{Clock, SystemClock};
-use folkmoot_workflows::doctor::{Area, Finding};
+use folkmoot_workflows::{
+    doctor::{Area, Finding},
+    tools,
+};
 use futures_util::future::BoxFuture;
 
 use crate::{Config, ServerKey, app::App};
@@ -29,7 +32,7 @@ pub(crate) struct Notifier {
 impl Notifier {
     /// `Err` says which channel is wrong, and what to do.
     pub(crate) fn new(config: &Config, key: Arc<ServerKey>) -> Result<Self, String> {
-        let channels = Channels::new(&config.notify, &config.channels)?;
+        let channels = Channels::new(&config.notify, &config.channels, &programs())?;
         Ok(Self { channels, key, public_url: config.notify.public_url.clone() })
     }
 
@@ -39,7 +42,7 @@ impl Notifier {
     }
 
     /// Where may be sent to.
-    pub(crate) fn guard(&self) -> &Guard {
+    pub(crate) fn guard(&self) -> &AddressGuard {
         self.channels.post().guard()
     }
 
@@ -128,6 +131,29 @@ pub(crate) async fn must_be_channels(app: &App, field: &'static str, names: &[St
     }
 }
 
+/// Starts the desktop's programs with folkmoot-tools, which alone starts processes.
+#[derive(Debug)]
+struct ToolPrograms;
+
+impl Programs for ToolPrograms {
+    fn is_installed(&self, program: &str, environment: &BTreeMap<String, String>) -> bool {
+        tools::find(program, environment).is_some()
+    }
+
+    fn run<'a>(
+        &'a self,
+        command: &'a [String],
+        environment: &'a BTreeMap<String, String>,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(tools::run_once(command, environment, timeout))
+    }
+}
+
+fn programs() -> Arc<dyn Programs> {
+    Arc::new(ToolPrograms)
+}
+
 /// Somebody who may see all webhooks.
 fn system() -> Principal {
     Principal::new("system".parse().expect("a plain word is a name"), Role::Admin)
@@ -136,7 +162,7 @@ fn system() -> Principal {
 /// What the configuration's channels are, and why one of them can tell nobody.
 pub fn examine(config: &Config) -> Vec<Finding> {
     let finding = |name: String, ok: bool, detail: String| Finding { area: Area::Notify, name, ok, detail };
-    let channels = match Channels::new(&config.notify, &config.channels) {
+    let channels = match Channels::new(&config.notify, &config.channels, &programs()) {
         Ok(channels) => channels.list(),
         Err(problem) => return vec![finding("channels".to_owned(), false, problem)],
     };

@@ -13,7 +13,7 @@ use std::{
 
 use folkmoot_llm::{
     Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, Usage,
-    provider::secret::{Keys, Watch},
+    outbound::{KeyWatch, Keys},
 };
 use futures_util::future::BoxFuture;
 use tokio::{
@@ -199,7 +199,7 @@ struct Said {
     part: Vec<u8>,
     bytes_max: usize,
     /// Holds back what may be the beginning of a key.
-    watch: Watch,
+    watch: KeyWatch,
 }
 
 impl Said {

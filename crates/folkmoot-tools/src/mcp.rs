@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_llm::provider::secret::Keys;
+use folkmoot_llm::outbound::Keys;
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
     ServiceError,

@@ -13,8 +13,9 @@ use folkmoot_llm::{
     Answer, Finish, Hear, Model, Recorded, Recording, Request, Usage,
     budget::{Budget, Budgeted, Purse},
     guard::{Guard, Guarded, Patience},
+    outbound::tls,
     price::Price,
-    provider::{Endpoint, OpenAi, tls},
+    provider::{Endpoint, OpenAi},
     record::{Outcome, Recorder},
 };
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};

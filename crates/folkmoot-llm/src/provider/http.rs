@@ -2,6 +2,7 @@
 
 use std::{error::Error as _, time::Duration};
 
+use folkmoot_outbound::{loopback, retry_after, tls};
 use reqwest::{
     Client, Method, RequestBuilder, Response, StatusCode, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION},
@@ -9,7 +10,7 @@ use reqwest::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Endpoint, fault::Fault, loopback, patience::Patience, retry_after::retry_after, tls};
+use super::{Endpoint, fault::Fault, patience::Patience};
 use crate::{Failure, FailureKind, Request};
 
 /// An endpoint with the client that speaks to it.

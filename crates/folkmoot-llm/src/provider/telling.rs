@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use folkmoot_outbound::KeyWatch;
 use reqwest::RequestBuilder;
 use serde::de::DeserializeOwned;
 
@@ -12,7 +13,6 @@ use super::{
     frames::{Frame, Frames, Framing},
     http::{Http, unreadable},
     patience::Patience,
-    secret::Watch,
 };
 use crate::{Answer, FailureKind, Finish, Hear, Request, Usage};
 
@@ -34,7 +34,7 @@ pub(super) struct Told<'a> {
     hear: &'a mut dyn Hear,
     key: Option<&'a Secret>,
     /// Holds back what may be the beginning of the key.
-    watch: Watch,
+    watch: KeyWatch,
     bytes_max: usize,
     text: String,
     refusal: String,

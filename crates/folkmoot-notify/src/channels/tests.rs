@@ -12,7 +12,8 @@ fn read(text: &str) -> Result<Channels, String> {
         channels: BTreeMap<String, settings::Channel>,
     }
     let file: File = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-    Channels::new(&file.notify, &file.channels)
+    let programs: Arc<dyn Programs> = Arc::new(crate::desktop::tests::Tools);
+    Channels::new(&file.notify, &file.channels, &programs)
 }
 
 #[test]

@@ -17,6 +17,25 @@ fn message() -> Message {
     }
 }
 
+/// The programs of this machine.
+#[derive(Debug)]
+pub(crate) struct Tools;
+
+impl Programs for Tools {
+    fn is_installed(&self, program: &str, environment: &BTreeMap<String, String>) -> bool {
+        folkmoot_tools::find(program, environment).is_some()
+    }
+
+    fn run<'a>(
+        &'a self,
+        command: &'a [String],
+        environment: &'a BTreeMap<String, String>,
+        timeout: Duration,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>> {
+        Box::pin(folkmoot_tools::run_once(command, environment, timeout))
+    }
+}
+
 /// A `notify-send` that writes down what it was called with.
 fn desktop(folder: &Path, script: &str) -> Desktop {
     let program = folder.join("notify-send");
@@ -25,7 +44,7 @@ fn desktop(folder: &Path, script: &str) -> Desktop {
     let path = format!("{}:/usr/bin:/bin", folder.display());
     let environment =
         [("PATH", path.as_str()), ("DISPLAY", ":7")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Desktop { environment: environment.into(), is_mac: false }
+    Desktop { programs: Arc::new(Tools), environment: environment.into(), is_mac: false }
 }
 
 #[tokio::test]
@@ -64,7 +83,7 @@ async fn without_a_desktop_it_says_what_to_do() {
 
 #[test]
 fn on_a_mac_the_text_is_no_part_of_the_script() {
-    let desktop = Desktop { environment: BTreeMap::new(), is_mac: true };
+    let desktop = Desktop { programs: Arc::new(Tools), environment: BTreeMap::new(), is_mac: true };
     let command = desktop.command(&message());
     let behind = command.iter().position(|word| word == "--").expect("the end of options");
     assert_eq!(command[behind + 1..].len(), 2);

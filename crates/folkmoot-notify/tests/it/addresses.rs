@@ -8,17 +8,16 @@ use std::{
     },
 };
 
-use folkmoot_llm::provider::Secret as Key;
 use folkmoot_notify::{
-    Again, Guard, Post, Undelivered, slack,
-    trust::Trust,
+    AddressGuard, Again, Post, Trust, Undelivered, slack,
     webhook::{self, Secret},
 };
+use folkmoot_outbound::Secret as Key;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::{guard, message, now, post, receiver::Receiver};
 
-async fn told(guard: Guard, url: &str) -> Result<(), Undelivered> {
+async fn told(guard: AddressGuard, url: &str) -> Result<(), Undelivered> {
     let post = Post::new(guard, Trust::default());
     webhook::send(&post, url, &[Secret::new([7; 32])], &message("dlv-1"), now()).await
 }

@@ -1,12 +1,11 @@
 //! Mail, in conversation with a server on a socket.
 
-use folkmoot_llm::provider::Secret;
 use folkmoot_notify::{
-    Again, Message, Undelivered,
+    Again, Message, Trust, Undelivered,
     mail::{self, Server, Tls},
     message::Link,
-    trust::Trust,
 };
+use folkmoot_outbound::Secret;
 
 use crate::{
     certificate::Certificate,

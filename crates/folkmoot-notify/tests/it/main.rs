@@ -12,7 +12,7 @@ mod tls;
 mod webhooks;
 
 use folkmoot_core::Timestamp;
-use folkmoot_notify::{Guard, Message, Post, trust::Trust};
+use folkmoot_notify::{AddressGuard, Message, Post, Trust};
 use serde_json::json;
 
 fn message(id: &str) -> Message {
@@ -34,8 +34,8 @@ fn post() -> Post {
     Post::new(guard(&["127.0.0.0/8"]), Trust::default())
 }
 
-fn guard(allow: &[&str]) -> Guard {
-    Guard::new(&allow.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>()).unwrap()
+fn guard(allow: &[&str]) -> AddressGuard {
+    AddressGuard::new(&allow.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
 fn now() -> Timestamp {

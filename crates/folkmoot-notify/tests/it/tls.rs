@@ -1,8 +1,7 @@
 //! Who shows a certificate that nobody vouches for is told nothing.
 
 use folkmoot_notify::{
-    Post,
-    trust::Trust,
+    Post, Trust,
     webhook::{self, Secret},
 };
 use tokio::{

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_notify::{
-    Again, Post, Undelivered,
-    trust::Trust,
+    Again, Post, Trust, Undelivered,
     webhook::{self, Secret},
 };
 use tokio::{

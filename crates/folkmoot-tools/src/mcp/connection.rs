@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_llm::provider::secret::Keys;
+use folkmoot_llm::outbound::Keys;
 use rmcp::{
     ClientHandler, RoleClient, ServiceError,
     model::{

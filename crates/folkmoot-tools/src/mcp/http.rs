@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, error::Error, sync::Arc, time::Duration};
 
-use folkmoot_llm::provider::{Secret, loopback, secret::Keys, tls};
+use folkmoot_llm::outbound::{Keys, Secret, loopback, tls};
 use futures_util::{StreamExt, stream::BoxStream};
 use reqwest::{
     Response, StatusCode,

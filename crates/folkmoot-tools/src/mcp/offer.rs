@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use folkmoot_core::Digest;
-use folkmoot_llm::provider::secret::Keys;
+use folkmoot_llm::outbound::Keys;
 use serde_json::{Value, json};
 
 use super::Server;

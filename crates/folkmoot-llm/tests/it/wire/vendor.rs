@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use folkmoot_llm::{
     Answer, Failure, Hear, Model, Request,
-    provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi, Secret},
+    outbound::Secret,
+    provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
 };
 
 /// A key that would be noticed anywhere.

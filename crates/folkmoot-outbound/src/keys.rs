@@ -13,10 +13,10 @@ const ERASED: &str = "…";
 
 /// What must not be shown, each with the name of where it came from. It cannot be printed.
 #[derive(Clone, Default)]
-pub struct Keys(Vec<Named>);
+pub struct Keys(Vec<NamedKey>);
 
 #[derive(Clone)]
-struct Named {
+struct NamedKey {
     name: String,
     text: String,
 }
@@ -24,12 +24,12 @@ struct Named {
 impl Keys {
     /// These keys, by name. What is too short to be told from a word is not looked for.
     pub fn new<N: Into<String>, T: AsRef<str>>(named: impl IntoIterator<Item = (N, T)>) -> Self {
-        let named = named.into_iter().map(|(name, text)| Named {
+        let named = named.into_iter().map(|(name, text)| NamedKey {
             name: name.into(),
             // Nobody repeats the line end that a file or a shell put there.
             text: text.as_ref().trim().to_owned(),
         });
-        let mut keys: Vec<Named> = named.filter(|key| key.text.len() >= ERASED_BYTES_MIN).collect();
+        let mut keys: Vec<NamedKey> = named.filter(|key| key.text.len() >= ERASED_BYTES_MIN).collect();
         // One that contains another goes first, or its rest would stay.
         keys.sort_by_key(|key| std::cmp::Reverse(key.text.len()));
         Self(keys)
@@ -69,9 +69,9 @@ impl Keys {
     }
 
     /// Looks for them in an answer that is told piece by piece. What is shorter than a vendor's key is not looked for.
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> KeyWatch {
         let keys = self.0.iter().filter(|key| key.text.len() >= RECOGNISED_BYTES_MIN).cloned();
-        Watch { keys: keys.collect(), held: String::new() }
+        KeyWatch { keys: keys.collect(), held: String::new() }
     }
 }
 
@@ -84,24 +84,24 @@ fn escaped(key: &str) -> impl Iterator<Item = String> {
 }
 
 /// What was told until now but not shown yet, because it may be the beginning of a key.
-pub struct Watch {
-    keys: Vec<Named>,
+pub struct KeyWatch {
+    keys: Vec<NamedKey>,
     held: String,
 }
 
 /// A key was told. None of it has been shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct LeakedKey {
     /// Where that key came from.
     pub name: String,
 }
 
-impl Watch {
+impl KeyWatch {
     /// Takes the next piece, and gives what can be shown by now.
-    pub fn hear(&mut self, piece: &str) -> Result<String, Told> {
+    pub fn hear(&mut self, piece: &str) -> Result<String, LeakedKey> {
         self.held.push_str(piece);
         if let Some(key) = self.keys.iter().find(|key| self.held.contains(&key.text)) {
-            return Err(Told { name: key.name.clone() });
+            return Err(LeakedKey { name: key.name.clone() });
         }
         let shown = self.keys.iter().map(|key| begins_at(&self.held, &key.text)).min().unwrap_or(self.held.len());
         let rest = self.held.split_off(shown);
@@ -127,7 +127,7 @@ impl fmt::Debug for Keys {
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for KeyWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(ERASED)
     }

@@ -7,7 +7,7 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 /// Further certificates that are believed. Nothing turns the checking off.
 #[derive(Clone, Default)]
 pub struct Trust {
-    pub(crate) certificates: Vec<CertificateDer<'static>>,
+    pub certificates: Vec<CertificateDer<'static>>,
 }
 
 impl Trust {

@@ -43,7 +43,7 @@ fn what_may_be_a_key_is_held_back_until_it_is_known() {
     assert_eq!(watch.hear("s").unwrap(), "sk-0");
     assert_eq!(watch.hear("sk-").unwrap(), "s");
     assert_eq!(watch.end(), "sk-");
-    assert_eq!(watch.hear(KEY), Err(Told { name: "KEY".to_owned() }));
+    assert_eq!(watch.hear(KEY), Err(LeakedKey { name: "KEY".to_owned() }));
     // What local servers take for a key is a word.
     assert_eq!(keys(&["ollama"]).watch().hear("olla").unwrap(), "olla");
 }
@@ -69,7 +69,7 @@ proptest! {
         let mut shown = String::new();
         let told = pieces.concat().chars().chain(key.chars()).try_for_each(|c| {
             shown += &watch.hear(&c.to_string())?;
-            Ok::<_, Told>(())
+            Ok::<_, LeakedKey>(())
         });
         prop_assert!(told.is_err());
         prop_assert!(pieces.concat().starts_with(&shown));

@@ -5,8 +5,8 @@ use std::sync::{
 
 use super::*;
 
-fn guard(allow: &[&str]) -> Guard {
-    Guard::new(&allow.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>()).expect("it can be read")
+fn guard(allow: &[&str]) -> AddressGuard {
+    AddressGuard::new(&allow.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>()).expect("it can be read")
 }
 
 /// Answers with the next of these each time, and with the last for ever.
@@ -130,11 +130,11 @@ fn an_entry_that_means_nothing_is_refused() {
         "host:80",
         "1.2.3.4/x",
     ] {
-        let why = Guard::new(&[entry.to_owned()]).expect_err(entry);
+        let why = AddressGuard::new(&[entry.to_owned()]).expect_err(entry);
         assert!(!why.is_empty());
     }
     for entry in ["0.0.0.0/0", "::/0", "hooks.internal", "Hooks.Internal.", "bücher.example"] {
-        Guard::new(&[entry.to_owned()]).unwrap_or_else(|why| panic!("{entry}: {why}"));
+        AddressGuard::new(&[entry.to_owned()]).unwrap_or_else(|why| panic!("{entry}: {why}"));
     }
 }
 

@@ -1,7 +1,5 @@
 //! A key, which is shown to nobody but its vendor.
 
-mod keys;
-
 use std::{
     fmt,
     fs::File,
@@ -9,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use keys::{Keys, Told, Watch};
+use crate::Keys;
 
 /// A key. It cannot be printed, compared or serialised; it knows where it came from, so that people can be told where to
 /// change it.

@@ -22,7 +22,7 @@ mod tests;
 
 /// Which addresses may be connected to. Clones are the same guard.
 #[derive(Clone)]
-pub struct Guard {
+pub struct AddressGuard {
     allowed: Arc<Allowed>,
     lookup: Arc<dyn Resolve>,
 }
@@ -46,7 +46,7 @@ pub enum Refused {
         /// Which one.
         address: IpAddr,
         /// What it is.
-        kind: Kind,
+        kind: AddressKind,
     },
     /// All that the name means is such an address.
     #[error("{host} is {address}, {kind}; to send there, add {} to `allow` in [notify]",
@@ -57,7 +57,7 @@ pub enum Refused {
         /// What it means.
         address: IpAddr,
         /// What that is.
-        kind: Kind,
+        kind: AddressKind,
     },
     /// It would be read on the way.
     #[error("{host} would be told over plain http: use https, or add {host} to `allow` in [notify]")]
@@ -69,14 +69,14 @@ pub enum Refused {
 
 impl Refused {
     /// Whether it is so because of what a name meant just now, which may change.
-    pub(crate) fn may_change(&self) -> bool {
+    pub fn may_change(&self) -> bool {
         matches!(self, Refused::Resolved { .. })
     }
 }
 
 folkmoot_core::vocabulary! {
     /// What an address is that not everybody on the internet can reach.
-    pub enum Kind {
+    pub enum AddressKind {
         /// This machine.
         Loopback = "a loopback address",
         /// A network of one's own (RFC 1918, RFC 4193).
@@ -98,22 +98,22 @@ folkmoot_core::vocabulary! {
     }
 }
 
-impl Kind {
+impl AddressKind {
     /// Whether a host of one's own has such an address, so that allowing its name is enough.
     fn is_ours(self) -> bool {
-        matches!(self, Kind::Loopback | Kind::Private | Kind::Shared)
+        matches!(self, AddressKind::Loopback | AddressKind::Private | AddressKind::Shared)
     }
 }
 
 /// What an address is; `None` for one that everybody on the internet can reach.
-pub fn kind(address: IpAddr) -> Option<Kind> {
+pub fn kind(address: IpAddr) -> Option<AddressKind> {
     match address.to_canonical() {
         IpAddr::V4(address) => kind_v4(address),
         IpAddr::V6(address) => kind_v6(address),
     }
 }
 
-fn kind_v4(address: Ipv4Addr) -> Option<Kind> {
+fn kind_v4(address: Ipv4Addr) -> Option<AddressKind> {
     let within = |networks: &[(&str, u8)]| {
         networks.iter().any(|(base, bits)| {
             let base: Ipv4Addr = base.parse().expect("written as an address");
@@ -121,21 +121,21 @@ fn kind_v4(address: Ipv4Addr) -> Option<Kind> {
         })
     };
     if address.is_unspecified() {
-        Some(Kind::Unspecified)
+        Some(AddressKind::Unspecified)
     } else if address.is_loopback() {
-        Some(Kind::Loopback)
+        Some(AddressKind::Loopback)
     } else if address.is_private() {
-        Some(Kind::Private)
+        Some(AddressKind::Private)
     } else if address.is_link_local() {
-        Some(Kind::LinkLocal)
+        Some(AddressKind::LinkLocal)
     } else if within(&[("100.64.0.0", 10)]) {
-        Some(Kind::Shared)
+        Some(AddressKind::Shared)
     } else if address.is_broadcast() {
-        Some(Kind::Broadcast)
+        Some(AddressKind::Broadcast)
     } else if address.is_multicast() {
-        Some(Kind::Multicast)
+        Some(AddressKind::Multicast)
     } else if within(&[("168.63.129.16", 32)]) {
-        Some(Kind::Metadata)
+        Some(AddressKind::Metadata)
     } else if within(&[
         ("0.0.0.0", 8),
         ("192.0.0.0", 24),
@@ -146,32 +146,32 @@ fn kind_v4(address: Ipv4Addr) -> Option<Kind> {
         ("203.0.113.0", 24),
         ("240.0.0.0", 4),
     ]) {
-        Some(Kind::Reserved)
+        Some(AddressKind::Reserved)
     } else {
         None
     }
 }
 
 /// Of IPv6 only 2000::/3 is given out, so that all else is somebody's own. What leads to an IPv4 address is what that is.
-fn kind_v6(address: Ipv6Addr) -> Option<Kind> {
+fn kind_v6(address: Ipv6Addr) -> Option<AddressKind> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match [a, b, c, d, e, f] {
-        _ if address.is_unspecified() => Some(Kind::Unspecified),
-        _ if address.is_loopback() => Some(Kind::Loopback),
+        _ if address.is_unspecified() => Some(AddressKind::Unspecified),
+        _ if address.is_loopback() => Some(AddressKind::Loopback),
         // IPv4-compatible, long deprecated: whatever it leads to is no public host's name.
-        [0, 0, 0, 0, 0, 0] => Some(kind_v4(v4(g, h)).unwrap_or(Kind::Reserved)),
+        [0, 0, 0, 0, 0, 0] => Some(kind_v4(v4(g, h)).unwrap_or(AddressKind::Reserved)),
         // NAT64: where there is nothing but IPv6, every IPv4 host is reached through it.
         [0x64, 0xff9b, 0, 0, 0, 0] => kind_v4(v4(g, h)),
         // 6to4 and Teredo are deprecated as well.
-        [0x2002, high, low, ..] => Some(kind_v4(v4(high, low)).unwrap_or(Kind::Reserved)),
-        [0x2001, 0, ..] => Some(kind_v4(v4(!g, !h)).unwrap_or(Kind::Reserved)),
-        _ if a & 0xfe00 == 0xfc00 => Some(Kind::Private),
-        _ if a & 0xffc0 == 0xfe80 => Some(Kind::LinkLocal),
-        _ if address.is_multicast() => Some(Kind::Multicast),
-        [0x2001, 0..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => Some(Kind::Reserved),
+        [0x2002, high, low, ..] => Some(kind_v4(v4(high, low)).unwrap_or(AddressKind::Reserved)),
+        [0x2001, 0, ..] => Some(kind_v4(v4(!g, !h)).unwrap_or(AddressKind::Reserved)),
+        _ if a & 0xfe00 == 0xfc00 => Some(AddressKind::Private),
+        _ if a & 0xffc0 == 0xfe80 => Some(AddressKind::LinkLocal),
+        _ if address.is_multicast() => Some(AddressKind::Multicast),
+        [0x2001, 0..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => Some(AddressKind::Reserved),
         _ if a & 0xe000 == 0x2000 => None,
-        _ => Some(Kind::Reserved),
+        _ => Some(AddressKind::Reserved),
     }
 }
 
@@ -211,7 +211,7 @@ impl FromStr for Network {
     }
 }
 
-impl Guard {
+impl AddressGuard {
     /// Lets through what everybody on the internet can reach, and what `allow` names: networks, addresses, host names.
     pub fn new(allow: &[String]) -> Result<Self, String> {
         let mut allowed = Allowed::default();
@@ -255,7 +255,7 @@ impl Guard {
     }
 
     /// What a name means.
-    pub(crate) async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
+    pub async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
         if let Some(address) = literal(host) {
             return Ok(vec![address]);
         }
@@ -283,10 +283,10 @@ impl Guard {
     }
 
     /// Whether this may be connected to. Plain http goes only to what is allowed by name or address; else `None` says so.
-    fn admits(&self, address: IpAddr, host: Option<&str>, is_plain: bool) -> Result<(), Option<Kind>> {
+    fn admits(&self, address: IpAddr, host: Option<&str>, is_plain: bool) -> Result<(), Option<AddressKind>> {
         let address = address.to_canonical();
         let kind = kind(address);
-        let is_named = host.is_some_and(|host| self.names(host)) && kind.is_none_or(Kind::is_ours);
+        let is_named = host.is_some_and(|host| self.names(host)) && kind.is_none_or(AddressKind::is_ours);
         let is_allowed = is_named || self.allowed.networks.iter().any(|network| network.holds(address));
         match kind {
             _ if is_allowed => Ok(()),
@@ -300,7 +300,7 @@ impl Guard {
     }
 
     /// For reqwest, which asks it of every name that it connects to.
-    pub(crate) fn resolver(&self, is_plain: bool) -> Arc<dyn Resolve> {
+    pub fn resolver(&self, is_plain: bool) -> Arc<dyn Resolve> {
         Arc::new(Resolver { guard: self.clone(), is_plain })
     }
 }
@@ -332,7 +332,7 @@ fn host_name(text: &str) -> Result<String, String> {
 }
 
 struct Resolver {
-    guard: Guard,
+    guard: AddressGuard,
     is_plain: bool,
 }
 
@@ -358,8 +358,8 @@ impl Resolve for System {
     }
 }
 
-impl fmt::Debug for Guard {
+impl fmt::Debug for AddressGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Guard").field(&self.allowed).finish()
+        f.debug_tuple("AddressGuard").field(&self.allowed).finish()
     }
 }
