@@ -1,5 +1,10 @@
 //! Who is asking: from the credential, and from nowhere else; and that nobody is answered whose token is gone.
 
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, State},
@@ -11,9 +16,13 @@ use folkmoot_api::PRESENCE;
 use folkmoot_core::{Presence, Principal, TokenId};
 use folkmoot_engine::{Caller, Credential, Error};
 use futures_util::{StreamExt, stream};
+use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
+
+/// How much of a long answer a connection takes at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
 #[derive(Clone, Debug)]
@@ -31,22 +40,26 @@ impl FromRequestParts<App> for Reader {
 }
 
 /// As [`Authenticated`], for a page of a list or another large answer. An agent reads few of them at once, so that people's reads
-/// never queue behind all of its own.
+/// never queue behind all of its own, and until each is sent, so that few are kept in memory for it.
 #[derive(Debug)]
-pub(crate) struct PageReader {
-    pub(crate) who: Authenticated,
-    _permit: Option<OwnedSemaphorePermit>,
-}
+pub(crate) struct PageReader(pub(crate) Authenticated);
 
 impl FromRequestParts<App> for PageReader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let who = Authenticated::from_request_parts(parts, app).await?;
-        let _permit = app.agent_pages.permit(&who.principal).await;
-        Ok(Self { who, _permit })
+        let permit = app.agent_pages.permit(&who.principal).await;
+        if let Some(Sending(sending)) = parts.extensions.get() {
+            *sending.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+        }
+        Ok(Self(who))
     }
 }
+
+/// What a request holds until its answer is sent.
+#[derive(Clone, Debug, Default)]
+struct Sending(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
 
 /// The principal that the request's token names, within its rate.
 #[derive(Clone, Debug)]
@@ -129,6 +142,8 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     }
     let (sender, mut shown) = watch::channel(None);
     request.extensions_mut().insert(Shown(sender));
+    let sending = Sending::default();
+    request.extensions_mut().insert(sending.clone());
     let mut known = shown.clone();
     let revoked = async {
         let token = known.wait_for(Option::is_some).await.ok().and_then(|token| token.clone());
@@ -143,6 +158,11 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         () = revoked => return ApiError::unauthenticated().into_response(),
         answer = next.run(request) => answer,
     };
+    let permit = sending.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let answer = match permit {
+        Some(permit) => until_sent(permit, answer).await,
+        None => answer,
+    };
     let Some(token) = shown.borrow_and_update().clone() else { return answer };
     let says_nothing = answer.status().is_server_error();
     if (says_no || says_nothing) && !app.engine.in_touch() && !app.engine.is_revoked(&token) {
@@ -156,6 +176,20 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         true => answer.map(|frames| guarded(app, token, frames)),
         false => answer,
     }
+}
+
+/// The same answer, in pieces of which the connection takes the next when it has sent the one before, and the permit with the last.
+async fn until_sent(permit: OwnedSemaphorePermit, answer: Response) -> Response {
+    let (parts, body) = answer.into_parts();
+    let rest = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return ApiError::internal().into_response(),
+    };
+    let pieces = stream::unfold((rest, permit), |(mut rest, permit)| async move {
+        let piece = rest.split_to(rest.len().min(PIECE_BYTES));
+        (!piece.is_empty()).then(|| (Ok::<_, Infallible>(piece), (rest, permit)))
+    });
+    Response::from_parts(parts, Body::from_stream(pieces))
 }
 
 /// The same frames, until the token is revoked.

@@ -193,11 +193,16 @@ impl GateQuery {
     /// Cuts what [`GateQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<GateView>) -> Page<GateView> {
         let inbox = self.status == Some(Status::Pending);
-        cut(items, self.limit, |GateView { gate, .. }| Cursor {
-            inbox: inbox.then(|| (rows::urgency(gate.content.risk), gate.deadline.as_micros())),
-            at: gate.requested_at.as_micros(),
-            id: gate.id.to_string(),
-        })
+        cut(
+            items,
+            self.limit,
+            |view| view.summary.as_ref(),
+            |GateView { gate, .. }| Cursor {
+                inbox: inbox.then(|| (rows::urgency(gate.content.risk), gate.deadline.as_micros())),
+                at: gate.requested_at.as_micros(),
+                id: gate.id.to_string(),
+            },
+        )
     }
 }
 
@@ -227,11 +232,16 @@ impl QuestionQuery {
     /// Cuts what [`QuestionQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<QuestionView>) -> Page<QuestionView> {
         let inbox = self.status == Some(question::Status::Pending);
-        cut(items, self.limit, |QuestionView { question, .. }| Cursor {
-            inbox: inbox.then(|| (rows::question_urgency(question.priority), question.due.as_micros())),
-            at: question.asked_at.as_micros(),
-            id: question.id.to_string(),
-        })
+        cut(
+            items,
+            self.limit,
+            |view| view.text.as_ref(),
+            |QuestionView { question, .. }| Cursor {
+                inbox: inbox.then(|| (rows::question_urgency(question.priority), question.due.as_micros())),
+                at: question.asked_at.as_micros(),
+                id: question.id.to_string(),
+            },
+        )
     }
 }
 
@@ -260,11 +270,12 @@ impl RunQuery {
 
     /// Cuts what [`RunQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<Run>) -> Page<Run> {
-        cut(items, self.limit, |run| Cursor {
-            inbox: None,
-            at: run.start.started_at.as_micros(),
-            id: run.start.id.to_string(),
-        })
+        cut(
+            items,
+            self.limit,
+            |_| None,
+            |run| Cursor { inbox: None, at: run.start.started_at.as_micros(), id: run.start.id.to_string() },
+        )
     }
 }
 
@@ -387,11 +398,12 @@ impl DeliveryQuery {
 
     /// Cuts what [`DeliveryQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<Delivery>) -> Page<Delivery> {
-        cut(items, self.limit, |delivery| Cursor {
-            inbox: None,
-            at: delivery.created_at.as_micros(),
-            id: delivery.id.to_string(),
-        })
+        cut(
+            items,
+            self.limit,
+            |_| None,
+            |delivery| Cursor { inbox: None, at: delivery.created_at.as_micros(), id: delivery.id.to_string() },
+        )
     }
 }
 
@@ -500,10 +512,25 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// A page of what was found, which is one more than it holds where there is another page.
-fn cut<T>(mut items: Vec<T>, limit: u32, cursor: impl Fn(&T) -> Cursor) -> Page<T> {
-    let whole = items.len() <= limit as usize;
-    items.truncate(limit as usize);
+/// How long the texts on one page are together, unless a single one is longer.
+const PAGE_BYTES_MAX: usize = 4 << 20;
+
+/// A page of what was found, which is one more than it holds where there is another page. Long texts, of which each item may have
+/// one, make it shorter.
+fn cut<T>(
+    mut items: Vec<T>,
+    limit: u32,
+    text: impl Fn(&T) -> Option<&String>,
+    cursor: impl Fn(&T) -> Cursor,
+) -> Page<T> {
+    let mut bytes = 0;
+    let fits = |item: &&T| {
+        bytes += text(item).map_or(0, String::len);
+        bytes <= PAGE_BYTES_MAX
+    };
+    let fitting = items.iter().take(limit as usize).take_while(fits).count().max(1).min(limit as usize);
+    let whole = items.len() <= fitting;
+    items.truncate(fitting);
     let next = if whole { None } else { items.last().map(cursor) };
     Page { items, next }
 }

@@ -1,7 +1,7 @@
 //! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
 
 use super::{
-    ArtifactRef, Content, Gate, GateEvent, OnTimeout, Policy, Risk, SelfReview,
+    ArtifactRef, Choice, Content, Gate, GateEvent, OnTimeout, Policy, Risk, SelfReview, State,
     open::{first_line, one_line},
 };
 use crate::{Deadline, Digest, GateId, Principal, Refusal, Timestamp, text};
@@ -66,6 +66,16 @@ pub(crate) fn amend(
     }
     if content == gate.content {
         return Ok(None);
+    }
+    // A new revision voids votes. Where silence consents it would turn a person's no into a yes.
+    let said_no = match &gate.state {
+        State::Pending { votes } => votes.iter().any(|vote| vote.choice != Choice::Approve),
+        State::Closed(_) => false,
+    };
+    if said_no && gate.content.on_timeout == OnTimeout::Approve {
+        let problem =
+            "cannot be changed after somebody has said no, because silence consents here; cancel it and open another";
+        return Err(Refusal::invalid("gate", problem));
     }
     if gate.revision >= REVISIONS_MAX {
         let problem = format!("was changed {} times, which is the most; open another gate", gate.revision - 1);

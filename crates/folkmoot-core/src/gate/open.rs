@@ -67,6 +67,12 @@ pub(crate) fn open(
     }
     if let Some(run) = run {
         run.must_take(by, opening.session_id.as_ref())?;
+        // An agent may ask about its own part of such a run, and wait by itself. A person who asks means to stop the run.
+        if run.start.workflow.is_some() && by.role.decides() && run.speaker().name != by.name {
+            let problem = "names a run that Folkmoot executes, which waits only at its own gates; halt its session or cancel it to \
+                           stop it";
+            return Err(Refusal::invalid("run_id", problem));
+        }
     }
     let resolved = policy.resolve(opening, by, run)?;
     let content = content(opening, &resolved)?;

@@ -49,7 +49,7 @@ impl Part {
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn page(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {
     let (limit, token) = (part.limit()?, part.token_id.as_ref());

@@ -306,6 +306,41 @@ async fn a_persons_reads_and_writes_do_not_queue_behind_all_that_one_agent_sends
 }
 
 #[tokio::test]
+async fn a_page_of_long_texts_is_short_and_an_agent_that_does_not_read_its_pages_gets_no_more_of_them() {
+    for nodes in everywhere_with(few).await {
+        let node = &nodes[0];
+        for _ in 0..20 {
+            let long = "x".repeat(250_000);
+            assert_eq!(node.post("agent-a", "/v1/gates", json!({"summary": long.clone()})).await.status, 201);
+            let question = json!({"type": "CLARIFYING", "text": long});
+            assert_eq!(node.post("agent-a", "/v1/questions", question).await.status, 201);
+        }
+        for noun in ["gates", "questions"] {
+            let (mut seen, mut path) = (0, format!("/v1/{noun}?limit=500&status=pending"));
+            loop {
+                let page = node.get("agent-a", &path).await;
+                assert!(page.body.len() < 5 << 20, "{} bytes", page.body.len());
+                seen += page.json()[noun].as_array().unwrap().len();
+                let Some(next) = page.json()["next"].as_str().map(str::to_owned) else { break };
+                path = format!("/v1/{noun}?limit=500&status=pending&cursor={next}");
+            }
+            assert_eq!(seen, 20, "{noun}");
+        }
+        let mut unread = Vec::new();
+        for _ in 0..10 {
+            unread.push(connect(node, &stream_of("agent-a", "/v1/gates?limit=500")).await);
+        }
+        let answered = futures_util::future::join_all(unread.iter_mut().map(async |stream| {
+            let mut line = [0; 12];
+            tokio::time::timeout(Duration::from_secs(2), stream.read_exact(&mut line)).await.is_ok()
+        }));
+        assert_eq!(answered.await.into_iter().filter(|answered| *answered).count(), 2);
+        drop(unread);
+        assert_eq!(node.get("agent-a", "/v1/gates?limit=1").await.status, 200);
+    }
+}
+
+#[tokio::test]
 async fn nobodys_gates_hide_anothers() {
     for nodes in everywhere_with(Setting::default).await {
         let node = &nodes[0];

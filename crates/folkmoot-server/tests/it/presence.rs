@@ -64,6 +64,27 @@ async fn the_stored_token_decides_only_where_somebody_answered_at_a_terminal() {
     }
 }
 
+/// Also in a run: the agent whose run it is could not open it so, and another agent could open nothing there.
+#[tokio::test]
+async fn the_stored_token_loosens_no_gate_without_somebody_at_a_terminal() {
+    for nodes in everywhere().await {
+        let node = &nodes[0];
+        let you = yours(node);
+        assert_eq!(node.post("agent-a", "/v1/runs", json!({"id": "theirs", "title": "Deploy"})).await.status, 201);
+        for run in [None, Some("theirs"), Some("new")] {
+            for looser in
+                [json!({"on_timeout": "approve", "timeout_ms": 1000}), json!({"quorum": 2, "reject_quorum": 2})]
+            {
+                let mut body = json!({"summary": "Deploy", "risk": "critical", "run_id": run});
+                body.as_object_mut().unwrap().extend(looser.as_object().unwrap().clone());
+                let refused = post(node, &you, &[], "/v1/gates", body.clone()).await;
+                assert_eq!((refused.status, refused.code().as_str()), (403, "presence_required"), "{body} {refused:?}");
+                assert_eq!(post(node, &you, AT_A_TERMINAL, "/v1/gates", body).await.status, 201);
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn nobody_claims_what_only_a_token_can_show() {
     let node = Node::start().await;

@@ -392,6 +392,39 @@ async fn a_run_that_an_agent_executes_does_not_pass_the_gate_that_stopped_it() {
 }
 
 #[tokio::test]
+async fn a_run_that_an_agent_executes_does_not_pass_a_gate_that_others_cancelled_or_sent_back() {
+    for nodes in everywhere().await {
+        let (node, last) = (&nodes[0], nodes.last().unwrap());
+        for (verb, body) in [("cancel", json!({"reason": "no"})), ("adjust", json!({"feedback": "not like this"}))] {
+            for asker in [AGENT, "alice"] {
+                let run = node.starts_own().await;
+                let gate = open(node, asker, json!({"summary": "Ship", "kind": "proposal", "run_id": run})).await;
+                let said = node.post("bob", &format!("/v1/gates/{gate}/{verb}"), body.clone()).await;
+                assert_eq!(said.status, 200, "{said:?}");
+                let begun = last.records(&run, json!({"key": "ship", "state": "begun"})).await;
+                match verb {
+                    "cancel" => assert_eq!((begun.status, begun.code().as_str()), (409, "gate_stopped"), "{begun:?}"),
+                    // What was sent back may be worked on.
+                    _ => assert_eq!(last.records(&run, json!({"key": "ship", "state": "done"})).await.status, 201),
+                }
+                let held = last.to_run(AGENT, &run, "end", json!({"status": "completed"})).await;
+                assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{verb}, {asker}: {held:?}");
+            }
+        }
+    }
+}
+
+/// It would look as if it held the plan, and would hold nothing.
+#[tokio::test]
+async fn a_person_opens_no_gate_in_a_run_that_would_not_wait_for_it() {
+    let node = Node::start().await;
+    let plan = node.post(AGENT, "/v1/plans", json!({"goal": "Open a bakery"})).await.json()["id"].clone();
+    let refused = node.post(ALICE, "/v1/gates", json!({"summary": "Wait", "run_id": plan})).await;
+    assert_eq!((refused.status, refused.code().as_str()), (422, "invalid"), "{refused:?}");
+    assert!(refused.body.contains("halt"), "it says what stops it: {refused:?}");
+}
+
+#[tokio::test]
 async fn an_agent_takes_back_no_question_that_others_asked_for_it() {
     for nodes in everywhere().await {
         let node = &nodes[0];

@@ -252,7 +252,12 @@ impl DebateQuery {
 
     /// Cuts what [`DebateQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<DebateView>) -> Page<DebateView> {
-        cut(items, self.limit, |view| Cursor { inbox: None, at: view.created_at.as_micros(), id: view.id.to_string() })
+        cut(
+            items,
+            self.limit,
+            |view| view.topic.as_ref(),
+            |view| Cursor { inbox: None, at: view.created_at.as_micros(), id: view.id.to_string() },
+        )
     }
 }
 

@@ -124,6 +124,20 @@ fn where_silence_consents_new_content_gets_the_whole_time_again() {
 }
 
 #[test]
+fn where_silence_consents_no_amendment_voids_a_no() {
+    check(
+        r#"
+        policy on_timeout=approve reject_quorum=2
+        09:00 bot opens a "Fix a typo"              → pending
+        09:01 alice approves                        → approved by alice, proceed
+        09:02 bot opens b "Drop the database"       → pending
+        09:03 alice rejects "never"                 → pending, alice reject
+        09:04 bot amends "Drop the database "       → refused: invalid gate
+        "#,
+    );
+}
+
+#[test]
 fn no_amendment_shortens_a_deadline() {
     check(
         r#"

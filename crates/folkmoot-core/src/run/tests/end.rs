@@ -105,12 +105,11 @@ fn a_workflow_that_ends_closes_its_own_and_nothing_of_people() {
         09:00 system claims node=n1                    → running on n1, claim 1
         09:01 system records a asks q1 APPROVAL        → waiting for question q1, 1 attempt
         09:01 system records b opens g1                → waiting for gate g1, 1 attempt
-        09:01 alice opens g2 run=r1                    → pending
+        09:01 alice opens g2 run=r1                    → refused: invalid run_id
         09:01 alice asks q2 BLOCKING run=r1 agent=elf  → pending, halts agent
         09:01 bot asks q3 BLOCKING run=r1              → pending, halts agent
         09:02 system ends r1 "1"                       → completed by system
         log on=g1                                      → opened, decided
-        log on=g2                                      → opened
         clear elf session=s1                           → q2
         clear bot session=s1                           → yes
         clear r1 session=s1                            → q3

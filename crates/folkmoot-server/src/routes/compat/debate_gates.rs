@@ -31,7 +31,7 @@ use crate::{
     responses((status = 200, body = GateRequests), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     PathText(debate): PathText,
 ) -> Result<Json<GateRequests>, ApiError> {
     let id: RunId = debate.parse().map_err(|_| unknown_run())?;
@@ -51,7 +51,7 @@ pub(crate) async fn list(
     responses((status = 200, body = GateRequest), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     Path((debate, request_id)): Path<(String, String)>,
 ) -> Result<Json<GateRequest>, ApiError> {
     let (run, found) = find(&app, &who.principal, &debate, &request_id).await?;

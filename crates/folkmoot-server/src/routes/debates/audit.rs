@@ -23,7 +23,7 @@ const LIMIT_MAX: u32 = 500;
     responses((status = 200, body = DebateTrail), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn audit(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
     Query(query): Query<TrailQuery>,
 ) -> Result<Json<DebateTrail>, ApiError> {

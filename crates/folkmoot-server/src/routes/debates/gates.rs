@@ -20,7 +20,7 @@ use crate::{
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn gates(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
     Query(query): Query<DebateGateQuery>,
 ) -> Result<Json<GateList>, ApiError> {

@@ -21,7 +21,7 @@ const LIMIT: u32 = 1_000;
     responses((status = 200, body = DebateLessonList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn lessons(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
 ) -> Result<Json<DebateLessonList>, ApiError> {
     let query = LessonQuery { limit: LIMIT, ..LessonQuery::default() };
     let lessons = app.engine.lessons(&who.principal, query).await?.into_iter().map(shown).collect();

@@ -13,7 +13,7 @@ use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPa
     responses((status = 200, body = DebateResults), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn results(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateResults>, ApiError> {
     let debate = debates::held(&app, &who.principal, &id).await?;

@@ -24,7 +24,7 @@ const LIMIT_MAX: u32 = 200;
     responses((status = 200, body = DebateTurnList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn turns(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
     Query(query): Query<DebateTurnQuery>,
 ) -> Result<Json<DebateTurnList>, ApiError> {

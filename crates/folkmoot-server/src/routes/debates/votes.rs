@@ -13,7 +13,7 @@ use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPa
     responses((status = 200, body = DebateVotes), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn votes(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateVotes>, ApiError> {
     let run = debates::run(&app.engine, &who.principal, &id).await?;

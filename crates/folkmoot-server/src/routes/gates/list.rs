@@ -24,7 +24,7 @@ const LIMIT_MAX: u32 = 500;
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     Query(query): Query<wire::GateQuery>,
 ) -> Result<Json<GateList>, ApiError> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;

@@ -28,7 +28,7 @@ use crate::{
     responses((status = 200, body = String, content_type = "text/markdown"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn export(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
     Query(as_what): Query<ExportPlan>,
 ) -> Result<Response, ApiError> {
@@ -56,7 +56,7 @@ pub(crate) async fn export(
     responses((status = 200, body = PlanEntity), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn entity(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Json<PlanEntity>, ApiError> {
     let shown: String = format!("{id}/{name}").chars().take(200).collect();

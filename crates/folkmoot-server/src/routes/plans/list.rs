@@ -23,7 +23,7 @@ const LIMIT_MAX: u32 = 200;
     responses((status = 200, body = PlanList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     Query(query): Query<PlanQuery>,
 ) -> Result<Json<PlanList>, ApiError> {
     let query = RunQuery {

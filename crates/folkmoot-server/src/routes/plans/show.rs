@@ -12,7 +12,7 @@ use crate::{app::App, auth::PageReader, error::ApiError, extract::RunPath, plans
     responses((status = 200, body = wire::Plan), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<wire::Plan>, ApiError> {
     Ok(Json(plans::planned(&app.engine, &who.principal, &id).await?.on_the_wire(true)))

@@ -18,7 +18,7 @@ use crate::{
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(run): RunPath,
     Query(part): Query<Part>,
 ) -> Result<Json<AuditPage>, ApiError> {

@@ -27,7 +27,7 @@ const PAGE_BYTES_MAX: u64 = 4 << 20;
     responses((status = 200, body = JournalPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn journal(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     RunPath(run): RunPath,
     Query(query): Query<wire::JournalQuery>,
 ) -> Result<Json<JournalPage>, ApiError> {

@@ -22,7 +22,7 @@ const LIMIT_MAX: u32 = 500;
     responses((status = 200, body = RunList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
-    PageReader { who, .. }: PageReader,
+    PageReader(who): PageReader,
     Query(query): Query<wire::RunQuery>,
 ) -> Result<Json<RunList>, ApiError> {
     let query = RunQuery {
