@@ -1,7 +1,7 @@
 //! `cargo xtask arrows`: our crates depend on each other only as ARCHITECTURE.md draws it.
 //!
-//! Judged are direct normal and build dependencies, on every target and with every feature. Tests may
-//! reach wider. The core must stay free of tokio at any depth, else it is not pure.
+//! Judged are direct normal and build dependencies, on every target and with every feature. Tests
+//! may reach wider. The core must stay free of tokio at any depth, else it is not pure.
 
 use std::{collections::BTreeSet, process::ExitCode};
 
@@ -74,7 +74,8 @@ fn tree(which: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).context("cargo tree printed something other than UTF-8")
 }
 
-/// Judges the output of `cargo tree --workspace --depth 1 --prefix depth`: one sentence for each fault.
+/// Judges the output of `cargo tree --workspace --depth 1 --prefix depth`: one sentence for each
+/// fault.
 fn wrong_arrows(tree: &str) -> Vec<String> {
     let lines: Vec<(usize, &str)> = tree.lines().filter_map(depth_and_name).collect();
     let ours: BTreeSet<&str> = lines.iter().filter(|(depth, _)| *depth == 0).map(|(_, name)| *name).collect();

@@ -11,7 +11,8 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
-    // The whole workspace, as `-p` would unify features differently and build the dependencies again.
+    // The whole workspace, as `-p` would unify features differently and build the dependencies
+    // again.
     let built = cargo().args(["build", "--release", "--workspace", "--bins", "--locked"]).status()?.success();
     if !built {
         bail!("cannot build the release binaries; see above");

@@ -13,9 +13,9 @@ use crate::packages;
 
 /// Cargo, at the workspace's root, as if a shell had called it; terminated if we are.
 ///
-/// `cargo run` tells us about our own package by environment. Build scripts such as ring's watch those
-/// variables, so handing them on would rebuild ring and all above it each time that somebody changes
-/// between `cargo xtask test` and `cargo test`.
+/// `cargo run` tells us about our own package by environment. Build scripts such as ring's watch
+/// those variables, so handing them on would rebuild ring and all above it each time that somebody
+/// changes between `cargo xtask test` and `cargo test`.
 pub(crate) fn cargo() -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = terminated_with_us(Path::new(&cargo));

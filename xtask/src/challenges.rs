@@ -1,8 +1,10 @@
-//! `cargo xtask challenges`: the scripts in `tests/e2e/`, against a real server on a folder of its own.
+//! `cargo xtask challenges`: the scripts in `tests/e2e/`, against a real server on a folder of its
+//! own.
 //!
 //!     xtask ──▶ folkmoot serve ◀── curl ◀── tests/e2e/debate_…_challenge.sh
 //!
-//! A script says what it checks, line by line, and ends with 0 or not. It may also start a server of its own.
+//! A script says what it checks, line by line, and ends with 0 or not. It may also start a server
+//! of its own.
 
 use std::{
     collections::VecDeque,
@@ -74,7 +76,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Those that are named, or all: `debate_reflexion_challenge.sh`, `debate_reflexion` or `reflexion`.
+/// Those that are named, or all: `debate_reflexion_challenge.sh`, `debate_reflexion` or
+/// `reflexion`.
 fn chosen(names: &[String]) -> Result<Vec<PathBuf>> {
     let folder = root().join("tests/e2e");
     let mut all = Vec::new();

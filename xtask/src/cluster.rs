@@ -3,11 +3,12 @@
 //!     xtask ──pipe──▶ warden ──▶ postgres
 //!
 //! The warden is this program again, in a process group of its own. It makes the cluster, tells us
-//! how to connect, and waits for the pipe to close. That happens when the [`Cluster`] is dropped, and
-//! also when we are interrupted, terminated or killed; so the folder never stays behind. Should the
-//! warden itself be killed, the kernel interrupts PostgreSQL (`setpriv --pdeathsig`).
+//! how to connect, and waits for the pipe to close. That happens when the [`Cluster`] is dropped,
+//! and also when we are interrupted, terminated or killed; so the folder never stays behind. Should
+//! the warden itself be killed, the kernel interrupts PostgreSQL (`setpriv --pdeathsig`).
 //!
-//! The cluster has no port: it listens on a socket in its own folder, which no other user can enter.
+//! The cluster has no port: it listens on a socket in its own folder, which no other user can
+//! enter.
 
 use std::{
     fmt::Write as _,
@@ -94,7 +95,8 @@ impl Drop for Cluster {
     }
 }
 
-/// The warden: makes a cluster, prints its connection string, and ends it when standard input closes.
+/// The warden: makes a cluster, prints its connection string, and ends it when standard input
+/// closes.
 pub(crate) fn hold(arguments: &[String]) -> Result<ExitCode> {
     let sync = match arguments {
         [sync] if sync == "sync-off" => Sync::Off,
@@ -121,9 +123,9 @@ pub(crate) fn hold(arguments: &[String]) -> Result<ExitCode> {
 
 /// Folders that hold both `initdb` and `postgres`, the likeliest first.
 ///
-/// Distributions keep the real programs out of the PATH, and what is in the PATH may be a wrapper; so
-/// the versioned folders come first, the newest before the rest, and a folder that fails gives way to
-/// the next.
+/// Distributions keep the real programs out of the PATH, and what is in the PATH may be a wrapper;
+/// so the versioned folders come first, the newest before the rest, and a folder that fails gives
+/// way to the next.
 fn installations() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for parent in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr"] {
@@ -352,7 +354,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients. std can only send SIGKILL.
+        // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients. std can only send
+        // SIGKILL.
         let interrupted = Command::new("sh")
             .args(["-c", "kill -INT \"$1\"", "sh"])
             .arg(self.postgres.id().to_string())

@@ -1,6 +1,7 @@
 //! `cargo xtask deny`: what we depend on, judged by `deny.toml`.
 //!
-//! Advisories are left out: they are cloned from a Git server, which a check of this tree must not need.
+//! Advisories are left out: they are cloned from a Git server, which a check of this tree must not
+//! need.
 
 use std::process::{ExitCode, Stdio};
 

@@ -1,9 +1,10 @@
-//! `cargo xtask fuzz`: the whole API, fuzzed from its own description as each role, on both databases.
+//! `cargo xtask fuzz`: the whole API, fuzzed from its own description as each role, on both
+//! databases.
 //!
-//!     xtask ──▶ PostgreSQL, folkmoot serve ◀── Schemathesis ◀── xtask/fuzz/fuzz.py, which also asks what came of it
+//!     xtask ──▶ PostgreSQL, folkmoot serve ◀── Schemathesis ◀── xtask/fuzz/fuzz.py
 //!
-//! Each role has a fresh server, so that nothing that one of them left behind explains what another is answered. Not part of
-//! `cargo xtask test`, which needs no network and ends in minutes.
+//! Each role has a fresh server, so that nothing that one of them left behind explains what another
+//! is answered. Not part of `cargo xtask test`, which needs no network and ends in minutes.
 
 use std::{
     fs,
@@ -25,7 +26,8 @@ use crate::{
 const ROLES: [&str; 3] = ["agent", "reviewer", "admin"];
 const DATABASES: [&str; 2] = ["sqlite", "postgres"];
 
-/// Messages may go to this machine, where fuzz.py listens, and one channel of the configuration goes where nobody does.
+/// Messages may go to this machine, where fuzz.py listens, and one channel of the configuration
+/// goes where nobody does.
 const CONFIGURATION: &str = r#"
 [notify]
 allow = ["127.0.0.0/8"]

@@ -21,6 +21,7 @@ mod real_model;
 mod soak;
 mod supply;
 mod test;
+mod width;
 
 const HELP: &str = "\
 usage: cargo xtask <verb>
@@ -28,7 +29,7 @@ usage: cargo xtask <verb>
   test [args] [-- test args]  every test, with a PostgreSQL of its own; arguments go to `cargo test`
                               (naming packages with -p takes the place of --workspace)
   challenges [NAME…]          the scripts in tests/e2e/, by HTTP against a real server; needs bash, curl and jq
-  lint                        rustfmt and clippy, warnings refused
+  lint                        rustfmt and clippy, warnings refused, and comments of at most 100 columns
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   deny                        licences, banned crates and sources, by cargo-deny
   supply [--strict] [--reproduce [PROFILE]]

@@ -1,7 +1,9 @@
-//! `cargo xtask real-model`: a real model, small enough for any machine, and what we can do with it.
+//! `cargo xtask real-model`: a real model, small enough for any machine, and what we can do with
+//! it.
 //!
-//! Everything comes from the package index, pinned by version and SHA-256, and stays in the target folder. Not part of
-//! `cargo xtask test`, which needs no network and takes no minutes for a model to think.
+//! Everything comes from the package index, pinned by version and SHA-256, and stays in the target
+//! folder. Not part of `cargo xtask test`, which needs no network and takes no minutes for a model
+//! to think.
 
 use std::{
     fs,
@@ -138,7 +140,8 @@ impl Smoke {
         heard(&mut command)
     }
 
-    /// A team on a durable run, which comes to a verdict or to none, and to the same one from its journal.
+    /// A team on a durable run, which comes to a verdict or to none, and to the same one from its
+    /// journal.
     fn moot(&self) -> Result<()> {
         let (topic, provider) = ("Tabs or spaces?", "openai");
         said(&format!("cargo run -p folkmoot-workflows --example moot -- {} {provider}", quoted(topic)));
@@ -155,7 +158,8 @@ impl Smoke {
         Ok(())
     }
 
-    /// A debate as a user holds it. Whatever the model writes, it ends with a verdict, or with "no decision" and why.
+    /// A debate as a user holds it. Whatever the model writes, it ends with a verdict, or with "no
+    /// decision" and why.
     fn debate(&self) -> Result<()> {
         let arguments = ["debate", "Should a small shop accept cash?", "--preset", "quick", "--provider", PROVIDER];
         said(&format!("folkmoot {}", arguments.map(quoted).join(" ")));

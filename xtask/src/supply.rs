@@ -1,7 +1,8 @@
 //! `cargo xtask supply`: what the binary is made of, and whether it can be made again.
 //!
-//! Four questions, each answered or said why not: what we may depend on (cargo-deny), what is known to be wrong with it
-//! (RustSec's advisories), what exactly is in it (a CycloneDX list), and whether two builds in two folders give the same bytes.
+//! Four questions, each answered or said why not: what we may depend on (cargo-deny), what is known
+//! to be wrong with it (RustSec's advisories), what exactly is in it (a CycloneDX list), and
+//! whether two builds in two folders give the same bytes.
 
 use std::{
     env, fs,
@@ -115,7 +116,8 @@ fn contents() -> Result<String> {
     let written = fs::read_to_string(copy.join("crates/folkmoot/folkmoot.cdx.json")).context("no list was written")?;
     let listed = written.matches("\"purl\": \"pkg:cargo/").count();
     ensure!(written.contains("\"bomFormat\": \"CycloneDX\"") && listed > 100, "the list has only {listed} crates");
-    // What is ours it names by where it was. That is nobody's business, and would be another place next time.
+    // What is ours it names by where it was. That is nobody's business, and would be another place
+    // next time.
     let written = written.replace(&copy.display().to_string(), OURS);
     let told = [root(), target_dir()].into_iter().find(|place| written.contains(&place.display().to_string()));
     ensure!(told.is_none(), "the list tells where it was made: {}", told.unwrap_or_default().display());

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test of the workspace, with a PostgreSQL that lives as long as they do. A test that fails keeps no
-//! other from running, and all that failed are listed at the end.
+//! `cargo xtask test`: every test of the workspace, with a PostgreSQL that lives as long as they
+//! do. A test that fails keeps no other from running, and all that failed are listed at the end.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -22,7 +22,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if cfg!(target_os = "linux") && !packages::works("bwrap") {
         let installed = packages::install("bubblewrap", "the jail's second driver is tested with bubblewrap");
         if let Err(error) = installed {
-            // The first driver is tested all the same, and where there is no bwrap, nobody uses the second.
+            // The first driver is tested all the same, and where there is no bwrap, nobody uses the
+            // second.
             eprintln!("xtask: {error:#}; going on without it");
         }
     }
@@ -33,7 +34,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     if cfg!(target_os = "linux") && !packages::works("pgbouncer") && !packages::works("/usr/sbin/pgbouncer") {
-        // Without it two tests say that they prove nothing: what is lost behind a connection pooler.
+        // Without it two tests say that they prove nothing: what is lost behind a connection
+        // pooler.
         if let Err(error) = packages::install("pgbouncer", "a connection pooler stands before PostgreSQL in two tests")
         {
             eprintln!("xtask: {error:#}; going on without it");
@@ -49,7 +51,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     test.args(arguments);
     test.env("FOLKMOOT_TEST_POSTGRES", cluster.connection());
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        // Most tests wait: for a sync, for a process, for the clock. One for each core would leave the cores idle.
+        // Most tests wait: for a sync, for a process, for the clock. One for each core would leave
+        // the cores idle.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         test.env("RUST_TEST_THREADS", (2 * cores).to_string());
     }

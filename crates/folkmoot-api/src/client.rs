@@ -100,7 +100,8 @@ impl Client {
         Self { token: token.to_owned(), ..self.clone() }
     }
 
-    /// The same server and token, by a program that has shown somebody at a terminal what they decide on, and read their answer.
+    /// The same server and token, by a program that has shown somebody at a terminal what they
+    /// decide on, and read their answer.
     #[must_use]
     pub fn at_a_terminal(&self) -> Self {
         Self { presence: Some(Presence::Terminal), ..self.clone() }
@@ -188,7 +189,8 @@ impl Client {
     }
 }
 
-/// What a failed beginning means, where the libraries below only say which byte they did not expect.
+/// What a failed beginning means, where the libraries below only say which byte they did not
+/// expect.
 fn said_plainly(url: &str, reason: String) -> String {
     if url.starts_with("https://") && reason.contains("InvalidContentType") {
         return "it does not speak TLS; write http:// instead of https:// if it is meant to".to_owned();
@@ -204,8 +206,8 @@ const ROUND: Duration = Duration::from_secs(30);
 /// How long to pause before trying again a server that was not reached.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Waits round after round until `wait` has something. `patience` is how long a server that cannot be reached is tried
-/// again.
+/// Waits round after round until `wait` has something. `patience` is how long a server that cannot
+/// be reached is tried again.
 async fn patiently<T, F: Future<Output = Result<Option<T>, Error>>>(
     patience: Duration,
     mut wait: impl FnMut(Duration) -> F,

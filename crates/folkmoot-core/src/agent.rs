@@ -1,7 +1,9 @@
-//! Agents: who speaks in a debate, in which role, how well it fits, and who of a team speaks in which phase.
+//! Agents: who speaks in a debate, in which role, how well it fits, and who of a team speaks in
+//! which phase.
 //!
-//! All of it is tables and arithmetic of integers: the same question gives the same team and the same speakers, forever.
-//! Nothing here knows a model or a prompt; an [`Agent`] names its model, and whoever runs it finds it.
+//! All of it is tables and arithmetic of integers: the same question gives the same team and the
+//! same speakers, forever. Nothing here knows a model or a prompt; an [`Agent`] names its model,
+//! and whoever runs it finds it.
 
 pub mod affinity;
 pub mod choose;
@@ -47,7 +49,8 @@ pub struct Agent {
     /// How sure it is while nobody has asked.
     #[serde(default = "confidence")]
     pub confidence: Share,
-    /// The sorts of tools that it works with; those of its role where none is named. [`Agent::tools`] knows.
+    /// The sorts of tools that it works with; those of its role where none is named.
+    /// [`Agent::tools`] knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolKind>,
     /// The model that speaks for it; the configured one where none is named.

@@ -48,7 +48,8 @@ impl Walk {
         Self { head: Head::START }
     }
 
-    /// Checks the next event. After a problem it goes on from what the event claims, so that each is told once.
+    /// Checks the next event. After a problem it goes on from what the event claims, so that each
+    /// is told once.
     pub fn step(&mut self, event: &Event) -> Vec<Problem> {
         let mut problems = Vec::new();
         let expected = self.head.position + 1;
@@ -83,7 +84,8 @@ impl Default for Walk {
     }
 }
 
-/// Compares the tokens' rows with what the log says of them. Rows are expected without their hashes.
+/// Compares the tokens' rows with what the log says of them. Rows are expected without their
+/// hashes.
 pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<Problem> {
     check_whole("token", rows, |row| &row.id, logged)
 }
@@ -159,7 +161,8 @@ impl Record {
         }
     }
 
-    /// As [`Record::contents`], and what a gate showed before it was amended, and a debate before it said it again.
+    /// As [`Record::contents`], and what a gate showed before it was amended, and a debate before
+    /// it said it again.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
         match self {

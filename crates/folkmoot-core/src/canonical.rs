@@ -1,6 +1,7 @@
 //! JSON in one form only (RFC 8785), so that there is one text to sign.
 //!
-//! Members in the order of their names, no space between anything, and only integers for numbers: then the form is what
+//! Members in the order of their names, no space between anything, and only integers for numbers:
+//! then the form is what
 //! `json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)` writes in Python.
 
 #[cfg(test)]
@@ -8,8 +9,8 @@ mod tests;
 
 use serde_json::Value;
 
-/// The one form of `value`; `None` where it has a number that is no integer, or a name that is not ASCII: nothing that we
-/// sign has, and others order and write those differently.
+/// The one form of `value`; `None` where it has a number that is no integer, or a name that is not
+/// ASCII: nothing that we sign has, and others order and write those differently.
 pub fn canonical(value: &Value) -> Option<String> {
     let mut text = String::new();
     write(value, &mut text)?;

@@ -1,11 +1,14 @@
-//! The hash chain: each event's hash covers the one before, so none can be changed, removed or moved unnoticed.
+//! The hash chain: each event's hash covers the one before, so none can be changed, removed or
+//! moved unnoticed.
 //!
-//! SHA-256 over twelve fields, each as its length in bytes (eight bytes, big-endian) and then the bytes: position,
-//! stream, stream_seq, type, version, actor, on_behalf_of, session, command_id, at, payload, prev_hash. Numbers are
-//! written in decimal, `at` as RFC 3339 with six decimals, hashes as 64 hexadecimal digits, an absent field as nothing.
+//! SHA-256 over twelve fields, each as its length in bytes (eight bytes, big-endian) and then the
+//! bytes: position, stream, stream_seq, type, version, actor, on_behalf_of, session, command_id,
+//! at, payload, prev_hash. Numbers are written in decimal, `at` as RFC 3339 with six decimals,
+//! hashes as 64 hexadecimal digits, an absent field as nothing.
 //!
-//! An event with a token id has a thirteenth field, token_id. An event without one ends after prev_hash, as all events of
-//! older versions do. Since every field says how long it is, no text is both twelve fields and thirteen.
+//! An event with a token id has a thirteenth field, token_id. An event without one ends after
+//! prev_hash, as all events of older versions do. Since every field says how long it is, no text is
+//! both twelve fields and thirteen.
 
 #[cfg(test)]
 mod tests;

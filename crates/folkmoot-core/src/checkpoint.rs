@@ -1,5 +1,6 @@
-//! A checkpoint: "the log had this hash at this position at this moment". Signed and kept elsewhere, it notices what a chain
-//! alone cannot: an end that is missing, and a past that was rewritten and hashed again.
+//! A checkpoint: "the log had this hash at this position at this moment". Signed and kept
+//! elsewhere, it notices what a chain alone cannot: an end that is missing, and a past that was
+//! rewritten and hashed again.
 
 #[cfg(test)]
 mod tests;

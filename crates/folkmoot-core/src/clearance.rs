@@ -1,8 +1,9 @@
 //! Clearance: whether an agent may work, derived from what holds it and from nothing else.
 //!
-//! A [`Hold`] is a reason not to work: an open halting question, a denial that its asker has not fetched, or a halt that
-//! an operator raised. [`Holds`] are all of them, and answer at once what covers an agent. Nothing anywhere stores
-//! "halted": an agent is cleared exactly when nothing covers it.
+//! A [`Hold`] is a reason not to work: an open halting question, a denial that its asker has not
+//! fetched, or a halt that an operator raised. [`Holds`] are all of them, and answer at once what
+//! covers an agent. Nothing anywhere stores "halted": an agent is cleared exactly when nothing
+//! covers it.
 
 #[cfg(test)]
 mod tests;
@@ -53,7 +54,8 @@ pub struct Hold {
 }
 
 vocabulary! {
-    /// How a wait for clearance ended: what became of the last thing that covered the agent, or why nothing did.
+    /// How a wait for clearance ended: what became of the last thing that covered the agent, or why
+    /// nothing did.
     pub enum Reason {
         /// A question was answered; also where nothing covered the agent.
         Answered = "answered",

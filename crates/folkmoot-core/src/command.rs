@@ -26,7 +26,8 @@ pub struct Command {
     pub id: CommandId,
     /// Who wants it, from the credential.
     pub by: Actor,
-    /// The token that was shown for it. `None` where none was: for what Folkmoot and its workflows do.
+    /// The token that was shown for it. `None` where none was: for what Folkmoot and its workflows
+    /// do.
     pub token: Option<TokenId>,
     /// How the request says that a person made it. Only a terminal can be claimed.
     pub claims: Option<Presence>,
@@ -124,7 +125,8 @@ pub enum Action {
     },
     /// Answers, denies, skips or cancels a question.
     Close(Closing),
-    /// The asker of a denied question has heard it, or somebody who decides releases the asker from it.
+    /// The asker of a denied question has heard it, or somebody who decides releases the asker from
+    /// it.
     Fetch {
         /// Which one.
         question: QuestionId,
@@ -302,8 +304,8 @@ pub struct Needs<'a> {
     pub run: Option<&'a RunId>,
     /// All that is still open of that run.
     pub open: bool,
-    /// Of that run's gates those that wait, the last one that stopped it, the last one that is to come back changed, and the last one
-    /// that people approved.
+    /// Of that run's gates those that wait, the last one that stopped it, the last one that is to
+    /// come back changed, and the last one that people approved.
     pub gates_of_run: bool,
     /// This line of that run's journal.
     pub entry: Option<&'a Key>,
@@ -323,7 +325,8 @@ pub struct Needs<'a> {
     pub webhook_named: Option<&'a Name>,
     /// This delivery.
     pub delivery: Option<&'a DeliveryId>,
-    /// So many of those that wait for each of these channels, or are under way to it, those first that are due first.
+    /// So many of those that wait for each of these channels, or are under way to it, those first
+    /// that are due first.
     pub waiting: Vec<(&'a str, u32)>,
 }
 
@@ -352,10 +355,11 @@ pub struct Loaded {
     pub alive_until: Option<Timestamp>,
     /// Whether the run that started it is over.
     pub parent_over: bool,
-    /// Its gates: at least those that wait, the last one that stopped it, and the last one that people approved.
+    /// Its gates: at least those that wait, the last one that stopped it, and the last one that
+    /// people approved.
     pub gates_of_run: Vec<Gate>,
-    /// Its questions that wait, or hold somebody because a denial was not fetched, each with whether anything but these
-    /// questions holds what it holds.
+    /// Its questions that wait, or hold somebody because a denial was not fetched, each with
+    /// whether anything but these questions holds what it holds.
     pub open_questions: Vec<(Question, Others)>,
     /// The line of its journal.
     pub entry: Option<Entry>,
@@ -378,9 +382,9 @@ pub struct Loaded {
 }
 
 impl Command {
-    /// Refuses a command whose token was revoked, or is not there. `credential` is that token as the transaction reads
-    /// it, so a revocation that was committed before counts, whoever let the request in. A store also asks this before it
-    /// answers a repetition.
+    /// Refuses a command whose token was revoked, or is not there. `credential` is that token as
+    /// the transaction reads it, so a revocation that was committed before counts, whoever let the
+    /// request in. A store also asks this before it answers a repetition.
     pub fn must_be_authentic(&self, credential: Option<&Token>) -> Result<(), Refusal> {
         let stands = |token: &Token| token.revoked_at.is_none();
         match self.token {

@@ -162,7 +162,8 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Which timer it has: the same as its stream. Whoever starts a run chooses its id, which could be a gate's.
+    /// Which timer it has: the same as its stream. Whoever starts a run chooses its id, which could
+    /// be a gate's.
     pub fn key(&self) -> Cow<'_, str> {
         match self {
             Subject::Gate(id) => id.as_str().into(),

@@ -1,7 +1,9 @@
-//! The rules of a debate: its course, who hears whom, how it is planned, what counts as agreement, what is learned, told and kept.
+//! The rules of a debate: its course, who hears whom, how it is planned, what counts as agreement,
+//! what is learned, told and kept.
 //!
-//! Pure, and arithmetic of integers: what was recorded of a debate gives the same numbers again, on any machine. What a model
-//! did not say is never counted as if it had: no votes are no agreement, and a report that nobody could read found nothing out.
+//! Pure, and arithmetic of integers: what was recorded of a debate gives the same numbers again, on
+//! any machine. What a model did not say is never counted as if it had: no votes are no agreement,
+//! and a report that nobody could read found nothing out.
 
 pub mod cognition;
 pub mod consensus;

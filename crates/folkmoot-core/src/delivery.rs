@@ -7,9 +7,10 @@
 //!              └────────────────────resend────────────────────────┘
 //! ```
 //!
-//! It is written in the commit of its event, so that nobody is told of what did not happen, and what happened is told. Who
-//! takes it has a lease; whoever comes after the lease sends it again, under the same id. A delivery never touches what it
-//! tells of: a channel that fails neither opens nor closes a gate.
+//! It is written in the commit of its event, so that nobody is told of what did not happen, and
+//! what happened is told. Who takes it has a lease; whoever comes after the lease sends it again,
+//! under the same id. A delivery never touches what it tells of: a channel that fails neither opens
+//! nor closes a gate.
 
 mod pattern;
 #[cfg(test)]
@@ -23,7 +24,8 @@ pub use pattern::Pattern;
 
 use crate::{Commit, DeliveryId, Digest, Event, Fact, Gate, Refusal, Row, Timestamp, text};
 
-/// How long to wait after each attempt that failed, before the next. After the last one there is none.
+/// How long to wait after each attempt that failed, before the next. After the last one there is
+/// none.
 const PAUSES: [Duration; 9] = [
     Duration::from_secs(5),
     Duration::from_secs(30),
@@ -46,7 +48,8 @@ pub const ABANDONED_AT_ONCE: usize = 256;
 /// The longest reason that is kept, in bytes.
 const REASON_BYTES_MAX: usize = 1000;
 
-/// A delivery as its row holds it. It is no fact, and in no event, except that it died or was sent again.
+/// A delivery as its row holds it. It is no fact, and in no event, except that it died or was sent
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The same however often it is sent: a receiver can tell a repetition by it.
@@ -177,12 +180,13 @@ pub struct Abandonment {
     pub channel: String,
     /// Why.
     pub reason: String,
-    /// Only what has been due for so long: until then another node may know the channel, and send it.
+    /// Only what has been due for so long: until then another node may know the channel, and send
+    /// it.
     pub overdue: Option<Duration>,
 }
 
-/// Checks the channels that a gate, or the policy of all gates, names: who opens one writes a message for each, in the commit
-/// that everybody else waits for.
+/// Checks the channels that a gate, or the policy of all gates, names: who opens one writes a
+/// message for each, in the commit that everybody else waits for.
 pub(crate) fn check_channels<'a>(
     field: &'static str,
     channels: impl IntoIterator<Item = &'a String, IntoIter: ExactSizeIterator>,
@@ -195,8 +199,8 @@ pub(crate) fn check_channels<'a>(
     channels.try_for_each(|channel| text::check_filled(field, channel, text::TITLE_BYTES_MAX))
 }
 
-/// Whom to tell of which events of a commit: the channels that the event's gate names, and those who want such events. Each
-/// is told once of an event.
+/// Whom to tell of which events of a commit: the channels that the event's gate names, and those
+/// who want such events. Each is told once of an event.
 pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<Telling> {
     let mut tellings: Vec<Telling> = Vec::new();
     for (event, fact) in commit.events.iter().enumerate().filter(|(_, fact)| is_told(&fact.kind)) {
@@ -213,8 +217,8 @@ pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<T
     tellings
 }
 
-/// What is never told, whoever wants everything: what comes of telling, which would not end, and attempts that were refused,
-/// of which anybody can make any number.
+/// What is never told, whoever wants everything: what comes of telling, which would not end, and
+/// attempts that were refused, of which anybody can make any number.
 fn is_told(kind: &str) -> bool {
     !(kind.ends_with(".refused") || kind.starts_with("delivery."))
 }
@@ -304,8 +308,8 @@ impl Delivery {
     }
 }
 
-/// Judges a taking; `None` where there is nothing to be sent now. One that was sent as often as is good, and of which nobody
-/// ever heard, dies instead: it may be what kills whoever sends it.
+/// Judges a taking; `None` where there is nothing to be sent now. One that was sent as often as is
+/// good, and of which nobody ever heard, dies instead: it may be what kills whoever sends it.
 pub(crate) fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Option<Delivery> {
     if !delivery.is_due(now) {
         return None;
@@ -348,8 +352,8 @@ pub fn abandoned_of_each(channels: usize) -> u32 {
     ABANDONED_AT_ONCE.checked_div(channels).unwrap_or_default().max(1) as u32
 }
 
-/// Judges an abandonment, for want of a channel; `None` where it is under way, or over, or has not been due for as long as
-/// another node is given to send it.
+/// Judges an abandonment, for want of a channel; `None` where it is under way, or over, or has not
+/// been due for as long as another node is given to send it.
 pub(crate) fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<Delivery> {
     let waits = match delivery.state {
         State::Waiting { .. } => true,
@@ -370,7 +374,8 @@ pub(crate) fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Re
     Ok(Delivery { attempts: 0, seq: delivery.seq + 1, state: State::Waiting { due: now }, ..delivery.clone() })
 }
 
-/// How long to wait after so many attempts, a fifth more or less: whatever failed together is not tried again together.
+/// How long to wait after so many attempts, a fifth more or less: whatever failed together is not
+/// tried again together.
 fn pause_after(id: &DeliveryId, attempts: u32) -> Option<Duration> {
     let pause = PAUSES.get((attempts as usize).checked_sub(1)?)?;
     let [first, second, ..] = *Digest::of(format!("{id} {attempts}").as_bytes()).as_bytes();

@@ -19,8 +19,9 @@ impl Digest {
         Self(Sha256::digest(content).into())
     }
 
-    /// The digest of a value's canonical JSON (RFC 8785). The value's keys must be ASCII and already in order, and its
-    /// numbers integers: then `serde_json` writes exactly the canonical form.
+    /// The digest of a value's canonical JSON (RFC 8785). The value's keys must be ASCII and
+    /// already in order, and its numbers integers: then `serde_json` writes exactly the canonical
+    /// form.
     pub(crate) fn of_canonical(value: &impl Serialize) -> Self {
         Self::of(&serde_json::to_vec(value).expect("a struct of texts and integers is JSON"))
     }

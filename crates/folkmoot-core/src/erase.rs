@@ -1,12 +1,13 @@
-//! Erasing: what is kept under a digest goes, the digest and everything that names it stay, and the log says so.
+//! Erasing: what is kept under a digest goes, the digest and everything that names it stay, and the
+//! log says so.
 //!
 //! ```text
-//!   kept ──erase (an admin, with a reason)──▶ erased for good: no gate and no question shows the same bytes again
-//!     └────retire (too old, by configuration)─▶ erased: the same bytes are kept again when somebody sends them anew
+//!   kept ──erase (an admin, with a reason)──▶ erased for good: nothing shows these bytes again
+//!     └────retire (too old, by configuration)─▶ erased: kept again when somebody sends them anew
 //! ```
 //!
-//! Runs are another matter: what they record is kept whatever was erased, for it was acknowledged, and may be as common as `{}`. Gates
-//! and questions still do not show it then.
+//! Runs are another matter: what they record is kept whatever was erased, for it was acknowledged,
+//! and may be as common as `{}`. Gates and questions still do not show it then.
 
 #[cfg(test)]
 mod tests;
@@ -35,15 +36,16 @@ pub struct Kept {
     pub present: bool,
     /// How often an admin has erased them: the events of their stream.
     pub erasures: u64,
-    /// No gate and no question shows them again. They are there only where a run has recorded them since.
+    /// No gate and no question shows them again. They are there only where a run has recorded them
+    /// since.
     pub barred: bool,
     /// When somebody last sent them, to a day.
     pub used_at: Timestamp,
 }
 
 impl Kept {
-    /// Whether nobody has sent it since then. `used_at` may be a day too early, so that what is sent all the time is not
-    /// written all the time.
+    /// Whether nobody has sent it since then. `used_at` may be a day too early, so that what is
+    /// sent all the time is not written all the time.
     pub fn is_unused_since(&self, moment: Timestamp) -> bool {
         self.used_at.plus(USED_AT_STEP) < moment
     }
@@ -126,7 +128,8 @@ impl Erasures {
         }
     }
 
-    /// Compares what is kept for gates and questions under a digest with it, and with what was erased.
+    /// Compares what is kept for gates and questions under a digest with it, and with what was
+    /// erased.
     pub fn check(&self, digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
         let problem = match (content.map(Digest::of), self.0.get(&digest)) {
             (Some(other), _) if other != digest => {

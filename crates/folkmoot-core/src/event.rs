@@ -31,8 +31,8 @@ pub struct Fact {
     pub at: Timestamp,
     /// JSON; exactly these bytes are hashed.
     pub payload: String,
-    /// The token that was shown for the command. `None` for what Folkmoot and its workflows do, and in events that were
-    /// written before version 12 of the schema.
+    /// The token that was shown for the command. `None` for what Folkmoot and its workflows do, and
+    /// in events that were written before version 12 of the schema.
     pub token_id: Option<TokenId>,
 }
 

@@ -4,14 +4,15 @@
 //!              ┌─vote──amend──extend──remind──escalate─┐
 //!              ▼                                       │
 //!   open ─▶ Pending ───────────────────────────────────┘
-//!              ├──quorum───▶ Closed: approved · rejected · adjust_requested · adjust_strategy · paused
+//!              ├──quorum───▶ Closed: approved · rejected · adjust_… · paused
 //!              ├──override─▶ Closed: approved
 //!              ├──cancel───▶ Closed: cancelled
 //!              └──deadline─▶ Closed: timed_out
 //! ```
 //!
-//! A closed gate never changes. From its deadline on a pending gate can only time out: nothing approves it, whether or
-//! not the timer has come round yet. Nobody decides on a gate that they opened, and no agent decides on any.
+//! A closed gate never changes. From its deadline on a pending gate can only time out: nothing
+//! approves it, whether or not the timer has come round yet. Nobody decides on a gate that they
+//! opened, and no agent decides on any.
 
 mod amend;
 mod auto;
@@ -93,7 +94,8 @@ pub struct Gate {
     /// What is said of it before its deadline.
     #[serde(default, skip_serializing_if = "Reminders::is_empty")]
     pub reminders: Reminders,
-    /// How a person must show that they decide, where the configuration demanded something when it was opened.
+    /// How a person must show that they decide, where the configuration demanded something when it
+    /// was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
     /// Counts the contents it has had, from 1.
@@ -160,7 +162,8 @@ pub struct Decision {
     pub revision: u32,
     /// What follows for the run.
     pub outcome: Next,
-    /// How it was shown that a person decided; nothing where none did, and in what older versions wrote.
+    /// How it was shown that a person decided; nothing where none did, and in what older versions
+    /// wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
     /// Every vote that counted.
@@ -169,7 +172,8 @@ pub struct Decision {
 }
 
 impl Gate {
-    /// Whether its decision stops the run that opened it. A gate that its own requester withdrew stops nothing.
+    /// Whether its decision stops the run that opened it. A gate that its own requester withdrew
+    /// stops nothing.
     pub fn stops_its_run(&self) -> bool {
         self.decision().is_some_and(|decision| {
             let withdrawn = decision.decision == DecisionWord::Cancelled && decision.reviewer == self.requested_by;

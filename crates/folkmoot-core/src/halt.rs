@@ -4,8 +4,8 @@
 //!   raise ─▶ Standing ──lift──▶ Lifted
 //! ```
 //!
-//! No answer to any question lifts it, and no agent does. A monitoring agent whose token has the capability `halt` may
-//! raise one.
+//! No answer to any question lifts it, and no agent does. A monitoring agent whose token has the
+//! capability `halt` may raise one.
 
 mod event;
 mod lift;

@@ -15,7 +15,8 @@ pub struct BadId {
     text: String,
 }
 
-/// Every id as a regular expression, for those who check before they send; how long it may be is `BYTES_MAX` of each.
+/// Every id as a regular expression, for those who check before they send; how long it may be is
+/// `BYTES_MAX` of each.
 pub const PATTERN: &str = r"^\.*[A-Za-z0-9_:@-][A-Za-z0-9._:@-]*$";
 
 macro_rules! id {

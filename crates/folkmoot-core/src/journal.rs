@@ -1,15 +1,15 @@
 //! The journal: the recorded steps of one run, each under a stable key.
 //!
 //! ```text
-//!   ─▶ Begun ──▶ Done · Failed · Failing         a `once` step, before its effect; a step of somebody else's agent
+//!   ─▶ Begun ──▶ Done · Failed · Failing         a `once` step before its effect; an agent's step
 //!   ─▶ Failing ──▶ Begun · Done · Failed         an attempt failed, and there will be another
 //!   ─▶ Done                                      its result stands, and it is never executed again
 //!   ─▶ Waiting                                   on a gate, a question, another run, or the clock
 //!   ─▶ Failed                                    whatever it was, the rules refused it
 //! ```
 //!
-//! A result never changes. An entry that was recorded as one thing is never another: whoever replays a run with other
-//! code is refused.
+//! A result never changes. An entry that was recorded as one thing is never another: whoever
+//! replays a run with other code is refused.
 
 mod record;
 #[cfg(test)]

@@ -56,7 +56,8 @@ struct Case<'a> {
     barred: Vec<Digest>,
     /// The principals that the command names.
     known: Vec<Principal>,
-    /// What the token that was shown, and how, says of a person; nothing where no token is behind the command.
+    /// What the token that was shown, and how, says of a person; nothing where no token is behind
+    /// the command.
     shown: Option<Shown>,
 }
 
@@ -71,7 +72,8 @@ impl Case<'_> {
                 let by = self.principal("open a gate")?;
                 let open = |by: &Principal| gate::open(opening, by, policy, loaded.run.as_ref(), self.now);
                 let event = open(by)?;
-                // As the agent whose run it is: another one may open nothing there, which says nothing about the policy.
+                // As the agent whose run it is: another one may open nothing there, which says
+                // nothing about the policy.
                 let agent = loaded.run.as_ref().map_or(&by.name, |run| &run.start.initiator);
                 self.must_not_loosen(|| open(&Principal::new(agent.clone(), Role::Agent)))?;
                 self.must_name_the_right(opening, by)?;
@@ -209,7 +211,8 @@ impl Case<'_> {
         if let Some(twin) = loaded.twin {
             match gate::expire(&twin, self.now) {
                 None => return self.ask_once(gate, twin, commit),
-                // The twin's timer has not come round yet, but its time is over: that is settled first.
+                // The twin's timer has not come round yet, but its time is over: that is settled
+                // first.
                 Some(lapse) => commit = self.commit_gate_event(twin, &lapse),
             }
             if let Outcome::Gate(twin) = std::mem::take(&mut commit.outcome)
@@ -255,8 +258,8 @@ impl Case<'_> {
         Ok(commit)
     }
 
-    /// Refuses a personal token that was used without its person for what an agent would be refused for: a looser policy than the
-    /// configured one is a person's to choose.
+    /// Refuses a personal token that was used without its person for what an agent would be refused
+    /// for: a looser policy than the configured one is a person's to choose.
     fn must_not_loosen(&self, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
         match self.shown {
             Some(shown) if shown.kind() == token::Kind::Personal => match as_agent() {
@@ -427,7 +430,8 @@ impl Case<'_> {
             Actor::Principal(by) => by.may_see(gate),
             Actor::System => true,
         };
-        // An agent that tries to decide on another's gate is refused for what it is, and that is recorded.
+        // An agent that tries to decide on another's gate is refused for what it is, and that is
+        // recorded.
         let decides = matches!(self.command.action, Action::Decide(_));
         gate.filter(|gate| decides || seen(gate)).ok_or_else(|| Refusal::UnknownGate { gate: id.clone() })
     }

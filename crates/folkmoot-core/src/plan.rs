@@ -1,15 +1,16 @@
-//! A plan: a proposal that people approve, iterations that they look at every so often, and what is made of those they accepted.
+//! A plan: a proposal that people approve, iterations that they look at every so often, and what is
+//! made of those they accepted.
 //!
 //! ```text
 //!            ┌─adjust─┐                        ┌──────approve · adjust──────┐
 //!            ▼        │                        ▼                            │
 //!   goal ─▶ proposal gate ──approve──▶ iterations ──every so many──▶ checkpoint gate
-//!            ├─reject──▶ cancelled                  approve (last) · pause · reject ──▶ synthesis ──▶ complete
-//!            └─expiry──▶ session_expired                                    expiry ──▶ session_expired
+//!            ├─reject──▶ cancelled    approve (last) · pause · reject ──▶ synthesis ─▶ complete
+//!            └─expiry──▶ session_expired                       expiry ──▶ session_expired
 //! ```
 //!
-//! Nothing is in the final plan that nobody was shown: the last iteration ends at a checkpoint too. A plan of one iteration has
-//! no gate.
+//! Nothing is in the final plan that nobody was shown: the last iteration ends at a checkpoint too.
+//! A plan of one iteration has no gate.
 
 mod approval;
 mod entity;
@@ -74,7 +75,8 @@ vocabulary! {
     }
 }
 
-/// How far a plan goes, and how often people look at it. It is part of what they approve, and no later request changes it.
+/// How far a plan goes, and how often people look at it. It is part of what they approve, and no
+/// later request changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
     /// How many iterations.

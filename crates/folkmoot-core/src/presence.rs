@@ -12,7 +12,8 @@ vocabulary! {
     pub enum Presence {
         /// By a token alone. Whoever has it, a script too, could have sent the request.
         Token = "token",
-        /// The command line says that it showed the content at a terminal and that an answer was typed there.
+        /// The command line says that it showed the content at a terminal and that an answer was
+        /// typed there.
         Terminal = "terminal",
         /// Comes with the web pages.
         Page = "page",
@@ -23,11 +24,12 @@ vocabulary! {
     }
 }
 
-/// What the configuration demands of a decision, by the risk of its gate. Where it demands nothing, the rules for the kind of
-/// token hold alone.
+/// What the configuration demands of a decision, by the risk of its gate. Where it demands nothing,
+/// the rules for the kind of token hold alone.
 pub type Demands = BTreeMap<Risk, Presence>;
 
-/// What is known of how a request was made: the kind of the token that it shows, and what the program that sent it claims.
+/// What is known of how a request was made: the kind of the token that it shows, and what the
+/// program that sent it claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     kind: token::Kind,
@@ -35,7 +37,8 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// `claimed` is what the request says. Only a terminal can be claimed: a passphrase is shown by the token itself.
+    /// `claimed` is what the request says. Only a terminal can be claimed: a passphrase is shown by
+    /// the token itself.
     pub(crate) fn new(kind: token::Kind, claimed: Option<Presence>) -> Self {
         let presence = match (kind, claimed) {
             (token::Kind::Protected, _) => Presence::Passphrase,
@@ -55,7 +58,8 @@ impl Shown {
         self.kind
     }
 
-    /// Refuses an action that the token does not allow as it was shown. A decision on a gate is judged with the gate.
+    /// Refuses an action that the token does not allow as it was shown. A decision on a gate is
+    /// judged with the gate.
     pub(crate) fn must_allow(self, action: &Action) -> Result<(), Refusal> {
         match self.kind {
             token::Kind::Reading => self.must_be(Presence::Passphrase),
@@ -83,7 +87,8 @@ impl Shown {
     }
 }
 
-/// Whether an action says something in a person's name that their agent could not do with its own token.
+/// Whether an action says something in a person's name that their agent could not do with its own
+/// token.
 fn is_personal(action: &Action) -> bool {
     match action {
         Action::Amend { .. }
@@ -106,8 +111,8 @@ fn is_personal(action: &Action) -> bool {
         | Action::ChangeWebhook(_)
         | Action::RemoveWebhook { .. }
         | Action::Redeliver { .. } => true,
-        // A decision is judged with its gate, so that whoever comes too late is told who won. An opening is judged as an
-        // agent's: a looser policy than the configured one takes a person.
+        // A decision is judged with its gate, so that whoever comes too late is told who won. An
+        // opening is judged as an agent's: a looser policy than the configured one takes a person.
         Action::Decide(_) | Action::Open { .. } => false,
         // An agent asks, and records what it does, with its own token.
         Action::Ask { .. } | Action::Record(_) => false,

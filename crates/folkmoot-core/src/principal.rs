@@ -25,7 +25,8 @@ impl Principal {
         Self { name, role, capabilities: Vec::new() }
     }
 
-    /// Whether it may raise a halt: admins, and whoever shows a token that says so (a monitoring agent).
+    /// Whether it may raise a halt: admins, and whoever shows a token that says so (a monitoring
+    /// agent).
     pub fn may_halt(&self) -> bool {
         self.role == Role::Admin || self.capabilities.contains(&Capability::Halt)
     }
@@ -83,8 +84,9 @@ pub fn check_name(field: &'static str, name: &Name) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses the name of somebody who is no agent, unless it is the caller's own: nobody speaks in a person's name. `known` are
-/// the principals that have tokens; a name that none of them has is free.
+/// Refuses the name of somebody who is no agent, unless it is the caller's own: nobody speaks in a
+/// person's name. `known` are the principals that have tokens; a name that none of them has is
+/// free.
 pub fn must_be_no_person(field: &'static str, name: &Name, by: &Name, known: &[Principal]) -> Result<(), Refusal> {
     match known.iter().find(|principal| principal.name == *name) {
         Some(principal) if principal.role != Role::Agent && name != by => {

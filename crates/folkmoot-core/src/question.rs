@@ -11,8 +11,9 @@
 //!           └──timeout─▶ expired, with its default where it has one
 //! ```
 //!
-//! A halting question without a default never expires: it reminds. A denial authorises nothing: it goes on holding its
-//! asker until the asker has fetched it, or somebody who decides has released it. No agent answers, and nobody answers what they asked themselves.
+//! A halting question without a default never expires: it reminds. A denial authorises nothing: it
+//! goes on holding its asker until the asker has fetched it, or somebody who decides has released
+//! it. No agent answers, and nobody answers what they asked themselves.
 
 mod ask;
 mod close;
@@ -110,7 +111,8 @@ pub struct Closure {
     /// Who released a denial that its asker had not fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_by: Option<Name>,
-    /// How it was shown that a person said it; nothing where none did, and in what older versions wrote.
+    /// How it was shown that a person said it; nothing where none did, and in what older versions
+    /// wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
 }
@@ -132,7 +134,8 @@ impl Question {
         }
     }
 
-    /// What it holds now: all that it halts while it is open, its asker while a denial is not fetched, else nothing.
+    /// What it holds now: all that it halts while it is open, its asker while a denial is not
+    /// fetched, else nothing.
     pub fn hold(&self) -> Option<Hold> {
         let halts = self.halts?;
         let (scope, denied) = match &self.state {
@@ -172,8 +175,8 @@ impl Question {
         }
     }
 
-    /// Whether this principal is the one that asked, or the agent that it asked for. A person who was given that agent's name
-    /// later did not ask.
+    /// Whether this principal is the one that asked, or the agent that it asked for. A person who
+    /// was given that agent's name later did not ask.
     pub fn is_asked_by(&self, principal: &Principal) -> bool {
         let is_agent = principal.role == Role::Agent && self.agent_id == principal.name;
         self.asked_by == principal.name || is_agent

@@ -1,10 +1,13 @@
-//! How much one agent may have open at the same time, and how many of its refused attempts the log keeps.
+//! How much one agent may have open at the same time, and how many of its refused attempts the log
+//! keeps.
 //!
-//! People who review must still find what others ask. So an agent has a limit on what waits for them because of it; people have none.
+//! People who review must still find what others ask. So an agent has a limit on what waits for
+//! them because of it; people have none.
 
 use crate::{Gate, Name, Principal, Refusal, Role, command::Actor};
 
-/// What a command is judged by, as configuration and the node say. Unless something is set, there is no limit.
+/// What a command is judged by, as configuration and the node say. Unless something is set, there
+/// is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Pending gates of one agent.
@@ -17,7 +20,8 @@ pub struct Quota {
     pub open_runs: Option<u64>,
     /// Whether an attempt that is refused is recorded in the log.
     pub records_refusals: bool,
-    /// How many attempts of this principal were refused and not recorded since the last one that was.
+    /// How many attempts of this principal were refused and not recorded since the last one that
+    /// was.
     pub unrecorded: u64,
 }
 

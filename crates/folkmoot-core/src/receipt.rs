@@ -1,5 +1,6 @@
-//! A receipt: one gate with all that was shown, all that happened and what was decided, for whoever has neither the server
-//! nor its database. The server signs it; the rest can be recomputed from what is in it.
+//! A receipt: one gate with all that was shown, all that happened and what was decided, for whoever
+//! has neither the server nor its database. The server signs it; the rest can be recomputed from
+//! what is in it.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,8 @@ use crate::{
     gate::{ArtifactRef, Choice, Content, Decision, GateEvent, OnTimeout, Risk, State, Vote},
 };
 
-/// What the server states of a gate. The log's events and the checkpoint travel beside it, in the wire's own form.
+/// What the server states of a gate. The log's events and the checkpoint travel beside it, in the
+/// wire's own form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// When it was made.
@@ -197,8 +199,8 @@ impl Receipt {
         shown.chain(&self.edited)
     }
 
-    /// Recomputes all that can be recomputed: hashes, digests, and the decision from the events. `events` are the gate's,
-    /// and those that erased something of it.
+    /// Recomputes all that can be recomputed: hashes, digests, and the decision from the events.
+    /// `events` are the gate's, and those that erased something of it.
     pub fn check(&self, events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
         let mut problems = check_events(events, checkpoint);
         if self.kind != Kind::Receipt {

@@ -9,9 +9,10 @@
 //!   start ─▶ Outside (somebody else executes it) ──end · cancel──▶ Ended
 //! ```
 //!
-//! An ended run never changes, and whatever of it was still waiting has been closed with it. Each claim has a higher
-//! epoch than the one before, and whoever writes for a run names its epoch: so a node that lost a run cannot write for
-//! it. Nothing here passes a gate: a parked run is claimed only after something that it waits for has changed.
+//! An ended run never changes, and whatever of it was still waiting has been closed with it. Each
+//! claim has a higher epoch than the one before, and whoever writes for a run names its epoch: so a
+//! node that lost a run cannot write for it. Nothing here passes a gate: a parked run is claimed
+//! only after something that it waits for has changed.
 
 mod cancel;
 mod claim;
@@ -229,7 +230,8 @@ impl Run {
         Duration::from_micros(self.active_micros.saturating_add(current))
     }
 
-    /// Under which name it opens gates and asks: the workflow's, with the rights of whoever started it.
+    /// Under which name it opens gates and asks: the workflow's, with the rights of whoever started
+    /// it.
     pub fn speaker(&self) -> Principal {
         let name = match &self.start.workflow {
             Some(workflow) => format!("{SPEAKER}{workflow}").parse().expect("a workflow's name fits into a name"),
@@ -238,8 +240,8 @@ impl Run {
         Principal::new(name, self.start.role)
     }
 
-    /// The agent that works in it where none is named. Our own runs are each an agent of their own: what one of them asks
-    /// holds no other.
+    /// The agent that works in it where none is named. Our own runs are each an agent of their own:
+    /// what one of them asks holds no other.
     pub fn agent(&self) -> Name {
         match &self.start.workflow {
             Some(_) => as_agent(&self.start.id),
@@ -247,8 +249,9 @@ impl Run {
         }
     }
 
-    /// As whom an agent of a run of ours needs clearance: `planner@RUN`. So a question that somebody asks as `planner` holds no run
-    /// but the asker's. Where that is too long for a name, it is the run itself.
+    /// As whom an agent of a run of ours needs clearance: `planner@RUN`. So a question that
+    /// somebody asks as `planner` holds no run but the asker's. Where that is too long for a name,
+    /// it is the run itself.
     pub fn agent_named(&self, agent: &Name) -> Name {
         match &self.start.workflow {
             Some(_) if *agent != self.agent() => {
@@ -283,7 +286,8 @@ impl Run {
         Refusal::RunEnded { run: self.start.id.clone(), status: ending.status(), at: ending.at }
     }
 
-    /// Refuses to attach something to a run that is over, is another's, or belongs to another session.
+    /// Refuses to attach something to a run that is over, is another's, or belongs to another
+    /// session.
     pub(crate) fn must_take(&self, by: &Principal, session: Option<&SessionId>) -> Result<(), Refusal> {
         let Start { id, initiator, session_id, .. } = &self.start;
         if by.role == Role::Agent && *initiator != by.name && self.speaker().name != by.name {

@@ -11,8 +11,8 @@ pub const REASON_BYTES_MAX: usize = 16 * 1024;
 
 /// The longest answer, in bytes of its JSON.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024;
-/// How deep the lists and objects of an answer can be in each other. JSON readers give up at 128, and rows and outcomes
-/// put an answer some levels deeper than it came.
+/// How deep the lists and objects of an answer can be in each other. JSON readers give up at 128,
+/// and rows and outcomes put an answer some levels deeper than it came.
 pub const JSON_DEPTH_MAX: usize = 64;
 
 /// Refuses a value that is nothing, is too long, is nested too deep, or holds U+0000.
@@ -85,7 +85,8 @@ pub fn check_filled(field: &'static str, text: &str, bytes_max: usize) -> Result
     check(field, text, bytes_max)
 }
 
-/// The text, cut to so many bytes, without what PostgreSQL cannot store: for what must be recorded whatever it says.
+/// The text, cut to so many bytes, without what PostgreSQL cannot store: for what must be recorded
+/// whatever it says.
 pub fn shortened(text: &str, bytes_max: usize) -> String {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {

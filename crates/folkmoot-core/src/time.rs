@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment `micros` microseconds after 1970 began, held to the years that RFC 3339 can write.
+    /// The moment `micros` microseconds after 1970 began, held to the years that RFC 3339 can
+    /// write.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(0, LAST_MICROS))
     }
@@ -129,8 +130,9 @@ pub enum Timeout {
 }
 
 impl Timeout {
-    /// Whether it reads back as it was written, in the log and in a row: whole milliseconds, at least one, and fewer
-    /// than the largest that a database's integer holds, which stands for never.
+    /// Whether it reads back as it was written, in the log and in a row: whole milliseconds, at
+    /// least one, and fewer than the largest that a database's integer holds, which stands for
+    /// never.
     pub(crate) fn is_exact(self) -> bool {
         match self {
             Timeout::After(span) => {

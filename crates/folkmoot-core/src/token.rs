@@ -37,7 +37,8 @@ vocabulary! {
         Personal = "personal",
         /// The data folder holds it encrypted under its owner's passphrase.
         Protected = "protected",
-        /// The data folder holds it for an owner whose other token is protected. It reads, and changes nothing.
+        /// The data folder holds it for an owner whose other token is protected. It reads, and
+        /// changes nothing.
         Reading = "reading",
     }
 }
@@ -86,8 +87,8 @@ pub(crate) fn mint(
     })
 }
 
-/// Refuses a token of a kind that says more of its holder than that somebody made it: such a token is made by Folkmoot itself, or
-/// by a person for themselves, at their terminal.
+/// Refuses a token of a kind that says more of its holder than that somebody made it: such a token
+/// is made by Folkmoot itself, or by a person for themselves, at their terminal.
 fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<Shown>) -> Result<(), Refusal> {
     match (minting.kind, by, shown.map(Shown::kind)) {
         (Kind::Minted, ..) | (_, Actor::System, _) => Ok(()),
@@ -101,7 +102,8 @@ fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<Shown>) -> Res
     }
 }
 
-/// Whether this person's deciding token is kept encrypted: they have a protected one, and none that lies in the clear.
+/// Whether this person's deciding token is kept encrypted: they have a protected one, and none that
+/// lies in the clear.
 pub fn is_protected<'a>(tokens: impl IntoIterator<Item = &'a Token>, name: &Name) -> bool {
     let kinds: Vec<Kind> = tokens
         .into_iter()

@@ -7,7 +7,7 @@
 //! 09:06 bob rejects "not tested"                        → rejected by bob, stop
 //! log                                                   → opened, vote, decided
 //!
-//! usual BLOCKING timeout=1h default=x                   what configuration says about questions of this type
+//! usual BLOCKING timeout=1h default=x                   the configuration of this type of question
 //! 09:00 bot asks q1 APPROVAL session=s1 "May I?"        → pending, halts session
 //! 09:01 ada halts h1 scope=agent agent=elf "budget"     → stands
 //! clear elf session=s1                                  → q1, h1
@@ -25,18 +25,20 @@
 //! 09:04 alice approves                                  → approved by alice, proceed
 //! 09:05 system claims node=n2                           → running on n2, claim 2
 //! 09:06 system ends "42" claim=1                        → refused: lease_lost
-//! run                                                   → running, claim 2, 2 steps, 1 bytes, active 180s
+//! run                                                   → running, claim 2, 2 steps, active 180s
 //! step draft                                            → done "1", 1 attempt
 //! ```
 //!
-//! Workers speak as the system, and name the claim that counts unless `claim=` says another; a person who records or ends
-//! does so as the owner. What is recorded is a verb of its own (`opens`, `asks`, `starts`), or begins, does, retries,
-//! fails, sleeps or tells. `of=` names another run than the one that was touched last.
+//! Workers speak as the system, and name the claim that counts unless `claim=` says another; a
+//! person who records or ends does so as the owner. What is recorded is a verb of its own (`opens`,
+//! `asks`, `starts`), or begins, does, retries, fails, sleeps or tells. `of=` names another run
+//! than the one that was touched last.
 //!
-//! The cast: reviewers alice, bob, carol and dave; admins ada and max; agents bot and elf; mon, an agent whose token can
-//! halt; vera, who only reads; and the system. Quoted text is the summary of an opening or amendment, what is asked or
-//! answered, else a reason. `on=` names another gate than the one opened last, `json=` an answer that is no text. In
-//! values `{nul}` is U+0000, `{nl}` a new line, `{cr}` a carriage return, `{300}` three hundred x.
+//! The cast: reviewers alice, bob, carol and dave; admins ada and max; agents bot and elf; mon, an
+//! agent whose token can halt; vera, who only reads; and the system. Quoted text is the summary of
+//! an opening or amendment, what is asked or answered, else a reason. `on=` names another gate than
+//! the one opened last, `json=` an answer that is no text. In values `{nul}` is U+0000, `{nl}` a
+//! new line, `{cr}` a carriage return, `{300}` three hundred x.
 
 mod world;
 

@@ -1,4 +1,5 @@
-//! Closed vocabularies: an enum, its words, and the way back. Database, wire and pages derive from these.
+//! Closed vocabularies: an enum, its words, and the way back. Database, wire and pages derive from
+//! these.
 
 /// A word that is not in a vocabulary, and those that are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,12 @@
 //! Voting: what the ballots of a team come to.
 //!
-//! All of it is arithmetic of integers, and nothing depends on the order in which ballots arrive or candidates are kept. Whoever has
-//! no votes has decided nothing. A tie is broken by a rule that is stated and recorded, or it is a tie.
+//! All of it is arithmetic of integers, and nothing depends on the order in which ballots arrive or
+//! candidates are kept. Whoever has no votes has decided nothing. A tie is broken by a rule that is
+//! stated and recorded, or it is a tie.
 //!
-//! A ballot ranks candidates, the best first, and need not rank all: those it leaves out are tied behind the others. Where there are
-//! three candidates or more, nobody votes for their own; it is left out of their ballot before anything is counted.
+//! A ballot ranks candidates, the best first, and need not rank all: those it leaves out are tied
+//! behind the others. Where there are three candidates or more, nobody votes for their own; it is
+//! left out of their ballot before anything is counted.
 
 mod ballot;
 mod count;
@@ -34,7 +36,8 @@ vocabulary! {
         Plurality = "plurality",
         /// Whom everybody has in the first place.
         Unanimous = "unanimous",
-        /// Who stands highest on average: of n candidates, n-1 points for the first place, down to none for the last.
+        /// Who stands highest on average: of n candidates, n-1 points for the first place, down to
+        /// none for the last.
         Borda = "borda",
         /// Who beats every other one head to head.
         Condorcet = "condorcet",
@@ -48,7 +51,8 @@ vocabulary! {
         Borda = "borda",
         /// The strongest chains of victories, by margins.
         Schulze = "schulze",
-        /// Victories locked in from the greatest margin down, leaving out those that would close a circle.
+        /// Victories locked in from the greatest margin down, leaving out those that would close a
+        /// circle.
         RankedPairs = "ranked_pairs",
     }
 }
@@ -107,7 +111,8 @@ pub struct Elected {
     pub winner: Option<Name>,
     /// Why nobody did.
     pub undecided: Option<Reason>,
-    /// All who were first together before a rule told them apart; the winner alone where nobody else was.
+    /// All who were first together before a rule told them apart; the winner alone where nobody
+    /// else was.
     pub first: Vec<Name>,
     /// The rule that told them apart.
     pub tie_break: Option<TieBreak>,
@@ -115,7 +120,8 @@ pub struct Elected {
     pub fallback: Option<Fallback>,
     /// Why it had to.
     pub fallback_reason: Option<Reason>,
-    /// What each has: first places, weight, or points as [`Points`] counts them. Head to head it is how many each beats.
+    /// What each has: first places, weight, or points as [`Points`] counts them. Head to head it is
+    /// how many each beats.
     pub points: BTreeMap<Name, Points>,
     /// Ballots that rank somebody.
     pub counted: u32,
@@ -131,7 +137,8 @@ pub struct Points {
 }
 
 impl Points {
-    /// The same number of points for each judge means the same place. Nobody judged is the least there is.
+    /// The same number of points for each judge means the same place. Nobody judged is the least
+    /// there is.
     fn compare(self, other: Self) -> std::cmp::Ordering {
         let (one, two) =
             (u128::from(self.points) * u128::from(other.of), u128::from(other.points) * u128::from(self.of));
@@ -144,8 +151,8 @@ impl Points {
     }
 }
 
-/// Holds an election among these candidates. A ballot that cannot be counted is refused, and with it the election: whoever collects
-/// ballots leaves it out, and records why.
+/// Holds an election among these candidates. A ballot that cannot be counted is refused, and with
+/// it the election: whoever collects ballots leaves it out, and records why.
 pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: Rules) -> Result<Elected, BadBallot> {
     let ballots = ballot::checked(candidates, ballots)?;
     let counted = u32::try_from(ballots.len()).unwrap_or(u32::MAX);

@@ -1,7 +1,8 @@
-//! Webhooks: addresses that are told of events. What signs the messages is made from the server's key when it is needed,
-//! of the webhook's id and the number of its secret; it is stored nowhere, but which key that is, so that no server signs
-//! with a secret that the receiver does not know. The address can be all that is needed to speak
-//! to whoever listens there, so the log, which many read and which forgets nothing, has only its digest and its host.
+//! Webhooks: addresses that are told of events. What signs the messages is made from the server's
+//! key when it is needed, of the webhook's id and the number of its secret; it is stored nowhere,
+//! but which key that is, so that no server signs with a secret that the receiver does not know.
+//! The address can be all that is needed to speak to whoever listens there, so the log, which many
+//! read and which forgets nothing, has only its digest and its host.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,8 @@ use crate::{
     principal,
 };
 
-/// What a webhook is told of unless it says otherwise: whatever somebody should look at, and what became of it.
+/// What a webhook is told of unless it says otherwise: whatever somebody should look at, and what
+/// became of it.
 pub const USUAL_EVENTS: [&str; 7] = [
     "gate.opened",
     "gate.escalated",
@@ -57,7 +59,8 @@ pub struct Webhook {
     pub removed_at: Option<Timestamp>,
     /// How many events its stream has.
     pub seq: u64,
-    /// The server's key that its secret is derived from. `None` where nobody wrote it down: whoever signs takes it as theirs.
+    /// The server's key that its secret is derived from. `None` where nobody wrote it down: whoever
+    /// signs takes it as theirs.
     pub key: Option<KeyId>,
     /// Until when its messages are signed with the secret before too.
     pub previous_until: Option<Timestamp>,
@@ -112,8 +115,9 @@ pub struct WebhookChange {
     pub events: Option<Vec<Pattern>>,
     /// Whether it is told nothing for now.
     pub disabled: Option<bool>,
-    /// It gets another secret, derived from this key: that of the server that changes it. The one before is signed with for
-    /// [`PREVIOUS_FOR`] too, so that its receiver can change in peace; where it was derived from another key, it cannot be.
+    /// It gets another secret, derived from this key: that of the server that changes it. The one
+    /// before is signed with for [`PREVIOUS_FOR`] too, so that its receiver can change in peace;
+    /// where it was derived from another key, it cannot be.
     pub rotate: Option<KeyId>,
 }
 
@@ -135,7 +139,8 @@ impl Webhook {
         self.key.as_ref().is_none_or(|own| own == key)
     }
 
-    /// The numbers of the secrets that its messages are signed with at this moment, the newest first.
+    /// The numbers of the secrets that its messages are signed with at this moment, the newest
+    /// first.
     pub fn generations(&self, now: Timestamp) -> impl Iterator<Item = u64> + use<> {
         let previous = self.previous_until.filter(|until| now < *until).and_then(|_| self.generation.checked_sub(1));
         [self.generation].into_iter().chain(previous)
@@ -171,7 +176,8 @@ impl Webhook {
     }
 }
 
-/// Judges a new webhook. `holder` is the one that has its name, and `channels` are those that configuration names.
+/// Judges a new webhook. `holder` is the one that has its name, and `channels` are those that
+/// configuration names.
 pub(crate) fn create(
     new: &NewWebhook,
     holder: Option<&Webhook>,
@@ -251,7 +257,8 @@ fn check_events(events: &[Pattern]) -> Result<(), Refusal> {
     events.iter().try_for_each(Pattern::check)
 }
 
-/// Refuses what can be no address. Whether it may be spoken to is looked at when it is, because names change their meaning.
+/// Refuses what can be no address. Whether it may be spoken to is looked at when it is, because
+/// names change their meaning.
 fn check_url(url: &str) -> Result<(), Refusal> {
     let invalid = |problem: &str| Err(Refusal::invalid("url", problem));
     if url.len() > URL_BYTES_MAX {

@@ -1,5 +1,6 @@
-//! A workflow of one's own, with a step, a question and a gate: `cargo run -p folkmoot-engine --example publish`.
-//! End it whenever you like and start it again: it goes on where it was.
+//! A workflow of one's own, with a step, a question and a gate:
+//! `cargo run -p folkmoot-engine --example publish`. End it whenever you like and start it again:
+//! it goes on where it was.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Verifying everything: the chain from its first event, and every row against what the log says of it.
+//! Verifying everything: the chain from its first event, and every row against what the log says of
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +39,8 @@ impl Report {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, questions, halts, runs, what debates keep, their content, tokens and webhooks
-    /// with it, while others go on writing.
+    /// Walks the whole log and compares gates, questions, halts, runs, what debates keep, their
+    /// content, tokens and webhooks with it, while others go on writing.
     pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
@@ -65,8 +66,8 @@ struct Verifying<'a> {
 }
 
 impl Verifying<'_> {
-    /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was erased, as the log knows
-    /// them there.
+    /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was
+    /// erased, as the log knows them there.
     async fn verify_log(&self, report: &mut Report) -> Result<(Logged, Erasures), Error> {
         let (mut logged, mut erasures) = (Logged::default(), Erasures::default());
         let mut walk = Walk::new();
@@ -82,7 +83,8 @@ impl Verifying<'_> {
                 logged.learn(event);
                 erasures.learn(event);
             }
-            // The log grows while it is walked; what came since we began is the next verification's.
+            // The log grows while it is walked; what came since we began is the next
+            // verification's.
             if events.last().is_some_and(|event| event.position > end.position) {
                 break;
             }

@@ -1,5 +1,5 @@
-//! Who is told of what: the channels that configuration names, and the webhooks. All of them are in memory, because every
-//! command says them.
+//! Who is told of what: the channels that configuration names, and the webhooks. All of them are in
+//! memory, because every command says them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -39,7 +39,8 @@ pub(crate) enum Channel {
     OfAnotherKey(String),
     /// It is a webhook that is to be told nothing, and why.
     Mute(String),
-    /// This node does not know it, and what to do. Another may: each has a configuration of its own.
+    /// This node does not know it, and what to do. Another may: each has a configuration of its
+    /// own.
     Unknown(String),
 }
 

@@ -7,7 +7,8 @@ use folkmoot_store::{Error, GateView};
 
 use crate::{Caller, Engine, commands::Request};
 
-/// How long one wait lasts before the next begins; a gate that never times out is waited for in many of them.
+/// How long one wait lasts before the next begins; a gate that never times out is waited for in
+/// many of them.
 const ROUND: Duration = Duration::from_secs(24 * 3600);
 
 /// How a phase got past its end, or did not.

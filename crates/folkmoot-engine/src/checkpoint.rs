@@ -21,7 +21,8 @@ impl Engine {
     pub async fn own_checkpoint(&self) -> Result<Checkpoint, Error> {
         let head = self.0.store.head().await?;
         let last = self.hash_at(head.position).await?;
-        // What is signed must be so: a head that is not the last event's is none that anybody should rely on.
+        // What is signed must be so: a head that is not the last event's is none that anybody
+        // should rely on.
         if last.unwrap_or(Head::START.hash) != head.hash {
             let problem = format!("the log does not end with the hash that its head names at {}", head.position);
             return Err(Error::Unreadable(problem));

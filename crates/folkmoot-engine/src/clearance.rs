@@ -1,8 +1,10 @@
-//! Who may work, in memory: an index of everything that holds anybody, and those who wait for it to go.
+//! Who may work, in memory: an index of everything that holds anybody, and those who wait for it to
+//! go.
 //!
-//! The index is read from the store at the start and then moved on only by the log, in its order, whichever node wrote
-//! it. A waiter is registered under the same lock under which the index changes, and is released by whatever takes away
-//! the last thing that covers it. So none is released early, and none sleeps through its release.
+//! The index is read from the store at the start and then moved on only by the log, in its order,
+//! whichever node wrote it. A waiter is registered under the same lock under which the index
+//! changes, and is released by whatever takes away the last thing that covers it. So none is
+//! released early, and none sleeps through its release.
 
 #[cfg(test)]
 mod tests;
@@ -31,8 +33,8 @@ use crate::{
     lock::{read, write},
 };
 
-/// A node that has not heard from the database for so long does not know what halts there are, nor which tokens were
-/// revoked, and says no.
+/// A node that has not heard from the database for so long does not know what halts there are, nor
+/// which tokens were revoked, and says no.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// How often a waiter on such a node looks whether it has heard again.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(100);
@@ -92,8 +94,8 @@ pub struct Release {
 }
 
 impl Release {
-    /// Whether this principal may be told what was answered: whoever may know of the question. Everybody else whom it
-    /// halted is only released.
+    /// Whether this principal may be told what was answered: whoever may know of the question.
+    /// Everybody else whom it halted is only released.
     fn may_be_told(&self, principal: &Principal) -> bool {
         match &self.id {
             HoldId::Question(_) => self.hold.is_of(principal) || principal.role.sees_everything(),
@@ -131,7 +133,8 @@ struct Known {
     waiting: HashMap<u64, Waiting>,
     by_agent: HashMap<Name, BTreeSet<u64>>,
     by_session: HashMap<SessionId, BTreeSet<u64>>,
-    /// What of each agent's own has gone since it was last held for itself; of the agents for which that was last.
+    /// What of each agent's own has gone since it was last held for itself; of the agents for which
+    /// that was last.
     gone: HashMap<Name, Vec<Arc<Release>>>,
     gone_order: VecDeque<Name>,
     next: u64,
@@ -181,14 +184,16 @@ impl Engine {
         self.0.clearance.read(|known| known.holds.covering(agent, session))
     }
 
-    /// Whether this node knows what halts there are: not what its store has heard of, but what the index has taken.
+    /// Whether this node knows what halts there are: not what its store has heard of, but what the
+    /// index has taken.
     pub fn in_touch(&self) -> bool {
         self.0.clearance.epoch() == *self.0.epoch.borrow()
             && self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
     }
 
-    /// Waits until nothing covers the agent. Any number may wait, each with a time of its own; nobody's own time applies
-    /// a question's default. A denial ends the wait, and goes on covering its asker until that has fetched it.
+    /// Waits until nothing covers the agent. Any number may wait, each with a time of its own;
+    /// nobody's own time applies a question's default. A denial ends the wait, and goes on covering
+    /// its asker until that has fetched it.
     pub async fn wait_for_clearance(
         &self,
         principal: &Principal,
@@ -263,8 +268,9 @@ impl Engine {
         self.is_current().await && self.can_proceed(agent.as_str(), Some(session.as_str()))
     }
 
-    /// As whom an agent of a run of ours is held, if it is, as far as this node knows: by what holds that agent of that run, by an
-    /// operator's halt of all that are called so, or by what holds the agent that started the run.
+    /// As whom an agent of a run of ours is held, if it is, as far as this node knows: by what
+    /// holds that agent of that run, by an operator's halt of all that are called so, or by what
+    /// holds the agent that started the run.
     pub(crate) fn held_as(&self, run: &Run, agent: &Name) -> Option<Name> {
         let own = run.agent_named(agent);
         if !self.can_proceed(own.as_str(), Some(run.start.session_id.as_str())) {
@@ -277,8 +283,8 @@ impl Engine {
         })
     }
 
-    /// What keeps a run from working just now, oldest first: what holds the agents of it that wait for clearance, else whoever works in
-    /// it where no agent is named.
+    /// What keeps a run from working just now, oldest first: what holds the agents of it that wait
+    /// for clearance, else whoever works in it where no agent is named.
     pub fn halted_by(&self, run: &Run) -> Vec<Arc<Hold>> {
         let agents = match &run.state {
             State::Ended(_) | State::Stopped { .. } => return Vec::new(),
@@ -312,8 +318,8 @@ impl Engine {
         self.0.clearance.applied.subscribe()
     }
 
-    /// Waits until the index knows everything that was in the log when this was called; `false` where that cannot be
-    /// known just now.
+    /// Waits until the index knows everything that was in the log when this was called; `false`
+    /// where that cannot be known just now.
     async fn is_current(&self) -> bool {
         if !self.in_touch() || !self.0.store.is_shared() {
             return self.in_touch();
@@ -323,7 +329,8 @@ impl Engine {
         *self.0.clearance.applied.borrow() >= position
     }
 
-    /// What is halted, and by what, as far as `principal` may know: also the sessions in which it works.
+    /// What is halted, and by what, as far as `principal` may know: also the sessions in which it
+    /// works.
     pub async fn halts(&self, principal: &Principal) -> Result<HaltStatus, Error> {
         let mut status = self.halts_of(principal);
         if principal.role.sees_everything() {
@@ -373,8 +380,9 @@ impl Engine {
         self.0.clearance.read(|known| known.waiting.len())
     }
 
-    /// Waits until this node's index knows what is at this position of the log, so that whoever was told of a halt or a
-    /// release finds it here. A node that cannot know it in time is out of touch, and clears nobody.
+    /// Waits until this node's index knows what is at this position of the log, so that whoever was
+    /// told of a halt or a release finds it here. A node that cannot know it in time is out of
+    /// touch, and clears nobody.
     pub(crate) async fn reached(&self, position: u64) {
         let mut applied = self.0.clearance.applied.subscribe();
         tokio::select! {
@@ -385,8 +393,8 @@ impl Engine {
         }
     }
 
-    /// What the agent is told that waits when nothing covers it (any more): the answers that cleared it last. They may
-    /// have come before it waited.
+    /// What the agent is told that waits when nothing covers it (any more): the answers that
+    /// cleared it last. They may have come before it waited.
     async fn answered_earlier(&self, agent: &Name) -> Result<Vec<Arc<Release>>, Error> {
         let _turn = self.0.clearance.looks.acquire().await;
         let query =
@@ -395,7 +403,8 @@ impl Engine {
         let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
         closed.retain(|(closure, _)| Reason::from(closure) != Reason::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
-        // Those that were open at the same time as the last: answers to what was asked before then were for then.
+        // Those that were open at the same time as the last: answers to what was asked before then
+        // were for then.
         let mut since = closed.first().map(|(_, question)| question.asked_at);
         let mut gone = Vec::new();
         for (closure, question) in closed {
@@ -434,7 +443,8 @@ impl Clearance {
         Self { known: RwLock::new(known), applied, epoch: AtomicU64::new(0), started_at, looks }
     }
 
-    /// Forgets everything that came from a log that is no more, and knows this of the one in its place. Whoever waits looks again.
+    /// Forgets everything that came from a log that is no more, and knows this of the one in its
+    /// place. Whoever waits looks again.
     pub(crate) fn start_over(&self, position: u64, holds: Vec<Hold>, epoch: u64) {
         let mut known = write(&self.known);
         known.holds = Holds::default();
@@ -572,7 +582,8 @@ impl Known {
         }
     }
 
-    /// Keeps what became of something of an agent's own: it may be told only when something else lets go of it.
+    /// Keeps what became of something of an agent's own: it may be told only when something else
+    /// lets go of it.
     fn keep(&mut self, agent: &Name, release: &Arc<Release>) {
         let gone = self.gone.entry(agent.clone()).or_insert_with(|| {
             self.gone_order.push_back(agent.clone());
@@ -588,7 +599,8 @@ impl Known {
         }
     }
 
-    /// Tells a waiter what became of something that covered it, and releases it if that was the last.
+    /// Tells a waiter what became of something that covered it, and releases it if that was the
+    /// last.
     fn tell(&mut self, number: u64, hold: &Hold, release: Option<&Arc<Release>>) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
         waiting.gone.extend(release.cloned());

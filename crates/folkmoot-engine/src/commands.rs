@@ -48,8 +48,9 @@ impl NewArtifact {
     }
 }
 
-/// How many commands of one agent wait in the queue of the store at the same time. Its others wait outside the queue, so that a
-/// person's command waits behind a bounded number of them, however expensive each is.
+/// How many commands of one agent wait in the queue of the store at the same time. Its others wait
+/// outside the queue, so that a person's command waits behind a bounded number of them, however
+/// expensive each is.
 pub(crate) const AGENT_WRITES_MAX: usize = 64;
 
 /// Whether it comes from somebody who must always get through.
@@ -61,9 +62,11 @@ fn is_urgent(command: &Command) -> bool {
 }
 
 impl Engine {
-    /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay nothing for that.
+    /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay
+    /// nothing for that.
     pub(crate) async fn write(&self, command: Command) -> Result<Written, Error> {
-        // The last places are for people who decide and for Folkmoot itself, however fast others write.
+        // The last places are for people who decide and for Folkmoot itself, however fast others
+        // write.
         if self.0.store.queued() >= QUEUE - QUEUE / 4 && !is_urgent(&command) {
             return Err(Error::Busy);
         }

@@ -1,4 +1,5 @@
-//! Who carries messages to channels. The engine knows what is to be said to whom, and when to try again; not how.
+//! Who carries messages to channels. The engine knows what is to be said to whom, and when to try
+//! again; not how.
 
 use std::{fmt, time::Duration};
 
@@ -8,8 +9,9 @@ use futures_util::future::BoxFuture;
 
 /// Carries messages.
 pub trait Courier: fmt::Debug + Send + Sync {
-    /// Tells one channel of one event, or says why not. It is told to go again, under the same id, where it said so, where
-    /// it took too long, and where the server died before it heard what came of it.
+    /// Tells one channel of one event, or says why not. It is told to go again, under the same id,
+    /// where it said so, where it took too long, and where the server died before it heard what
+    /// came of it.
     fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), Undelivered>>;
 }
 

@@ -1,9 +1,10 @@
 //! Which secret belongs to whom. All of them are in memory, because every request asks.
 //!
-//! What a revoked token wants to write is refused in the transaction. All else is answered from what this node knows: of its
-//! own revocations at once, and of those of other nodes by the log, in which a revocation comes before whatever happens
-//! after it. A node that has not heard from the database for [`SILENCE_MAX`] answers nothing, and a revocation on a shared
-//! database is acknowledged only after that time. So no node heeds a token whose revocation was acknowledged.
+//! What a revoked token wants to write is refused in the transaction. All else is answered from
+//! what this node knows: of its own revocations at once, and of those of other nodes by the log, in
+//! which a revocation comes before whatever happens after it. A node that has not heard from the
+//! database for [`SILENCE_MAX`] answers nothing, and a revocation on a shared database is
+//! acknowledged only after that time. So no node heeds a token whose revocation was acknowledged.
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +30,9 @@ pub struct Credential {
     pub token: TokenId,
 }
 
-/// Only ever grows: a token never changes its holder, and once revoked it stays so. So it does not matter in which order
-/// this node hears of tokens, and what was read before a revocation cannot undo it.
+/// Only ever grows: a token never changes its holder, and once revoked it stays so. So it does not
+/// matter in which order this node hears of tokens, and what was read before a revocation cannot
+/// undo it.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
     known: RwLock<Known>,
@@ -46,7 +48,8 @@ struct Known {
 }
 
 impl Credentials {
-    /// Adds tokens with the hashes of their secrets, as a transaction has left them or as they were read.
+    /// Adds tokens with the hashes of their secrets, as a transaction has left them or as they were
+    /// read.
     pub(crate) fn learn(&self, tokens: impl IntoIterator<Item = (Token, [u8; 32])>) {
         let mut known = write(&self.known);
         for (Token { id, principal, revoked_at, .. }, hash) in tokens {
@@ -71,8 +74,8 @@ impl Credentials {
         known.revoked.iter().filter(|(_, revoked)| !**revoked).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Takes note of what the log says of a token. `true` if it was made and is not known: then the tokens must be read, since
-    /// the hash of its secret is in no event.
+    /// Takes note of what the log says of a token. `true` if it was made and is not known: then the
+    /// tokens must be read, since the hash of its secret is in no event.
     pub(crate) fn hear(&self, event: &Event) -> bool {
         let token = event.fact.stream.strip_prefix("token:").and_then(|id| id.parse().ok());
         match (event.fact.kind.as_ref(), token) {
@@ -112,8 +115,9 @@ impl Engine {
         read(&self.0.credentials.known).by_hash.contains_key(&hash(secret))
     }
 
-    /// Refuses a token that was revoked, whichever node was told to. Fails where this node does not know, because it has not
-    /// heard from the database. Whoever shows no token is not asked for one.
+    /// Refuses a token that was revoked, whichever node was told to. Fails where this node does not
+    /// know, because it has not heard from the database. Whoever shows no token is not asked for
+    /// one.
     pub async fn must_stand(&self, token: Option<&TokenId>) -> Result<(), Error> {
         let Some(token) = token else { return Ok(()) };
         let mut over = self.0.host.sleep(SILENCE_MAX);
@@ -157,8 +161,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads the tokens again after the database has lost the end of its log, and ends those that are gone with it. One whose
-    /// revocation was lost stays revoked on this node.
+    /// Reads the tokens again after the database has lost the end of its log, and ends those that
+    /// are gone with it. One whose revocation was lost stays revoked on this node.
     pub(crate) async fn reread_credentials(&self) -> Result<(), Error> {
         // Before the read: one that is made meanwhile is not taken for lost.
         let mut gone = self.0.credentials.standing();

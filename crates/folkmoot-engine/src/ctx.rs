@@ -1,9 +1,10 @@
 //! What a workflow is written on: steps that are recorded, and waits that survive anything.
 //!
-//! A workflow's function runs from its top each time the run is taken up, and whatever is in the journal answers at
-//! once. So it must do the same calls in the same order each time: whatever may differ (the time, chance, the world)
-//! comes from a step, or from [`Ctx::now`] and [`Ctx::random`]. Every call takes a key, which is what replay matches on,
-//! and is made by the function itself: a step that uses the [`Ctx`] fails.
+//! A workflow's function runs from its top each time the run is taken up, and whatever is in the
+//! journal answers at once. So it must do the same calls in the same order each time: whatever may
+//! differ (the time, chance, the world) comes from a step, or from [`Ctx::now`] and
+//! [`Ctx::random`]. Every call takes a key, which is what replay matches on, and is made by the
+//! function itself: a step that uses the [`Ctx`] fails.
 
 mod ask;
 mod child;
@@ -90,13 +91,14 @@ impl Ctx {
         self.pass.run.start.role
     }
 
-    /// Stops the run where it is, for something that a person must mend outside of it: a key that is gone, a disk that is full.
-    /// It says so, and goes on when it is resumed. Never returns.
+    /// Stops the run where it is, for something that a person must mend outside of it: a key that
+    /// is gone, a disk that is full. It says so, and goes on when it is resumed. Never returns.
     pub async fn stop<T>(&self, code: &str, message: impl Into<String>) -> T {
         self.pass.end(PassEnd::stop(code, message)).await
     }
 
-    /// Stops the run like [`Ctx::stop`], and returns once it was resumed: what failed before can then be done again, under other keys.
+    /// Stops the run like [`Ctx::stop`], and returns once it was resumed: what failed before can
+    /// then be done again, under other keys.
     pub async fn stop_until_resumed(
         &self,
         key: impl AsRef<str>,
@@ -110,12 +112,14 @@ impl Ctx {
         }
     }
 
-    /// What the journal calls a call under this key: with its branch before it, and so like no other call of the run.
+    /// What the journal calls a call under this key: with its branch before it, and so like no
+    /// other call of the run.
     pub fn key_in_run(&self, key: &str) -> String {
         format!("{}{key}", self.branch)
     }
 
-    /// A call under this key, and what the journal has of it. Never returns where the code is not what it was.
+    /// A call under this key, and what the journal has of it. Never returns where the code is not
+    /// what it was.
     async fn call(&self, kind: EntryKind, key: &str, input: Option<Digest>) -> (Call, Option<Line>) {
         let ordinal = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         self.call_at(kind, key, ordinal, input).await
@@ -149,8 +153,8 @@ fn digest_of(value: &impl serde::Serialize) -> Option<Digest> {
     serde_json::to_vec(value).ok().map(|bytes| Digest::of(&bytes))
 }
 
-/// A value of a workflow's own, for its digest. Maps are sorted by it: some are written in another order each time, which
-/// is no other value.
+/// A value of a workflow's own, for its digest. Maps are sorted by it: some are written in another
+/// order each time, which is no other value.
 fn canonical(value: &impl serde::Serialize) -> Option<serde_json::Value> {
     serde_json::to_value(value).ok()
 }

@@ -1,4 +1,5 @@
-//! Fires what is due. The store's timers are the truth; in memory there is only the moment of the next one.
+//! Fires what is due. The store's timers are the truth; in memory there is only the moment of the
+//! next one.
 
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,8 @@ impl Deadlines {
     /// Something has this deadline now; it may be sooner than the one that is waited for.
     pub(crate) fn consider(&self, deadline: Deadline) {
         let micros = deadline.as_micros();
-        // In this order, and [`Deadlines::arm`] in the other: one of the two sides sees what the other did.
+        // In this order, and [`Deadlines::arm`] in the other: one of the two sides sees what the
+        // other did.
         self.soonest_micros.fetch_min(micros, Ordering::SeqCst);
         if micros < self.armed_micros.load(Ordering::SeqCst) {
             self.sooner.notify_one();

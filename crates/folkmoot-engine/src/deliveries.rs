@@ -1,7 +1,8 @@
-//! Sends what is to be told. The store's outbox is the truth; in memory there is only what is under way here.
+//! Sends what is to be told. The store's outbox is the truth; in memory there is only what is under
+//! way here.
 //!
-//! At least once: whoever dies between sending and saying so leaves a lease behind, and after it the same message is sent
-//! again. Nothing here touches what a message is about.
+//! At least once: whoever dies between sending and saying so leaves a lease behind, and after it
+//! the same message is sent again. Nothing here touches what a message is about.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,8 @@ const AT_ONCE_TO_ONE: usize = 4;
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// For how long a channel that this node does not know may be one that another knows, where there are others.
+/// For how long a channel that this node does not know may be one that another knows, where there
+/// are others.
 const UNKNOWN_FOR: Duration = Duration::from_secs(60);
 /// How many channels are looked at together.
 const CHANNELS: u32 = 1000;
@@ -134,7 +136,8 @@ impl Drop for Place {
             deliveries.idle.notify_one();
         }
         drop(under_way);
-        // Where nothing could be taken there is nothing to look for: whoever tried says when to try again.
+        // Where nothing could be taken there is nothing to look for: whoever tried says when to try
+        // again.
         if self.used {
             deliveries.moved.store(true, Ordering::Relaxed);
             deliveries.nudge();
@@ -168,7 +171,8 @@ pub(crate) async fn watch(engine: Engine) {
 }
 
 impl Engine {
-    /// Begins to send all that is due and has a place, and returns how long there is nothing more to do.
+    /// Begins to send all that is due and has a place, and returns how long there is nothing more
+    /// to do.
     async fn send_due(&self) -> Result<Duration, Error> {
         loop {
             let (waiting, lost) = self.waiting().await?;
@@ -192,12 +196,13 @@ impl Engine {
         }
     }
 
-    /// Of all that waits, what this node can tell, and the channels that nobody is ever to be told anything through, or, after
-    /// a while, that nobody knows.
+    /// Of all that waits, what this node can tell, and the channels that nobody is ever to be told
+    /// anything through, or, after a while, that nobody knows.
     async fn waiting(&self) -> Result<(Vec<WaitingFor>, Vec<String>), Error> {
         let (mut found, mut lost) = (Vec::new(), Vec::new());
         let mut after = String::new();
-        // As far as it goes: names that somebody made up wait for a while, and must not hide those behind them.
+        // As far as it goes: names that somebody made up wait for a while, and must not hide those
+        // behind them.
         loop {
             let page = self.0.store.waiting(&after, CHANNELS).await?;
             let is_last = page.len() < CHANNELS as usize;
@@ -223,7 +228,8 @@ impl Engine {
         self.0.store.is_shared().then_some(UNKNOWN_FOR)
     }
 
-    /// Whether something waits for an unknown channel for so long that no other node can know it either.
+    /// Whether something waits for an unknown channel for so long that no other node can know it
+    /// either.
     fn is_given_up(&self, waiting: &WaitingFor) -> bool {
         self.unknown_for().is_none_or(|span| waiting.due.plus(span) <= self.now())
     }
@@ -234,8 +240,8 @@ impl Engine {
         }
     }
 
-    /// Lets what waits for these channels die, many of them in one commit: anybody who opens a gate can make up names, and
-    /// nobody else should wait for each of them.
+    /// Lets what waits for these channels die, many of them in one commit: anybody who opens a gate
+    /// can make up names, and nobody else should wait for each of them.
     async fn abandon(&self, lost: Vec<String>) -> Result<(), Error> {
         if lost.is_empty() {
             return Ok(());
@@ -274,8 +280,9 @@ impl Engine {
         }
     }
 
-    /// Takes as many as it has places for, and sends them; says how many. This is one task, which counts as under way before
-    /// anything is taken, and none of the engine's own: what was taken is sent and settled though the engine ends meanwhile.
+    /// Takes as many as it has places for, and sends them; says how many. This is one task, which
+    /// counts as under way before anything is taken, and none of the engine's own: what was taken
+    /// is sent and settled though the engine ends meanwhile.
     fn take_and_send(&self, channel: String, places: usize) -> oneshot::Receiver<Result<usize, Error>> {
         let places: Vec<Place> = (0..places).map(|_| Place::take(self, &channel)).collect();
         let (answer, answered) = oneshot::channel();
@@ -390,9 +397,9 @@ impl Engine {
     }
 }
 
-/// How many messages may now be sent to each of these channels. Each next place goes to a channel to which the fewest are
-/// under way, and of those to the one that was served least recently: however many receivers do not answer, everybody's turn
-/// comes.
+/// How many messages may now be sent to each of these channels. Each next place goes to a channel
+/// to which the fewest are under way, and of those to the one that was served least recently:
+/// however many receivers do not answer, everybody's turn comes.
 fn share(under_way: &HashMap<String, usize>, served: &Served, channels: &[String]) -> Vec<usize> {
     let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
     let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The feed: what subscribers read of the log, in order, without a gap, and never before it is committed.
+//! The feed: what subscribers read of the log, in order, without a gap, and never before it is
+//! committed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,11 +16,12 @@ const WALKED_MAX: u32 = 1000;
 const RETRY: Duration = Duration::from_millis(200);
 
 impl Engine {
-    /// Waits until there is something after `after` in the log, and returns the position that was reached with those
-    /// of the new events that `principal` may know of.
+    /// Waits until there is something after `after` in the log, and returns the position that was
+    /// reached with those of the new events that `principal` may know of.
     pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
         let events = self.0.store.follow(after).await?;
-        // Whoever is told of a token finds it, or finds that it is gone; and whose own is gone is told no more.
+        // Whoever is told of a token finds it, or finds that it is gone; and whose own is gone is
+        // told no more.
         let mut unknown = false;
         events.iter().for_each(|event| unknown |= self.0.credentials.hear(event));
         if unknown {
@@ -29,9 +31,9 @@ impl Engine {
         Ok((reached, self.visible_to(principal, events).await?))
     }
 
-    /// The next events after `after` that `principal` may know of, and the position that was reached; with `token`, only what was
-    /// done with that token. Where not all events are wanted or seen, there may be none among those that were looked at, and more
-    /// later.
+    /// The next events after `after` that `principal` may know of, and the position that was
+    /// reached; with `token`, only what was done with that token. Where not all events are wanted
+    /// or seen, there may be none among those that were looked at, and more later.
     pub async fn events(
         &self,
         principal: &Principal,
@@ -106,13 +108,14 @@ impl Engine {
         Ok(Lag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
     }
 
-    /// Changes when the database turns out to have lost the end of its log: positions from before then mean nothing any more.
+    /// Changes when the database turns out to have lost the end of its log: positions from before
+    /// then mean nothing any more.
     pub fn log_epoch(&self) -> watch::Receiver<u64> {
         self.0.store.epoch()
     }
 
-    /// Reads everything again that is kept in memory and follows the log, because the log is another one; returns the position
-    /// from which to follow it.
+    /// Reads everything again that is kept in memory and follows the log, because the log is
+    /// another one; returns the position from which to follow it.
     async fn start_over(&self) -> u64 {
         loop {
             match self.try_to_start_over().await {
@@ -153,7 +156,8 @@ pub struct Lag {
     pub age: Duration,
 }
 
-/// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed or ended.
+/// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed
+/// or ended.
 pub(crate) async fn tail(engine: Engine, mut last: u64) {
     let mut epoch = engine.log_epoch();
     // It may have changed while the engine started.
@@ -187,7 +191,8 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             // Before whoever waits is told of what came after it.
             tokens_unknown |= engine.0.credentials.hear(event);
             webhooks_changed |= event.fact.kind.starts_with("webhook.");
-            // In this order: whoever registers and then finds an older gate there is yet to be handed the event.
+            // In this order: whoever registers and then finds an older gate there is yet to be
+            // handed the event.
             tells |= engine.0.gate_cache.apply(event) || engine.0.channels.want(&event.fact.kind);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
@@ -197,7 +202,8 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         }
         engine.0.clearance.applied(last);
         metrics::gauge!("folkmoot_log_position").set(last as f64);
-        // Until it works: a token that was made elsewhere is not lost here because of one lost connection.
+        // Until it works: a token that was made elsewhere is not lost here because of one lost
+        // connection.
         while tokens_unknown && let Err(error) = engine.reload_credentials().await {
             tracing::warn!("tokens cannot be read just now: {error}");
             engine.0.host.sleep(RETRY).await;
@@ -212,8 +218,8 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
     }
 }
 
-/// What somebody who watches the server's output should see. Everything is in the log; what is said of single agents is too
-/// much for here under load.
+/// What somebody who watches the server's output should see. Everything is in the log; what is said
+/// of single agents is too much for here under load.
 fn tell_operator(event: &Event) {
     let (kind, by) = (&event.fact.kind, &event.fact.stream);
     match kind.as_ref() {
@@ -228,12 +234,14 @@ fn tell_operator(event: &Event) {
     }
 }
 
-/// Whoever works in a session is told that it was halted, and that it goes on. Older servers wrote there what was answered.
+/// Whoever works in a session is told that it was halted, and that it goes on. Older servers wrote
+/// there what was answered.
 fn tells_of_session(fact: &Fact) -> bool {
     matches!(fact.kind.as_ref(), "session.halted" | "session.resumed") && !fact.payload.contains(r#""answer":"#)
 }
 
-/// Agents see what happened to their own gates, questions and runs, what they did themselves, and what stops everyone.
+/// Agents see what happened to their own gates, questions and runs, what they did themselves, and
+/// what stops everyone.
 fn may_see(principal: &Principal, event: &Event) -> bool {
     #[derive(serde::Deserialize)]
     struct Owner {
@@ -254,7 +262,8 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
     // What a workflow tells has a payload of its own, which may name anybody.
     let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
     let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };
-    // Who was refused has been told why. The event says more of what they may not see: whose it is, and in which session.
+    // Who was refused has been told why. The event says more of what they may not see: whose it is,
+    // and in which session.
     let did = *actor == principal.name && !kind.ends_with(".refused");
     let of_everyone = kind.starts_with("system.") && !event.fact.payload.contains(r#""answer":"#);
     principal.role.sees_everything() || of_everyone || did || own()

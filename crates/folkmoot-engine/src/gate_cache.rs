@@ -1,7 +1,8 @@
 //! The newest gates, in memory: whoever opens a gate usually waits for it at once.
 //!
-//! A gate gets in here, and moves on, only by the events of the log, in their order. So what is here is never ahead of
-//! the log, and whatever it does not know yet is still to be delivered to those who wait.
+//! A gate gets in here, and moves on, only by the events of the log, in their order. So what is
+//! here is never ahead of the log, and whatever it does not know yet is still to be delivered to
+//! those who wait.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -39,7 +40,8 @@ impl GateCache {
         Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))
     }
 
-    /// Forgets all gates: they came from a log that is no more. Summaries are addressed by their digests.
+    /// Forgets all gates: they came from a log that is no more. Summaries are addressed by their
+    /// digests.
     pub(crate) fn start_over(&self) {
         let mut kept = lock(&self.0);
         kept.gates.clear();
@@ -83,7 +85,8 @@ impl GateCache {
         }
     }
 
-    /// Takes the next event of the log, and says whether it is of a gate that names channels, as far as is known.
+    /// Takes the next event of the log, and says whether it is of a gate that names channels, as
+    /// far as is known.
     pub(crate) fn apply(&self, event: &Event) -> bool {
         erase::by(event).into_iter().for_each(|(digest, for_good)| self.forget(digest, for_good));
         let stream: &str = &event.fact.stream;

@@ -23,7 +23,8 @@ pub trait Host: Send + Sync + fmt::Debug + 'static {
     /// 128 random bits that nobody can guess.
     fn random(&self) -> u128;
 
-    /// Polls code that a workflow's author wrote. It may take long, or never return: everything else must go on meanwhile.
+    /// Polls code that a workflow's author wrote. It may take long, or never return: everything
+    /// else must go on meanwhile.
     fn poll(&self, poll: &mut dyn FnMut()) {
         poll();
     }
@@ -58,7 +59,8 @@ impl Host for TokioHost {
         u128::from_ne_bytes(bytes)
     }
 
-    /// Another thread takes over this one's other tasks, so that code which blocks or spins holds up nobody else.
+    /// Another thread takes over this one's other tasks, so that code which blocks or spins holds
+    /// up nobody else.
     fn poll(&self, poll: &mut dyn FnMut()) {
         match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(poll),

@@ -1,8 +1,9 @@
-//! The verbs of Folkmoot, and what goes on between them: deadlines that fire, waiters that wake, the feed.
+//! The verbs of Folkmoot, and what goes on between them: deadlines that fire, waiters that wake,
+//! the feed.
 //!
-//! Every door calls the same verb. A verb makes a command of what it was given and hands it to the store; it holds no
-//! rule of its own. What follows a commit (waking, telling) is driven by the log alone, so it does not matter which
-//! node wrote it.
+//! Every door calls the same verb. A verb makes a command of what it was given and hands it to the
+//! store; it holds no rule of its own. What follows a commit (waking, telling) is driven by the log
+//! alone, so it does not matter which node wrote it.
 
 mod agent_limit;
 mod audit;
@@ -88,7 +89,8 @@ pub struct Settings {
     pub channels: Vec<Subscription>,
     /// Who carries messages to channels. Without one they wait.
     pub courier: Option<Arc<dyn Courier>>,
-    /// The key that the courier signs webhooks with. Those whose secret is derived from another one are left to other nodes.
+    /// The key that the courier signs webhooks with. Those whose secret is derived from another one
+    /// are left to other nodes.
     pub key: Option<KeyId>,
     /// How long it keeps what it need not keep.
     pub retention: Retention,
@@ -129,7 +131,8 @@ struct Inner {
 pub struct Caller {
     /// From the credential.
     pub principal: Principal,
-    /// The token that it showed. `None` for a program that embeds an engine, and vouches for whom it names.
+    /// The token that it showed. `None` for a program that embeds an engine, and vouches for whom
+    /// it names.
     pub token: Option<TokenId>,
     /// How the request says that a person made it.
     pub claims: Option<Presence>,
@@ -150,15 +153,15 @@ impl From<Credential> for Caller {
 }
 
 impl Engine {
-    /// Starts an engine on a SQLite file of its own, making it if it is not there: all that a program needs to embed
-    /// one. Nobody else may have the file open for writing.
+    /// Starts an engine on a SQLite file of its own, making it if it is not there: all that a
+    /// program needs to embed one. Nobody else may have the file open for writing.
     pub async fn on_file(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
         let store = Sqlite::open(path.as_ref(), Arc::new(SteadyClock::default()))?;
         Self::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await
     }
 
-    /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now on, and could not
-    /// be approved before.
+    /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now
+    /// on, and could not be approved before.
     pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
         let Settings { gates: policy, questions, quota, workflows, work, channels, courier, key, retention } = settings;
         policy.check()?;
@@ -216,7 +219,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without it.
+    /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without
+    /// it.
     pub async fn close(&self) {
         self.0.closing.cancel();
         self.finish_deliveries().await;
@@ -234,15 +238,17 @@ impl Engine {
         self.0.store.head().await.map(drop)
     }
 
-    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be written any more, or if so much
-    /// waits that it could not even be asked.
+    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be
+    /// written any more, or if so much waits that it could not even be asked.
     pub async fn is_alive(&self) -> bool {
-        // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for it.
+        // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for
+        // it.
         let answered = self.0.store.forget_keys(Timestamp::from_micros(0)).await;
         !matches!(answered, Err(Error::Stopped(_) | Error::Busy))
     }
 
-    /// Why nothing can be written, as far as is known: the last write failed so, and none has succeeded since.
+    /// Why nothing can be written, as far as is known: the last write failed so, and none has
+    /// succeeded since.
     pub fn trouble(&self) -> Option<String> {
         lock::lock(&self.0.trouble).clone()
     }
@@ -282,7 +288,8 @@ impl Engine {
         Ok(view)
     }
 
-    /// Refuses to tell a decision that is not the log's: a disk can change what is on it, and so can people.
+    /// Refuses to tell a decision that is not the log's: a disk can change what is on it, and so
+    /// can people.
     async fn must_agree(&self, gate: &Gate) -> Result<(), Error> {
         if gate.decision().is_none() {
             return Ok(());
@@ -308,8 +315,9 @@ impl Engine {
         self.0.store.gates(query).await
     }
 
-    /// Pending gates with their requesters interleaved: the most urgent one of each, then the second of each, and so on. So nobody's
-    /// gates hide another's, however many there are. At most `limit`, and of at most as many requesters; there is no next page.
+    /// Pending gates with their requesters interleaved: the most urgent one of each, then the
+    /// second of each, and so on. So nobody's gates hide another's, however many there are. At most
+    /// `limit`, and of at most as many requesters; there is no next page.
     pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
         let of = |requester: Name, limit: u32, after: Option<Cursor>| {
             let query = GateQuery {
@@ -346,7 +354,8 @@ impl Engine {
         Ok(ranked.into_iter().map(|(_, view)| view).collect())
     }
 
-    /// Whether there is such a run and `principal` started it: whatever belongs to it may then be seen.
+    /// Whether there is such a run and `principal` started it: whatever belongs to it may then be
+    /// seen.
     async fn is_own_run(&self, principal: &Principal, run: Option<&RunId>) -> Result<bool, Error> {
         let Some(run) = run else { return Ok(false) };
         Ok(self.0.store.run(run).await?.is_some_and(|run| run.start.initiator == principal.name))
@@ -362,7 +371,8 @@ impl Engine {
         Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown or were erased.
+    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown
+    /// or were erased.
     pub async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
         if digests.is_empty() {
             return Ok(Vec::new());

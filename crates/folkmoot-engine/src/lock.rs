@@ -1,7 +1,7 @@
 //! Locks that outlive a panic: what they guard is whole after every statement.
 //!
-//! In this crate's own tests they are also the moments at which somebody else may run: where shuttle says who runs, before
-//! each is taken and after each is let go.
+//! In this crate's own tests they are also the moments at which somebody else may run: where
+//! shuttle says who runs, before each is taken and after each is let go.
 
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockResult};
 

@@ -1,4 +1,5 @@
-//! A receipt of one gate: all that was shown, all that happened, what was decided, and where the log was then.
+//! A receipt of one gate: all that was shown, all that happened, what was decided, and where the
+//! log was then.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use folkmoot_store::{Error, Store};
 use crate::Engine;
 
 impl Engine {
-    /// The receipt of a gate that `principal` may know of, the events that it stands on, and a checkpoint of the log.
+    /// The receipt of a gate that `principal` may know of, the events that it stands on, and a
+    /// checkpoint of the log.
     pub async fn receipt(
         &self,
         principal: &Principal,

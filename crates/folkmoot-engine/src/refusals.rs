@@ -1,4 +1,5 @@
-//! How many refused attempts of one principal the log keeps: somebody who tries again and again must not fill it.
+//! How many refused attempts of one principal the log keeps: somebody who tries again and again
+//! must not fill it.
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 
@@ -23,7 +24,8 @@ struct Counted {
 }
 
 impl Refusals {
-    /// Sets whether the command's refusal would be recorded, and how many were not since the last one that was.
+    /// Sets whether the command's refusal would be recorded, and how many were not since the last
+    /// one that was.
     pub(crate) fn prepare(&self, command: &mut Command, now: Timestamp) {
         let Some(name) = attempts(command) else { return };
         let counted = lock(&self.0);

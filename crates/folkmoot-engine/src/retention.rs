@@ -1,4 +1,5 @@
-//! What is kept how long: contents of what is over, deliveries that arrived, lines of debates, idempotency keys.
+//! What is kept how long: contents of what is over, deliveries that arrived, lines of debates,
+//! idempotency keys.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -41,7 +42,8 @@ impl Default for Retention {
 }
 
 impl Engine {
-    /// Erases the contents of what has been over for long enough, and that nothing else needs. Returns how many.
+    /// Erases the contents of what has been over for long enough, and that nothing else needs.
+    /// Returns how many.
     pub async fn retire(&self) -> Result<u64, Error> {
         let Some(span) = self.0.retention.contents else { return Ok(0) };
         let before = ago(self.now(), span);
@@ -83,7 +85,8 @@ impl Engine {
         }
     }
 
-    /// What is kept of all that was over before then, and where to go on: as much of it as memory should hold.
+    /// What is kept of all that was over before then, and where to go on: as much of it as memory
+    /// should hold.
     async fn old_contents(&self, mut after: String, over: &Over) -> Result<(HashSet<Digest>, Option<String>), Error> {
         let mut old = HashSet::new();
         while old.len() < DIGESTS {
@@ -127,8 +130,8 @@ impl Engine {
 struct Over {
     /// Since before then.
     before: Timestamp,
-    /// Runs that are executed here and have not ended. They are replayed from their top, with what their gates were decided to and
-    /// what the runs gave that they started.
+    /// Runs that are executed here and have not ended. They are replayed from their top, with what
+    /// their gates were decided to and what the runs gave that they started.
     going_on: HashSet<RunId>,
 }
 

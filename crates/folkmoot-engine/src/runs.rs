@@ -87,7 +87,8 @@ impl Engine {
         self.0.store.journal(query).await
     }
 
-    /// How a wait came to its end, if it has. The journal says only for what it waits: the answer is in that itself.
+    /// How a wait came to its end, if it has. The journal says only for what it waits: the answer
+    /// is in that itself.
     pub async fn awaited(&self, waits: &Waits) -> Result<Option<Awaited>, Error> {
         let store = &self.0.store;
         Ok(match waits {
@@ -107,7 +108,8 @@ impl Engine {
         })
     }
 
-    /// The next events after `after` of a run that `principal` may know of, its gates and its questions.
+    /// The next events after `after` of a run that `principal` may know of, its gates and its
+    /// questions.
     pub async fn events_of_run(
         &self,
         principal: &Principal,

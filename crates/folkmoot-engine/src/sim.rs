@@ -1,8 +1,9 @@
-//! Simulation: a workflow, a clock that jumps, people who decide, and a crash wherever one wants it.
+//! Simulation: a workflow, a clock that jumps, people who decide, and a crash wherever one wants
+//! it.
 //!
-//! Everything runs in one thread on a database in memory, and what happens next is drawn from a seed: so a simulation has
-//! one course, and whoever finds a fault can see it again. A crash drops the whole engine; what was committed stays, and
-//! another engine goes on with it.
+//! Everything runs in one thread on a database in memory, and what happens next is drawn from a
+//! seed: so a simulation has one course, and whoever finds a fault can see it again. A crash drops
+//! the whole engine; what was committed stays, and another engine goes on with it.
 //!
 //! ```
 //! use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows, sim::{self, Effects, Scenario}};
@@ -90,7 +91,8 @@ pub struct Scenario {
     input: Value,
     seed: u64,
     effects: Effects,
-    /// Whoever is not told what to say approves, and looks before saying whether something was done.
+    /// Whoever is not told what to say approves, and looks before saying whether something was
+    /// done.
     decide: Option<Arc<Decide>>,
     answer: Arc<Reply>,
     /// How often the people resume the run where it stops.
@@ -104,8 +106,8 @@ impl fmt::Debug for Scenario {
 }
 
 impl Scenario {
-    /// One run of this workflow. People approve every gate, and answer every question with its first option; asked whether
-    /// a step was done, they look whether its effect has happened.
+    /// One run of this workflow. People approve every gate, and answer every question with its
+    /// first option; asked whether a step was done, they look whether its effect has happened.
     pub fn new(workflows: Workflows, workflow: &str, input: impl Serialize) -> Self {
         Self {
             workflows,
@@ -218,7 +220,8 @@ pub struct Report {
     pub kinds: BTreeMap<String, EntryKind>,
     /// What each debate among them has kept, a line for each row.
     pub kept: Vec<String>,
-    /// What the log says of the run, its gates and its questions, in order, beside its steps: each event's type and payload.
+    /// What the log says of the run, its gates and its questions, in order, beside its steps: each
+    /// event's type and payload.
     pub told: Vec<(String, String)>,
     /// The hash of the log's last event: two simulations with the same had the same course.
     pub head: Digest,
@@ -247,9 +250,9 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
     Report { outcome, appends, effects, in_flight, kinds, kept, told, head }
 }
 
-/// Simulates without a crash, then with one before and after every single append, and compares. The outcome must always
-/// be the same, and so must what debates keep; what is `once` must happen as often as it does in calm; what is repeatable may
-/// happen once more where it was in flight.
+/// Simulates without a crash, then with one before and after every single append, and compares. The
+/// outcome must always be the same, and so must what debates keep; what is `once` must happen as
+/// often as it does in calm; what is repeatable may happen once more where it was in flight.
 ///
 /// # Panics
 ///
@@ -389,7 +392,8 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         for Line { entry, .. } in engine.journal(&starter, query).await? {
             match (entry.kind, &entry.state) {
                 (_, EntryState::Waiting(Waits::Run(child))) => runs.push(child.clone()),
-                // Where runs that it started have a step of the same name, that which must not repeat counts.
+                // Where runs that it started have a step of the same name, that which must not
+                // repeat counts.
                 (EntryKind::Once, _) => drop(kinds.insert(entry.key.to_string(), EntryKind::Once)),
                 (EntryKind::Step, _) => drop(kinds.entry(entry.key.to_string()).or_insert(EntryKind::Step)),
                 _ => {}
@@ -400,7 +404,8 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
     Ok(Lived { outcome, kinds, kept, told, head })
 }
 
-/// What a debate has kept, each row without when and where it was written; and that it is what the log says.
+/// What a debate has kept, each row without when and where it was written; and that it is what the
+/// log says.
 async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
     let (store, debate) = (&engine.0.store, run.clone());
     let Some(view) = store.debate(run).await? else { return Ok(Vec::new()) };

@@ -1,7 +1,7 @@
 //! Limits how many steps a node executes at the same time, and shares them fairly between runs.
 //!
-//! Waiting steps are served run by run, one step each, so a run with a thousand branches never keeps
-//! another run waiting.
+//! Waiting steps are served run by run, one step each, so a run with a thousand branches never
+//! keeps another run waiting.
 
 #[cfg(test)]
 mod tests;
@@ -36,7 +36,8 @@ impl FairStepLimit {
         Self(Arc::new(Mutex::new(State { free: at_once, order: VecDeque::new(), waiting: HashMap::new() })))
     }
 
-    /// Waits for a permit. It is safe to cancel this: a permit that nobody takes goes to the next step.
+    /// Waits for a permit. It is safe to cancel this: a permit that nobody takes goes to the next
+    /// step.
     pub(crate) async fn take(&self, run: &RunId) -> StepPermit {
         let waiting = {
             let mut state = lock(&self.0);
@@ -73,8 +74,8 @@ impl Drop for StepPermit {
 }
 
 impl State {
-    /// Returns the next waiting step, or counts the permit as free where none waits. Both happen under
-    /// one lock: a step that came in between would wait for a permit that is free.
+    /// Returns the next waiting step, or counts the permit as free where none waits. Both happen
+    /// under one lock: a step that came in between would wait for a permit that is free.
     fn next_or_free(&mut self) -> Option<oneshot::Sender<StepPermit>> {
         let Some(run) = self.order.pop_front() else {
             self.free += 1;

@@ -1,7 +1,8 @@
 //! Waiting for gates: any number of waiters, no polling, no lost wake-up.
 //!
-//! A waiter registers, then reads the gate, then applies the events that arrive. What was committed before it read is
-//! in the row, what came after is delivered; what is both is recognised by its number in the stream.
+//! A waiter registers, then reads the gate, then applies the events that arrive. What was committed
+//! before it read is in the row, what came after is delivered; what is both is recognised by its
+//! number in the stream.
 
 #[cfg(test)]
 mod tests;
@@ -100,7 +101,8 @@ pub(crate) struct Listening<'a> {
 }
 
 impl Listening<'_> {
-    /// The next event; `None` where what is waited for must be read again. Cancelling this loses nothing.
+    /// The next event; `None` where what is waited for must be read again. Cancelling this loses
+    /// nothing.
     pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
         match self.events.recv().await.expect("this listener's registration holds a sender") {
             News::Event(event) => Some(event),
@@ -185,7 +187,8 @@ impl Engine {
 }
 
 impl Waiter {
-    /// The next of the gates that is decided; `None` when none is left. Cancelling this loses nothing.
+    /// The next of the gates that is decided; `None` when none is left. Cancelling this loses
+    /// nothing.
     pub async fn next(&mut self) -> Result<Option<GateView>, Error> {
         self.0.next().await
     }
@@ -254,7 +257,8 @@ impl<S: Source> Waiting<S> {
         let moved = moved_on(&known.gate, event).filter(|moved| moved.content.summary == known.gate.content.summary);
         let view = match moved {
             Some(gate) => GateView { gate, summary: known.summary.clone() },
-            // Something that the row alone tells: another summary, or an event that we were not handed.
+            // Something that the row alone tells: another summary, or an event that we were not
+            // handed.
             None => self.source.gate(&id).await?,
         };
         self.pending.remove(&id);

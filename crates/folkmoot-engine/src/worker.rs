@@ -1,7 +1,8 @@
-//! The worker of a node: it takes runs that are ready, a bounded number at a time, and lets go of them when they wait.
+//! The worker of a node: it takes runs that are ready, a bounded number at a time, and lets go of
+//! them when they wait.
 //!
-//! A node lives as long as its sign of life is fresh. From then on others may take its runs, each under a higher epoch,
-//! and what the old node still writes for them is refused.
+//! A node lives as long as its sign of life is fresh. From then on others may take its runs, each
+//! under a higher epoch, and what the old node still writes for them is refused.
 
 mod drive;
 mod replay;
@@ -38,7 +39,8 @@ use crate::{
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How many runs are claimed at once, so that they share commits.
 const CLAIMS: usize = 64;
-/// How long one poll of a workflow may take. It only makes calls and waits, and so is done in a moment.
+/// How long one poll of a workflow may take. It only makes calls and waits, and so is done in a
+/// moment.
 const POLL_MAX: Duration = Duration::from_secs(10);
 
 /// How much a node works at the same time.
@@ -50,7 +52,8 @@ pub struct Work {
     pub steps_at_once: usize,
     /// How long after its last sign of life others may take its runs.
     pub lease: Duration,
-    /// How long after its start it takes the first. Whoever is there only for a moment begins nothing that it could not end.
+    /// How long after its start it takes the first. Whoever is there only for a moment begins
+    /// nothing that it could not end.
     pub begins_after: Duration,
 }
 
@@ -75,8 +78,8 @@ pub(crate) struct Worker {
     /// In an order, so that a simulation has one course.
     active: Mutex<BTreeMap<RunId, Active>>,
     in_flight: Mutex<HashMap<(RunId, String), usize>>,
-    /// Runs that this node may have and does not work on: whether they were claimed was never told, or whoever worked on
-    /// them panicked.
+    /// Runs that this node may have and does not work on: whether they were claimed was never told,
+    /// or whoever worked on them panicked.
     unattended: Mutex<Vec<RunId>>,
     ready: Notify,
 }
@@ -178,7 +181,8 @@ impl Engine {
         self.now().as_micros() < self.0.worker.alive_until_micros.load(Ordering::SeqCst)
     }
 
-    /// The same at two moments means that nobody can have taken this node's runs between them; `None` says nothing.
+    /// The same at two moments means that nobody can have taken this node's runs between them;
+    /// `None` says nothing.
     pub(crate) fn lease(&self) -> Option<u64> {
         self.has_lease().then(|| self.0.worker.lapses.load(Ordering::SeqCst))
     }
@@ -198,8 +202,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives the first sign of life. Where nobody else can write, whoever worked before is dead, and its runs need not wait for its
-    /// lease.
+    /// Gives the first sign of life. Where nobody else can write, whoever worked before is dead,
+    /// and its runs need not wait for its lease.
     pub(crate) async fn begin_work(&self) -> Result<(), Error> {
         self.beat(!self.0.store.is_shared()).await
     }
@@ -217,8 +221,9 @@ impl Engine {
         }
     }
 
-    /// Stops working on every run of this node and takes it up again from what the database has: what a run has been told
-    /// may be lost, and it must not go on after a decision that was never made.
+    /// Stops working on every run of this node and takes it up again from what the database has:
+    /// what a run has been told may be lost, and it must not go on after a decision that was never
+    /// made.
     pub(crate) fn take_up_again(&self) {
         let worker = self.worker();
         let stopped: Vec<RunId> = {
@@ -317,8 +322,8 @@ pub(crate) async fn live(engine: Engine, begins_after: Duration) {
     }
 }
 
-/// Ends runs whose workflow does not let go of its thread, for ever. The thread itself cannot be stopped; it ends at the workflow's
-/// next call, or with the process.
+/// Ends runs whose workflow does not let go of its thread, for ever. The thread itself cannot be
+/// stopped; it ends at the workflow's next call, or with the process.
 pub(crate) async fn watch(engine: Engine) {
     loop {
         engine.0.host.sleep(LOOK_EVERY).await;
@@ -369,7 +374,8 @@ pub(crate) async fn work(engine: Engine, begins_after: Duration, begun: bool) {
         });
         looks_for_orphans = tokio::select! {
             biased;
-            // First, and not begun anew each time: whoever always has something to do must not leave a dead node's runs.
+            // First, and not begun anew each time: whoever always has something to do must not
+            // leave a dead node's runs.
             () = &mut look => true,
             // There may be more.
             () = std::future::ready(()), if took => false,
@@ -398,14 +404,16 @@ async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
         found.extend(engine.0.store.orphans(&worker.names, limit as u32).await?);
     }
     found.extend(engine.0.store.ready(&worker.names, limit as u32).await?);
-    // After all that can fail, and no more than can be taken: what is lost of these nobody finds again.
+    // After all that can fail, and no more than can be taken: what is lost of these nobody finds
+    // again.
     let mut wanted: Vec<RunId> = {
         let mut unattended = lock(&worker.unattended);
         let count = limit.min(unattended.len());
         unattended.drain(..count).collect()
     };
     wanted.extend(found);
-    // A second claim of the same run would only throw the first one out. Whatever is left over is found again.
+    // A second claim of the same run would only throw the first one out. Whatever is left over is
+    // found again.
     let mut seen = HashSet::new();
     wanted.retain(|id| seen.insert(id.clone()));
     wanted.truncate(limit);
@@ -447,7 +455,8 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     claimed
 }
 
-/// A run that this node works on. Where this is dropped before the work has ended, somebody else must go on with it.
+/// A run that this node works on. Where this is dropped before the work has ended, somebody else
+/// must go on with it.
 struct Attended {
     engine: Engine,
     run: RunId,

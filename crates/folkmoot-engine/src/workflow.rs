@@ -21,15 +21,16 @@ pub struct Failure {
 /// Why a step cannot be done for now, although nothing is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hindrance {
-    /// A provider is away, limits us, or wants to be paid. The step waits and is tried again, first after seconds, then after minutes.
-    /// While nothing else of the run goes on, the run is parked, and says for whom it waits.
+    /// A provider is away, limits us, or wants to be paid. The step waits and is tried again, first
+    /// after seconds, then after minutes. While nothing else of the run goes on, the run is parked,
+    /// and says for whom it waits.
     Outage {
         /// Whose outage.
         provider: String,
         /// How long the provider wants to be left alone.
         retry_after: Option<Duration>,
-        /// How long it is waited for, from the first attempt or since a person resumed the run. Then the run stops, and can be
-        /// resumed.
+        /// How long it is waited for, from the first attempt or since a person resumed the run.
+        /// Then the run stops, and can be resumed.
         wait_max: Duration,
     },
     /// Only a person can mend it. The run stops; the step is tried again when the run is resumed.
@@ -102,8 +103,8 @@ impl Workflows {
         Self::default()
     }
 
-    /// And this one. Code that does other steps than before gets a new version: runs go on under the version that they
-    /// were started with.
+    /// And this one. Code that does other steps than before gets a new version: runs go on under
+    /// the version that they were started with.
     ///
     /// # Panics
     ///

@@ -81,7 +81,8 @@ impl Usage {
         }
     }
 
-    /// What a call can take, for all that is known before it: text of short words or of other scripts takes more tokens.
+    /// What a call can take, for all that is known before it: text of short words or of other
+    /// scripts takes more tokens.
     pub fn at_most(request: &Request) -> Self {
         let input_tokens = tokens(request.bytes(), 2);
         Self { input_tokens, cached_tokens: 0, output_tokens: request.max_tokens.into(), estimated: true }

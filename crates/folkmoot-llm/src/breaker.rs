@@ -60,7 +60,8 @@ impl Breaker {
     }
 }
 
-/// One call that was let through. It tells how it went; if it is dropped untold, nothing was learnt.
+/// One call that was let through. It tells how it went; if it is dropped untold, nothing was
+/// learnt.
 #[derive(Debug)]
 pub(crate) struct Pass<'a> {
     breaker: &'a Breaker,

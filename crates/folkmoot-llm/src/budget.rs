@@ -39,7 +39,8 @@ impl Spent {
         Self { tokens: answer.usage.total(), usd_micros: usd_micros.unwrap_or_default() }
     }
 
-    /// What a call took that was given up before anything was heard: what was sent has been read, for all anybody knows.
+    /// What a call took that was given up before anything was heard: what was sent has been read,
+    /// for all anybody knows.
     pub fn given_up(request: &Request, price: Option<Price>) -> Self {
         Self::by(&Usage::estimate(request, 0), price)
     }
@@ -117,7 +118,8 @@ impl Purse {
         self.account().spent
     }
 
-    /// Sets aside what a call may cost at most, if all that was spent and reserved leaves room for it.
+    /// Sets aside what a call may cost at most, if all that was spent and reserved leaves room for
+    /// it.
     pub fn reserve(self: &Arc<Self>, most: Spent) -> Result<Reservation, String> {
         let mut account = self.account();
         let promised = account.spent.plus(account.reserved);
@@ -189,7 +191,8 @@ pub struct Budgeted {
     pub model: Arc<dyn Model>,
     /// Whose money it is.
     pub purse: Arc<Purse>,
-    /// The dearest price that a call can have, as a fall-back may answer in place of the first choice.
+    /// The dearest price that a call can have, as a fall-back may answer in place of the first
+    /// choice.
     pub price: Option<Price>,
 }
 
@@ -227,7 +230,8 @@ impl Budgeted {
     }
 }
 
-/// Counts what was heard: a vendor charges for it, also when the call fails afterwards or is given up.
+/// Counts what was heard: a vendor charges for it, also when the call fails afterwards or is given
+/// up.
 struct Listening<'a> {
     hear: &'a mut dyn Hear,
     bytes: usize,
@@ -267,7 +271,8 @@ impl Hear for Listening<'_> {
 }
 
 impl Drop for Listening<'_> {
-    /// The call was given up while it was in flight, and what was sent has been read, for all anybody knows.
+    /// The call was given up while it was in flight, and what was sent has been read, for all
+    /// anybody knows.
     fn drop(&mut self) {
         self.settle(self.budgeted.spent(&Usage::estimate(self.request, self.bytes)));
     }

@@ -1,6 +1,7 @@
-//! Texts that were cut off at the longest answer that was asked for: the model is asked for the rest. What is still cut off after
-//! a few times says so, and counts as cut off. Answers that must have a shape are not continued: a vendor that holds a model to
-//! a schema begins anew each time; [`structured`](crate::structured) asks for them again instead.
+//! Texts that were cut off at the longest answer that was asked for: the model is asked for the
+//! rest. What is still cut off after a few times says so, and counts as cut off. Answers that must
+//! have a shape are not continued: a vendor that holds a model to a schema begins anew each time;
+//! [`structured`](crate::structured) asks for them again instead.
 
 use crate::{
     Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker, Usage, rehearsal,
@@ -12,7 +13,8 @@ mod tests;
 /// How often the rest is asked for at most.
 pub const CONTINUATIONS_MAX: u32 = 3;
 
-/// The longest stretch that a model repeats before it goes on, and the shortest that is no coincidence.
+/// The longest stretch that a model repeats before it goes on, and the shortest that is no
+/// coincidence.
 const OVERLAP_BYTES_MAX: usize = 400;
 const OVERLAP_BYTES_MIN: usize = 16;
 
@@ -21,7 +23,8 @@ pub fn can_go_on(request: &Request, answer: &Answer) -> bool {
     answer.finish == Finish::Length && request.schema.is_none() && answer.provider != rehearsal::NAME
 }
 
-/// The same conversation, asking for the rest of an answer. `time` counts from 1; each is a call of its own.
+/// The same conversation, asking for the rest of an answer. `time` counts from 1; each is a call of
+/// its own.
 pub fn rest(prompts: &Prompts, request: &Request, so_far: &Answer, time: u32) -> Result<Request, Failure> {
     let text = prompts
         .render("parts/rest.md", &Context::new())
@@ -63,7 +66,8 @@ fn overlap(so_far: &str, rest: &str) -> usize {
     (OVERLAP_BYTES_MIN..=most).rev().find(repeats).unwrap_or(0)
 }
 
-/// Asks, and asks for the rest of a text that was cut off. What was heard before a rest that fails is kept, and is cut off.
+/// Asks, and asks for the rest of a text that was cut off. What was heard before a rest that fails
+/// is kept, and is cut off.
 pub async fn ask(
     model: &dyn Model,
     prompts: &Prompts,

@@ -74,8 +74,8 @@ impl FailureKind {
         }
     }
 
-    /// Whether the provider is away, limits us or wants to be paid: the same call may succeed minutes or hours later, and nothing is
-    /// wrong with it.
+    /// Whether the provider is away, limits us or wants to be paid: the same call may succeed
+    /// minutes or hours later, and nothing is wrong with it.
     pub fn is_outage(self) -> bool {
         use FailureKind::*;
         match self {
@@ -90,7 +90,8 @@ impl FailureKind {
         matches!(self, FailureKind::Unauthorised | FailureKind::Misconfigured)
     }
 
-    /// Whether another provider may succeed where this one failed. A budget is spent wherever one asks.
+    /// Whether another provider may succeed where this one failed. A budget is spent wherever one
+    /// asks.
     pub fn is_the_providers(self) -> bool {
         !matches!(self, FailureKind::BudgetExceeded | FailureKind::NotRecorded)
     }

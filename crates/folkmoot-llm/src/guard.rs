@@ -1,4 +1,5 @@
-//! One provider, asked with care: a bounded number of calls at the same time, retries, and a circuit breaker.
+//! One provider, asked with care: a bounded number of calls at the same time, retries, and a
+//! circuit breaker.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,9 +27,11 @@ const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub struct Patience {
     /// How often a call is tried at most, the first time included.
     pub attempts: u32,
-    /// How long it waits before the second attempt; before each one after that twice as long, with some chance.
+    /// How long it waits before the second attempt; before each one after that twice as long, with
+    /// some chance.
     pub backoff: Duration,
-    /// The longest that it waits. A vendor that wants to be left alone for longer is not asked again.
+    /// The longest that it waits. A vendor that wants to be left alone for longer is not asked
+    /// again.
     pub backoff_max: Duration,
     /// How long all of it may take, waiting for a place included.
     pub total: Duration,
@@ -179,7 +182,8 @@ impl Guarded {
     }
 }
 
-/// What an answer tells about the provider's health. A refusal is a healthy answer; being told to slow down is one too.
+/// What an answer tells about the provider's health. A refusal is a healthy answer; being told to
+/// slow down is one too.
 fn tell(pass: Pass<'_>, answer: &Result<Answer, Failure>) {
     use FailureKind::*;
     match answer.as_ref().map_err(|failure| failure.kind) {

@@ -8,7 +8,8 @@ use crate::{Answer, Failure, Request};
 
 /// Something that answers. Dropping the future ends the call, as far as the vendor lets it.
 pub trait Model: Debug + Send + Sync {
-    /// Asks, and tells `hear` each piece of the answer as it comes. What was heard before a failure is no answer.
+    /// Asks, and tells `hear` each piece of the answer as it comes. What was heard before a failure
+    /// is no answer.
     fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>>;
 }
 
@@ -17,7 +18,8 @@ pub trait Hear: Send {
     /// The next piece of its text.
     fn piece(&mut self, text: &str);
 
-    /// What was heard until now counts no more: the answer begins again, from another attempt or another provider.
+    /// What was heard until now counts no more: the answer begins again, from another attempt or
+    /// another provider.
     fn again(&mut self) {}
 
     /// An attempt has failed, and the next is made after a while.

@@ -1,5 +1,5 @@
-//! All models that can be asked: those of the configuration, those whose keys are in the environment, those of this machine,
-//! and the rehearsal.
+//! All models that can be asked: those of the configuration, those whose keys are in the
+//! environment, those of this machine, and the rehearsal.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -99,7 +99,8 @@ pub struct Choice {
     pub base_url: Option<String>,
     /// Why this one, for people.
     pub why: String,
-    /// Whether somebody named it, or gave a key for it. The rehearsal is what is left where nobody did.
+    /// Whether somebody named it, or gave a key for it. The rehearsal is what is left where nobody
+    /// did.
     pub chosen: bool,
 }
 
@@ -265,8 +266,9 @@ impl Models {
         })
     }
 
-    /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the environment, the rehearsal.
-    /// Nobody is asked only because a server listens on this machine: see [`Models::listening`].
+    /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the
+    /// environment, the rehearsal. Nobody is asked only because a server listens on this machine:
+    /// see [`Models::listening`].
     pub fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
         let told = [
             (named, "you named it"),
@@ -311,8 +313,8 @@ impl Models {
         })
     }
 
-    /// The model servers that answer on this machine and that nobody has named. Ollama comes first: whatever else answers on a usual
-    /// port may be no model at all.
+    /// The model servers that answer on this machine and that nobody has named. Ollama comes first:
+    /// whatever else answers on a usual port may be no model at all.
     pub async fn listening(&self) -> Vec<Listening> {
         let mut local: Vec<_> = self.providers.iter().filter(|(_, known)| known.origin == Origin::Local).collect();
         local.sort_by_key(|(_, known)| known.provider.kind != Kind::Ollama);
@@ -383,7 +385,8 @@ impl Models {
         }
     }
 
-    /// What turns texts into vectors, for the providers that have it. One provider is asked; vectors of two do not compare.
+    /// What turns texts into vectors, for the providers that have it. One provider is asked;
+    /// vectors of two do not compare.
     pub fn embedder(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Embedder>, Failure> {
         let (name, inline) = split(provider);
         let provider = &self.known(name)?.provider;
@@ -526,7 +529,8 @@ fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Or
     usual
 }
 
-/// As Ollama reads its own variable: a host, a port or both; where it listens on all addresses, this machine's own.
+/// As Ollama reads its own variable: a host, a port or both; where it listens on all addresses,
+/// this machine's own.
 fn ollama_url(host: &str) -> String {
     if host.contains("://") {
         return host.to_owned();
@@ -547,7 +551,8 @@ fn base_url(provider: &Provider) -> Option<String> {
     Some(provider.base_url.clone().unwrap_or_else(|| usual.to_owned()))
 }
 
-/// Why nobody takes a connection where a provider is, if nobody does. Its key and its models cost something to try.
+/// Why nobody takes a connection where a provider is, if nobody does. Its key and its models cost
+/// something to try.
 async fn unreachable_at(provider: &Provider) -> Option<String> {
     let place = base_url(provider)?;
     let url = reqwest::Url::parse(&place).ok()?;

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use crate::Usage;
 
-/// The price of a model, in US dollars for a million tokens. Kept in whole millionths of a dollar, so that sums are exact.
+/// The price of a model, in US dollars for a million tokens. Kept in whole millionths of a dollar,
+/// so that sums are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Written", deny_unknown_fields)]
 pub struct Price {

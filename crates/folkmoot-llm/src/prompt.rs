@@ -1,12 +1,13 @@
 //! Prompts: templates in files, built in and replaceable by files of the same names.
 //!
-//! Text from outside (a topic, a model's words, a tool's output) enters a template as *data*, which can be written in one
-//! way only: `{{ topic | fence("topic") }}`, between two marks that the text cannot contain. Written plainly, compared or
-//! pasted to something else it is an error; and since every template is rendered with samples when the prompts are loaded,
-//! a template that forgets the fence fails at the start. The same context gives the same prompt, to the byte.
+//! Text from outside (a topic, a model's words, a tool's output) enters a template as *data*, which
+//! can be written in one way only: `{{ topic | fence("topic") }}`, between two marks that the text
+//! cannot contain. Written plainly, compared or pasted to something else it is an error; and since
+//! every template is rendered with samples when the prompts are loaded, a template that forgets the
+//! fence fails at the start. The same context gives the same prompt, to the byte.
 //!
-//! A template sees what its line in `catalogue.rs` declares, has no function and no filter but `fence`, reads no file,
-//! and includes only other prompts.
+//! A template sees what its line in `catalogue.rs` declares, has no function and no filter but
+//! `fence`, reads no file, and includes only other prompts.
 
 mod catalogue;
 mod context;
@@ -28,7 +29,8 @@ use catalogue::{CATALOGUE, Prompt};
 pub use context::Context;
 pub use error::PromptError;
 
-/// More instructions than this are no prompt but an accident. One answer in a list takes about twenty.
+/// More instructions than this are no prompt but an accident. One answer in a list takes about
+/// twenty.
 const FUEL: u64 = 100_000;
 
 /// A longer prompt fits no model.
@@ -46,8 +48,9 @@ impl Prompts {
         Self::load(|prompt| prompt.source.to_owned()).expect("a test loads the prompts that are built in")
     }
 
-    /// The same, but where `folder` has a file of the same name (`roles/critic.md`), that file. Names that begin with a dot
-    /// are passed over. All of them are read and tried now; what changes in the folder later has no effect.
+    /// The same, but where `folder` has a file of the same name (`roles/critic.md`), that file.
+    /// Names that begin with a dot are passed over. All of them are read and tried now; what
+    /// changes in the folder later has no effect.
     pub fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
         let mut overrides = overrides::read(folder)?;
         Self::load(|prompt| overrides.remove(prompt.name).unwrap_or_else(|| prompt.source.to_owned()))
@@ -58,7 +61,8 @@ impl Prompts {
         CATALOGUE.iter().map(|prompt| prompt.name)
     }
 
-    /// The prompt of that name, with what `context` says. The context has exactly the variables that the prompt declares.
+    /// The prompt of that name, with what `context` says. The context has exactly the variables
+    /// that the prompt declares.
     pub fn render(&self, name: &str, context: &Context) -> Result<String, PromptError> {
         let prompt = CATALOGUE
             .iter()
@@ -68,8 +72,8 @@ impl Prompts {
         self.render_checked(prompt, context)
     }
 
-    /// What an agent is told before anything else: its role, what its domain asks for, and the rules that hold for all.
-    /// The rules are there whatever a file says about the role.
+    /// What an agent is told before anything else: its role, what its domain asks for, and the
+    /// rules that hold for all. The rules are there whatever a file says about the role.
     pub fn system(&self, role: AgentRole, domain: Domain) -> Result<String, PromptError> {
         let mut parts = vec![self.render(&format!("roles/{role}.md"), &Context::new())?];
         if domain != Domain::General {
@@ -98,7 +102,8 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// Renders a prompt with each of its samples, so that every branch that depends on its variables is seen.
+    /// Renders a prompt with each of its samples, so that every branch that depends on its
+    /// variables is seen.
     fn try_out(&self, prompt: &Prompt) -> Result<(), PromptError> {
         self.must_know_its_variables(prompt)?;
         let mut forgotten: BTreeSet<String> = context::data_of(prompt.variables).into_iter().collect();

@@ -1,8 +1,10 @@
-//! The vendors behind [`Model`](crate::Model) and [`Embedder`](crate::Embedder), spoken to in their own wire formats.
+//! The vendors behind [`Model`](crate::Model) and [`Embedder`](crate::Embedder), spoken to in their
+//! own wire formats.
 //!
-//! Each call is one attempt: whoever wants another tries again above. An answer is read as it comes, within a time, a silence
-//! and a size, and what is cut off, garbled or endless is a [`Failure`](crate::Failure), never an answer. No redirect is
-//! followed, because a key must not travel, and a key is in no failure, log or record.
+//! Each call is one attempt: whoever wants another tries again above. An answer is read as it
+//! comes, within a time, a silence and a size, and what is cut off, garbled or endless is a
+//! [`Failure`](crate::Failure), never an answer. No redirect is followed, because a key must not
+//! travel, and a key is in no failure, log or record.
 
 mod anthropic;
 mod count;
@@ -44,7 +46,8 @@ pub struct Endpoint {
 
 /// How long a whole answer may take where nobody says.
 pub const TIMEOUT: Duration = Duration::from_secs(300);
-/// How long a vendor may be silent where nobody says. A model that reasons says nothing for a while.
+/// How long a vendor may be silent where nobody says. A model that reasons says nothing for a
+/// while.
 pub const SILENCE: Duration = Duration::from_secs(120);
 /// The longest answer where nobody says.
 pub const ANSWER_BYTES: usize = 1024 * 1024;

@@ -69,8 +69,8 @@ impl Recorder for Mutex<Vec<Recording>> {
 pub struct JsonLines(Mutex<File>);
 
 impl JsonLines {
-    /// Adds to the file, and makes it where it is not there. Only its owner can read it: prompts are nobody else's business.
-    /// One that is there and that others can read is refused.
+    /// Adds to the file, and makes it where it is not there. Only its owner can read it: prompts
+    /// are nobody else's business. One that is there and that others can read is refused.
     pub fn append(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);

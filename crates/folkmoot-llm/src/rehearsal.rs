@@ -1,9 +1,10 @@
 //! The rehearsal: a player in place of a model, which needs no network and says that it is one.
 //!
-//! It knows a few [exercises](Exercise), with solutions from bad to right and tests that tell them apart, so that what is said
-//! about them is true: code fails, is reflected on, attacked, mended, and passes. About anything else it says little, and
-//! always the same. The [`Cue`] tells it what a contribution is for; from its words alone it understands nothing. Where it has
-//! written code and can have it tested, it does, once, and says what came of it.
+//! It knows a few [exercises](Exercise), with solutions from bad to right and tests that tell them
+//! apart, so that what is said about them is true: code fails, is reflected on, attacked, mended,
+//! and passes. About anything else it says little, and always the same. The [`Cue`] tells it what a
+//! contribution is for; from its words alone it understands nothing. Where it has written code and
+//! can have it tested, it does, once, and says what came of it.
 
 mod debate;
 mod exercise;

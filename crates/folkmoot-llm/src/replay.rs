@@ -20,8 +20,8 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Answers as it was answered before. A call that was made twice gives what it gave the first time, then the second; one that
-/// was never made, or not so often, is a failure that says so.
+/// Answers as it was answered before. A call that was made twice gives what it gave the first time,
+/// then the second; one that was never made, or not so often, is a failure that says so.
 pub struct Replay {
     calls: Mutex<HashMap<Digest, VecDeque<Outcome>>>,
 }
@@ -40,8 +40,9 @@ impl Replay {
         Self { calls: Mutex::new(calls) }
     }
 
-    /// From a file of [`JsonLines`](crate::record::JsonLines). A last line that was cut off by a crash is an error like any
-    /// other: it says which line, and the rest can be kept by removing it.
+    /// From a file of [`JsonLines`](crate::record::JsonLines). A last line that was cut off by a
+    /// crash is an error like any other: it says which line, and the rest can be kept by removing
+    /// it.
     pub fn from_json_lines(lines: impl Read) -> Result<Self, String> {
         let mut lines = BufReader::new(lines);
         let mut recordings = Vec::new();
@@ -59,7 +60,8 @@ impl Replay {
         Ok(Self::new(recordings))
     }
 
-    /// From the results of a run's steps, in the order in which they were recorded: every recording, however deep inside.
+    /// From the results of a run's steps, in the order in which they were recorded: every
+    /// recording, however deep inside.
     pub fn from_journal<'a>(results: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut recordings = Vec::new();
         for result in results {
@@ -68,7 +70,8 @@ impl Replay {
         Self::new(recordings)
     }
 
-    /// Without the failures of calls that were answered at another time: for whoever wants an answer, and not the same course.
+    /// Without the failures of calls that were answered at another time: for whoever wants an
+    /// answer, and not the same course.
     #[must_use]
     pub fn answers(self) -> Self {
         for outcomes in self.calls().values_mut() {

@@ -82,7 +82,8 @@ pub struct Cue {
     pub given: Value,
 }
 
-/// The name of the schema of a turn with tools: its answer is either a call, or the answer proper under `answer`.
+/// The name of the schema of a turn with tools: its answer is either a call, or the answer proper
+/// under `answer`.
 pub const TOOL_TURN: &str = "tool_turn";
 
 /// The longest answer that is asked for where nobody says.
@@ -110,7 +111,8 @@ impl Request {
         self.system.as_ref().map_or(0, String::len) + said + schema
     }
 
-    /// Two requests are the same call if their digests are: all but the idempotency key, which names one time of asking.
+    /// Two requests are the same call if their digests are: all but the idempotency key, which
+    /// names one time of asking.
     pub fn digest(&self) -> Digest {
         let unnamed = Self { idempotency_key: None, ..self.clone() };
         let bytes = serde_json::to_vec(&unnamed).expect("a request is plain data");

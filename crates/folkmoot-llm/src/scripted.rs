@@ -97,7 +97,8 @@ impl Model for Scripted {
     }
 }
 
-/// What somebody has heard at the end: all pieces since the answer began, and how often it began again.
+/// What somebody has heard at the end: all pieces since the answer began, and how often it began
+/// again.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard(pub(crate) String, pub(crate) usize);
 

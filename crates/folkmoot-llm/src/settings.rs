@@ -1,4 +1,5 @@
-//! What the configuration says about models: who can be asked, what that costs, and how much may be spent.
+//! What the configuration says about models: who can be asked, what that costs, and how much may be
+//! spent.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -179,7 +180,8 @@ impl Provider {
         }
     }
 
-    /// How much is put up with. Everything together may take as long as two attempts and the waits between.
+    /// How much is put up with. Everything together may take as long as two attempts and the waits
+    /// between.
     pub(crate) fn patience(&self) -> Patience {
         let usual = Patience::default();
         let total = Duration::from_millis(self.timeout_ms.saturating_mul(2)).max(usual.total);

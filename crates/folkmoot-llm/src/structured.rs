@@ -1,5 +1,6 @@
-//! Structured answers: the schema goes with the request, the answer is validated, there is one repair turn, and what does not
-//! fit after that is recorded as unparsed. It never counts as an answer.
+//! Structured answers: the schema goes with the request, the answer is validated, there is one
+//! repair turn, and what does not fit after that is recorded as unparsed. It never counts as an
+//! answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,7 +50,8 @@ const FAULTS_TOLD: usize = 5;
 const FAULT_CHARS: usize = 300;
 
 impl Shape {
-    /// Compiles a schema. References to other documents are refused, and nothing is fetched; so is what nobody could finish checking.
+    /// Compiles a schema. References to other documents are refused, and nothing is fetched; so is
+    /// what nobody could finish checking.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let bounds = Bounds::of(schema)?;
         let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(100_000).size_limit(1 << 20);
@@ -64,7 +66,8 @@ impl Shape {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }
 
-    /// Reads an answer's text. It must be JSON, all of it, and fit; one code fence around all of it is taken off.
+    /// Reads an answer's text. It must be JSON, all of it, and fit; one code fence around all of it
+    /// is taken off.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let value = parse(unfenced(text))?;
         let Err(why) = self.check(&value) else { return Ok(value) };
@@ -82,7 +85,8 @@ fn told(fault: &jsonschema::ValidationError<'_>) -> String {
     format!("{at}{}", fault.masked()).chars().take(FAULT_CHARS).collect()
 }
 
-/// Many models write a code fence around JSON, whatever they are told. Anything else around it is not taken off.
+/// Many models write a code fence around JSON, whatever they are told. Anything else around it is
+/// not taken off.
 fn unfenced(text: &str) -> &str {
     let text = unthought(text.trim());
     let inner =
@@ -96,7 +100,8 @@ fn unthought(text: &str) -> &str {
     thought.map_or(text, |(_, answer)| answer.trim())
 }
 
-/// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not fit is no error.
+/// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not
+/// fit is no error.
 pub async fn ask(
     model: &dyn Model,
     prompts: &Prompts,

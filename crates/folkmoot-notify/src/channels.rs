@@ -57,7 +57,8 @@ pub struct Listed {
 }
 
 impl Channels {
-    /// Reads their secrets. `Err` for a configuration that is wrong in itself, with the channel and what to do.
+    /// Reads their secrets. `Err` for a configuration that is wrong in itself, with the channel and
+    /// what to do.
     pub fn new(
         notify: &Notify,
         channels: &BTreeMap<String, settings::Channel>,

@@ -1,12 +1,13 @@
 //! How Folkmoot tells people: webhooks, Slack, mail, the desktop.
 //!
-//! A channel is told, or says why not; it never decides when to try again, and never touches a gate.
+//! A channel is told, or says why not; it never decides when to try again, and never touches a
+//! gate.
 //!
 //! ```text
 //! Channels::send ─┬▶ webhook ─┐
 //!                 ├▶ slack ───┴▶ post: one POST, to where the address guard lets it go
-//!                 ├▶ mail        one conversation with the mail server that the configuration names
-//!                 └▶ desktop     notify-send or osascript, started by what the embedder gives as `Programs`
+//!                 ├▶ mail        one conversation with the configured mail server
+//!                 └▶ desktop     notify-send or osascript, started by the embedder's `Programs`
 //! ```
 
 pub mod channels;

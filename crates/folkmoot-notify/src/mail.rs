@@ -1,8 +1,9 @@
 //! Mail, by SMTP to the one server that the configuration names.
 //!
-//! Each recipient gets a message of their own, so that one address that is wrong keeps it from nobody else. A message has the same
-//! Message-ID however often it is sent, so that mail programs show a repetition once, and refers to its thread, so that they show what
-//! belongs to one gate together.
+//! Each recipient gets a message of their own, so that one address that is wrong keeps it from
+//! nobody else. A message has the same Message-ID however often it is sent, so that mail programs
+//! show a repetition once, and refers to its thread, so that they show what belongs to one gate
+//! together.
 
 use std::{
     net::IpAddr,
@@ -48,7 +49,8 @@ const SHOWN_CHARS_MAX: usize = 200;
 folkmoot_core::vocabulary! {
     /// How the conversation with the mail server is kept from others.
     pub enum Tls {
-        /// It begins in plain text and is encrypted before anything is said: usually port 587. Refused where the server does not offer it.
+        /// It begins in plain text and is encrypted before anything is said: usually port 587.
+        /// Refused where the server does not offer it.
         StartTls = "starttls",
         /// Encrypted from the first byte: usually port 465.
         Tls = "tls",
@@ -74,8 +76,8 @@ pub struct Server {
     pub to: Vec<Mailbox>,
 }
 
-/// Sends `message` to everybody. It is told when the server has taken it for each of them, but for those that it will never take while
-/// it takes it for others.
+/// Sends `message` to everybody. It is told when the server has taken it for each of them, but for
+/// those that it will never take while it takes it for others.
 pub async fn send(
     server: &Server,
     guard: &AddressGuard,
@@ -164,7 +166,8 @@ async fn plain_address(server: &Server, guard: &AddressGuard) -> Result<IpAddr, 
     }
 }
 
-/// What the server said no to. A password can be mended, and so can most else; an address that does not exist cannot.
+/// What the server said no to. A password can be mended, and so can most else; an address that does
+/// not exist cannot.
 fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
     let hidden = server.login.as_ref().map_or_else(Keys::default, |(name, password)| as_sent(name, password.reveal()));
     let mut cause: &dyn std::error::Error = error;

@@ -1,8 +1,8 @@
 //! One POST over HTTP, to where the [guard](AddressGuard) lets it go.
 //!
-//! No redirect is followed: it would send what was signed for one receiver to another, chosen by whoever answers, and the address
-//! can be corrected where it is written. No proxy of the environment is used: it would connect for us, and to where the guard does
-//! not see.
+//! No redirect is followed: it would send what was signed for one receiver to another, chosen by
+//! whoever answers, and the address can be corrected where it is written. No proxy of the
+//! environment is used: it would connect for us, and to where the guard does not see.
 
 use std::{error::Error as _, sync::OnceLock, time::Duration};
 
@@ -34,7 +34,8 @@ pub struct Post {
     guard: AddressGuard,
     trust: Trust,
     patience: Duration,
-    /// Made when the first of them is needed: reading this machine's certificates takes longer than most requests.
+    /// Made when the first of them is needed: reading this machine's certificates takes longer than
+    /// most requests.
     https: OnceLock<Client>,
     http: OnceLock<Client>,
 }
@@ -56,7 +57,8 @@ impl Post {
         &self.guard
     }
 
-    /// Sends this JSON once. 2xx is success, and its body is not read. What is `hidden` is in no reason.
+    /// Sends this JSON once. 2xx is success, and its body is not read. What is `hidden` is in no
+    /// reason.
     pub(crate) async fn json(
         &self,
         url: &str,

@@ -11,7 +11,8 @@ use crate::{AddressGuard, mail};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Notify {
-    /// Networks, addresses and host names that may be sent to although not everybody can reach them.
+    /// Networks, addresses and host names that may be sent to although not everybody can reach
+    /// them.
     pub allow: Vec<String>,
     /// Where people reach this server, for the links in messages.
     pub public_url: Option<String>,

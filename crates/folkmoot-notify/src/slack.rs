@@ -34,8 +34,8 @@ fn path(url: &str) -> Option<&str> {
     url.split_once("://")?.1.split_once('/').map(|(_, path)| path)
 }
 
-/// What agents wrote is plain text, or escaped where Slack has nothing else, so that it can neither mention a channel nor show a link
-/// that leads elsewhere.
+/// What agents wrote is plain text, or escaped where Slack has nothing else, so that it can neither
+/// mention a channel nor show a link that leads elsewhere.
 fn blocks(message: &Message) -> Value {
     let title = text::line(&message.title, TITLE_CHARS_MAX);
     let plain = |text: &str| json!({ "type": "plain_text", "text": text, "emoji": false });

@@ -1,4 +1,5 @@
-//! Agents' and strangers' text, made fit to be shown: no control characters, nothing that turns or hides text, not too long.
+//! Agents' and strangers' text, made fit to be shown: no control characters, nothing that turns or
+//! hides text, not too long.
 
 /// One line of at most `chars_max` characters.
 pub(crate) fn line(text: &str, chars_max: usize) -> String {
@@ -21,7 +22,8 @@ fn cut(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// As HTML and Slack's own markup want it: what could begin a tag, a link or a mention is written out.
+/// As HTML and Slack's own markup want it: what could begin a tag, a link or a mention is written
+/// out.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

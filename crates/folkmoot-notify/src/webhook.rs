@@ -1,7 +1,9 @@
-//! Webhooks as <https://www.standardwebhooks.com> has them: JSON, with an id, a time and a signature over all three.
+//! Webhooks as <https://www.standardwebhooks.com> has them: JSON, with an id, a time and a
+//! signature over all three.
 //!
-//! A receiver that checks the signature knows that it comes from us and was not changed; that the time is not five minutes away,
-//! that nobody replays it later; and by the id, which stays the same however often a message is sent, that it has not seen it.
+//! A receiver that checks the signature knows that it comes from us and was not changed; that the
+//! time is not five minutes away, that nobody replays it later; and by the id, which stays the same
+//! however often a message is sent, that it has not seen it.
 
 use std::fmt;
 
@@ -64,7 +66,8 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Sends `message` to `url` once, signed at `now` with each of the secrets: two of them while a receiver changes from one to the next.
+/// Sends `message` to `url` once, signed at `now` with each of the secrets: two of them while a
+/// receiver changes from one to the next.
 pub async fn send(
     post: &Post,
     url: &str,
@@ -97,7 +100,8 @@ fn headers(secrets: &[Secret], id: &str, now: Timestamp, body: &[u8]) -> Result<
     named.into_iter().map(header).collect()
 }
 
-/// What no reason may repeat: the secrets, and whatever follows the host, where many services keep one, in its parts.
+/// What no reason may repeat: the secrets, and whatever follows the host, where many services keep
+/// one, in its parts.
 fn hidden(url: &str, secrets: &[Secret]) -> Keys {
     let secrets = secrets.iter().map(|secret| STANDARD.encode(&secret.0));
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);

@@ -1,9 +1,12 @@
-//! Where a message may go: not to this machine, its neighbours or a cloud's metadata, unless the configuration says so.
+//! Where a message may go: not to this machine, its neighbours or a cloud's metadata, unless the
+//! configuration says so.
 //!
-//! Whoever may add a webhook names an address, and our server asks it from where we are. So the check is on the address that is
-//! really connected to, when it is connected to: names are resolved here, what may not be reached is taken out of the answer, and
-//! the connection is made to what is left. An answer that changes between a check and the connection has nothing between to change.
-//! A host that is an address itself is never asked of a resolver, and is checked before the request is made.
+//! Whoever may add a webhook names an address, and our server asks it from where we are. So the
+//! check is on the address that is really connected to, when it is connected to: names are resolved
+//! here, what may not be reached is taken out of the answer, and the connection is made to what is
+//! left. An answer that changes between a check and the connection has nothing between to change. A
+//! host that is an address itself is never asked of a resolver, and is checked before the request
+//! is made.
 
 use std::{
     fmt,
@@ -152,7 +155,8 @@ fn kind_v4(address: Ipv4Addr) -> Option<AddressKind> {
     }
 }
 
-/// Of IPv6 only 2000::/3 is given out, so that all else is somebody's own. What leads to an IPv4 address is what that is.
+/// Of IPv6 only 2000::/3 is given out, so that all else is somebody's own. What leads to an IPv4
+/// address is what that is.
 fn kind_v6(address: Ipv6Addr) -> Option<AddressKind> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
@@ -212,7 +216,8 @@ impl FromStr for Network {
 }
 
 impl AddressGuard {
-    /// Lets through what everybody on the internet can reach, and what `allow` names: networks, addresses, host names.
+    /// Lets through what everybody on the internet can reach, and what `allow` names: networks,
+    /// addresses, host names.
     pub fn new(allow: &[String]) -> Result<Self, String> {
         let mut allowed = Allowed::default();
         for entry in allow {
@@ -232,7 +237,8 @@ impl AddressGuard {
         self
     }
 
-    /// Reads an address, and refuses what can be refused without asking what its name means. That happens when it is connected to.
+    /// Reads an address, and refuses what can be refused without asking what its name means. That
+    /// happens when it is connected to.
     pub fn check(&self, url: &str) -> Result<Url, Refused> {
         let unusable = |why: &str| Refused::Unusable(format!("this is no address to send to: {why}"));
         let url = Url::parse(url).map_err(|error| unusable(&error.to_string()))?;
@@ -264,7 +270,8 @@ impl AddressGuard {
         Ok(found.map(|address| address.ip()).collect())
     }
 
-    /// What a name means, without what may not be reached. Nothing else is ever connected to; for plain http, only what is allowed.
+    /// What a name means, without what may not be reached. Nothing else is ever connected to; for
+    /// plain http, only what is allowed.
     pub async fn resolve(&self, host: &str, is_plain: bool) -> Result<Vec<IpAddr>, Unresolved> {
         let mut refused = None;
         let mut admitted = Vec::new();
@@ -282,7 +289,8 @@ impl AddressGuard {
         }
     }
 
-    /// Whether this may be connected to. Plain http goes only to what is allowed by name or address; else `None` says so.
+    /// Whether this may be connected to. Plain http goes only to what is allowed by name or
+    /// address; else `None` says so.
     fn admits(&self, address: IpAddr, host: Option<&str>, is_plain: bool) -> Result<(), Option<AddressKind>> {
         let address = address.to_canonical();
         let kind = kind(address);
@@ -316,8 +324,8 @@ pub enum Unresolved {
     Unknown(String),
 }
 
-/// The host of an address, if that is an address itself. In a URL, however it was written: 127.1, 0x7f000001 and 2130706433 have
-/// become 127.0.0.1 when the URL was read.
+/// The host of an address, if that is an address itself. In a URL, however it was written: 127.1,
+/// 0x7f000001 and 2130706433 have become 127.0.0.1 when the URL was read.
 fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }

@@ -1,4 +1,5 @@
-//! Keys in what others say: erased where it explains something, and watched for where it is an answer.
+//! Keys in what others say: erased where it explains something, and watched for where it is an
+//! answer.
 
 use std::fmt;
 
@@ -6,7 +7,8 @@ use serde_json::Value;
 
 /// Below this, what looks like the key in somebody's error is a word of its language.
 const ERASED_BYTES_MIN: usize = 6;
-/// Below this, what looks like the key in an answer is one: local servers take `none`, `ollama` and the like for a key.
+/// Below this, what looks like the key in an answer is one: local servers take `none`, `ollama` and
+/// the like for a key.
 const RECOGNISED_BYTES_MIN: usize = 20;
 /// What stands in a key's place.
 const ERASED: &str = "…";
@@ -68,7 +70,8 @@ impl Keys {
         }
     }
 
-    /// Looks for them in an answer that is told piece by piece. What is shorter than a vendor's key is not looked for.
+    /// Looks for them in an answer that is told piece by piece. What is shorter than a vendor's key
+    /// is not looked for.
     pub fn watch(&self) -> KeyWatch {
         let keys = self.0.iter().filter(|key| key.text.len() >= RECOGNISED_BYTES_MIN).cloned();
         KeyWatch { keys: keys.collect(), held: String::new() }
@@ -114,7 +117,8 @@ impl KeyWatch {
     }
 }
 
-/// Where the longest end of `text` begins that is a beginning of `key`; at its very end where there is none.
+/// Where the longest end of `text` begins that is a beginning of `key`; at its very end where there
+/// is none.
 fn begins_at(text: &str, key: &str) -> usize {
     let from = text.len().saturating_sub(key.len() - 1);
     let mut ends = (from..text.len()).filter_map(|at| Some((at, text.get(at..)?)));

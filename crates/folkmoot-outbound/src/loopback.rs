@@ -1,4 +1,5 @@
-//! Servers on this machine. No proxy stands between us and them: it would look for them on its own machine, and be shown their key.
+//! Servers on this machine. No proxy stands between us and them: it would look for them on its own
+//! machine, and be shown their key.
 
 use std::net::IpAddr;
 
@@ -11,7 +12,8 @@ pub fn is_loopback(url: &Url) -> bool {
     address.map_or(host == "localhost", |address| address.to_canonical().is_loopback())
 }
 
-/// The beginning of a client for `url`, which uses the environment's proxy only where that can lead there.
+/// The beginning of a client for `url`, which uses the environment's proxy only where that can lead
+/// there.
 pub fn client(url: &Url) -> ClientBuilder {
     if is_loopback(url) { Client::builder().no_proxy() } else { Client::builder() }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::{Zoned, fmt::rfc2822};
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
-/// What the headers say: milliseconds, seconds, or a date. A date is compared with the vendor's own clock, because ours may
-/// differ; where the vendor does not show its clock, a date says nothing.
+/// What the headers say: milliseconds, seconds, or a date. A date is compared with the vendor's own
+/// clock, because ours may differ; where the vendor does not show its clock, a date says nothing.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(|ms| seconds(ms, 1e-3)) {

@@ -9,8 +9,8 @@ use std::{
 
 use crate::Keys;
 
-/// A key. It cannot be printed, compared or serialised; it knows where it came from, so that people can be told where to
-/// change it.
+/// A key. It cannot be printed, compared or serialised; it knows where it came from, so that people
+/// can be told where to change it.
 #[derive(Clone)]
 pub struct Secret {
     text: String,
@@ -72,7 +72,8 @@ impl Secret {
         }
     }
 
-    /// The key that is the only line of the file at `path`, which nobody but its owner may read or write.
+    /// The key that is the only line of the file at `path`, which nobody but its owner may read or
+    /// write.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };

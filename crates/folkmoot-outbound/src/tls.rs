@@ -1,4 +1,5 @@
-//! TLS with the certificates that this machine trusts. The only place that chooses a cryptography for models, tools and messages.
+//! TLS with the certificates that this machine trusts. The only place that chooses a cryptography
+//! for models, tools and messages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Whom we believe to be who they say: whom this machine believes, and the certificates of `ca_file` in `[notify]`.
+//! Whom we believe to be who they say: whom this machine believes, and the certificates of
+//! `ca_file` in `[notify]`.
 
 use std::{fmt, path::Path};
 

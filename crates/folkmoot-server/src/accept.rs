@@ -1,7 +1,9 @@
-//! The accept loop: a limit on connections, on how long headers may take, and on how long an answer may stay unread.
+//! The accept loop: a limit on connections, on how long headers may take, and on how long an answer
+//! may stay unread.
 //!
-//! A connection holds its place until the socket is closed, also when it has become a WebSocket: then hyper is done with
-//! it, but it still counts, and ending still waits for it. [`places`] says who makes room when there are too many.
+//! A connection holds its place until the socket is closed, also when it has become a WebSocket:
+//! then hyper is done with it, but it still counts, and ending still waits for it. [`places`] says
+//! who makes room when there are too many.
 
 mod heads;
 mod hosts;
@@ -64,7 +66,8 @@ pub(crate) struct Door {
     pub(crate) hosts: Hosts,
 }
 
-/// Serves until `shutdown`. Then `closing` ends the streams, and what is in flight has `drain` to finish.
+/// Serves until `shutdown`. Then `closing` ends the streams, and what is in flight has `drain` to
+/// finish.
 pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown: CancellationToken, drain: Duration) {
     let Acceptor { listener, door } = acceptor;
     let places = Places::new(&door.limits);
@@ -83,7 +86,8 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
             },
             () = shutdown.cancelled() => break,
         };
-        // Where no place can be freed, whoever comes next waits in the kernel's queue, and costs nothing here.
+        // Where no place can be freed, whoever comes next waits in the kernel's queue, and costs
+        // nothing here.
         let place = tokio::select! {
             place = places.take(open.token()) => place,
             () = shutdown.cancelled() => break,
@@ -193,8 +197,9 @@ impl HttpBody for Seated {
     }
 }
 
-/// Whoever undoes more codings than we do sees the body end elsewhere, and what follows as another request. (A request with a
-/// Content-Length as well is answered, and the connection closed, by hyper.)
+/// Whoever undoes more codings than we do sees the body end elsewhere, and what follows as another
+/// request. (A request with a Content-Length as well is answered, and the connection closed, by
+/// hyper.)
 fn has_one_coding(headers: &HeaderMap) -> bool {
     match extract::only(headers, "transfer-encoding") {
         None => true,

@@ -23,7 +23,8 @@ use crate::{
 /// So many debates are replayed at the same time; others wait.
 const REPLAYS_MAX: usize = 2;
 
-/// So many pages does one agent read at the same time; its others wait. Fewer than the store's connections for reading.
+/// So many pages does one agent read at the same time; its others wait. Fewer than the store's
+/// connections for reading.
 const AGENT_PAGES_MAX: usize = 2;
 
 /// So many requests with bad tokens may come from one address.
@@ -113,7 +114,8 @@ impl App {
         Duration::from_millis(self.limits.heartbeat_ms)
     }
 
-    /// Whether this principal may ask once more just now. Keys are principals, so there are only as many as tokens.
+    /// Whether this principal may ask once more just now. Keys are principals, so there are only as
+    /// many as tokens.
     pub(crate) fn admits(&self, name: &Name) -> bool {
         self.rate.check_key(name).is_ok()
     }
@@ -129,7 +131,8 @@ impl App {
         }
     }
 
-    /// What is said to a token that is not valid. Too many from one address are told to wait; valid tokens from there are not.
+    /// What is said to a token that is not valid. Too many from one address are told to wait; valid
+    /// tokens from there are not.
     pub(crate) fn bad_token(&self, seat: Option<&Seat>) -> ApiError {
         metrics::counter!("folkmoot_bad_tokens_total").increment(1);
         match seat.map(|seat| self.bad_tokens.check_key(&network(seat.peer()))) {

@@ -1,4 +1,5 @@
-//! Who is asking: from the credential, and from nowhere else; and that nobody is answered whose token is gone.
+//! Who is asking: from the credential, and from nowhere else; and that nobody is answered whose
+//! token is gone.
 
 use std::{
     convert::Infallible,
@@ -24,7 +25,8 @@ use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
 /// How much of a long answer a connection takes at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would not be one.
+/// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would
+/// not be one.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader(pub(crate) Authenticated);
 
@@ -39,8 +41,9 @@ impl FromRequestParts<App> for Reader {
     }
 }
 
-/// As [`Authenticated`], for a page of a list or another large answer. An agent reads few of them at once, so that people's reads
-/// never queue behind all of its own, and until each is sent, so that few are kept in memory for it.
+/// As [`Authenticated`], for a page of a list or another large answer. An agent reads few of them
+/// at once, so that people's reads never queue behind all of its own, and until each is sent, so
+/// that few are kept in memory for it.
 #[derive(Debug)]
 pub(crate) struct PageReader(pub(crate) Authenticated);
 
@@ -108,8 +111,8 @@ impl FromRequestParts<App> for Authenticated {
     }
 }
 
-/// How the request says that a person made it. What a token shows by itself, or what this version does not know, is claimed by
-/// nobody.
+/// How the request says that a person made it. What a token shows by itself, or what this version
+/// does not know, is claimed by nobody.
 fn claimed(headers: &HeaderMap) -> Result<Option<Presence>, ApiError> {
     match extract::only(headers, PRESENCE) {
         None => Ok(None),
@@ -131,8 +134,9 @@ fn bearer(header: &str) -> Option<&str> {
 #[derive(Clone, Debug)]
 struct Shown(watch::Sender<Option<TokenId>>);
 
-/// Ends whatever only reads, waits or follows when its token is revoked, and sends nothing of it from then on. What writes is
-/// refused in its transaction; what was written before is answered, so that whoever wrote it knows.
+/// Ends whatever only reads, waits or follows when its token is revoked, and sends nothing of it
+/// from then on. What writes is refused in its transaction; what was written before is answered, so
+/// that whoever wrote it knows.
 pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
     // A node that is out of touch says to everybody that they may not work, which helps nobody.
@@ -178,7 +182,8 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     }
 }
 
-/// The same answer, in pieces of which the connection takes the next when it has sent the one before, and the permit with the last.
+/// The same answer, in pieces of which the connection takes the next when it has sent the one
+/// before, and the permit with the last.
 async fn until_sent(permit: OwnedSemaphorePermit, answer: Response) -> Response {
     let (parts, body) = answer.into_parts();
     let rest = match body.collect().await {
@@ -203,7 +208,8 @@ fn guarded(app: App, token: TokenId, frames: Body) -> Body {
     }))
 }
 
-/// Whether the token stands, as soon as this node can know it; `false` also where the server ends before it does.
+/// Whether the token stands, as soon as this node can know it; `false` also where the server ends
+/// before it does.
 pub(crate) async fn stands(app: &App, token: &TokenId) -> bool {
     loop {
         match app.engine.must_stand(Some(token)).await {

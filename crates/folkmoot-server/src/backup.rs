@@ -1,7 +1,9 @@
-//! Backups: copied by the store, and checked as `audit verify` checks before anybody is told that they are done.
+//! Backups: copied by the store, and checked as `audit verify` checks before anybody is told that
+//! they are done.
 //!
-//! A file gets its name when it is whole, verified and synced; until then it is called `.half`, and one that does not agree
-//! with itself is kept as `.unverified`. The server's key and the owner's tokens are in no backup.
+//! A file gets its name when it is whole, verified and synced; until then it is called `.half`, and
+//! one that does not agree with itself is kept as `.unverified`. The server's key and the owner's
+//! tokens are in no backup.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +48,8 @@ pub struct Restored {
     /// What it holds now.
     #[serde(flatten)]
     pub backup: Backup,
-    /// The tokens that work in it. Those that were revoked after the backup was made are among them.
+    /// The tokens that work in it. Those that were revoked after the backup was made are among
+    /// them.
     pub valid_tokens: Vec<Token>,
     /// The tokens of the backup that were revoked here.
     pub revoked_tokens: Vec<Token>,
@@ -113,7 +116,8 @@ fn unsound(file: &Path, problems: &[Problem]) -> String {
     format!("{} does not agree with itself: {}{more}", file.display(), first.join("; "))
 }
 
-/// Copies the folder's database, or the PostgreSQL at `database`, into a new file. A server may run, and goes on writing.
+/// Copies the folder's database, or the PostgreSQL at `database`, into a new file. A server may
+/// run, and goes on writing.
 pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> Result<Backup, BackupError> {
     if file.exists() {
         return Err(BackupError::Exists(file.to_owned()));
@@ -130,7 +134,8 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
     Ok(half.finish_verified(file).await?.0)
 }
 
-/// Makes the database of a folder from a backup. The folder may not have one, unless its log is empty.
+/// Makes the database of a folder from a backup. The folder may not have one, unless its log is
+/// empty.
 pub async fn restore(file: &Path, data: &DataFolder, tokens: Tokens) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
     let _lock = data.lock()?;
@@ -255,8 +260,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
     tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
-/// That SQLite finds the file whole, that its log is one chain, and that each row is what the log says.
-/// Also returns the tokens that work in it.
+/// That SQLite finds the file whole, that its log is one chain, and that each row is what the log
+/// says. Also returns the tokens that work in it.
 async fn verified(file: &Path) -> Result<(Backup, Vec<Token>), BackupError> {
     let looked_at = file.to_owned();
     let contents = blocking(move || backup::inspect(&looked_at)).await?;
@@ -295,7 +300,8 @@ async fn migrated(file: &Path) -> Result<tempfile::TempDir, BackupError> {
     Ok(folder)
 }
 
-/// A file that does not have its name yet. Removed when dropped, and by the next attempt if it was left behind.
+/// A file that does not have its name yet. Removed when dropped, and by the next attempt if it was
+/// left behind.
 struct Half {
     path: PathBuf,
     file: File,
@@ -305,8 +311,9 @@ impl Half {
     fn begin(target: &Path) -> Result<Self, BackupError> {
         let path = PathBuf::from(format!("{}.half", target.display()));
         let unusable = |error| BackupError::File { path: path.clone(), error };
-        // What an attempt that was killed left here goes, and is not used again: somebody may have it open, and a link may lead
-        // anywhere. It stays locked until there is a new one, so that of two who find it one goes on.
+        // What an attempt that was killed left here goes, and is not used again: somebody may have
+        // it open, and a link may lead anywhere. It stays locked until there is a new one, so that
+        // of two who find it one goes on.
         let _left = match open_itself(&path) {
             Ok(left) if !locks(&left, &path).map_err(unusable)? => return Err(BackupError::Busy(target.to_owned())),
             Ok(left) => Some(left),

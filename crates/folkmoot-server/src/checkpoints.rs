@@ -1,5 +1,5 @@
-//! Checkpoints without being asked: one signed line after another, at the end of a file that is best on another disk or
-//! another machine. The file is only ever appended to.
+//! Checkpoints without being asked: one signed line after another, at the end of a file that is
+//! best on another disk or another machine. The file is only ever appended to.
 
 use std::{
     fs::OpenOptions,
@@ -31,9 +31,10 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Compares the log with every line of the file, and writes the next. `None` if one of them does not hold: then none is written,
-    /// or the log that is not the right one would soon be the one of the last checkpoint.
-    /// Whoever serves for a moment compares the last of them only: of a wrong log, those do not hold either.
+    /// Compares the log with every line of the file, and writes the next. `None` if one of them
+    /// does not hold: then none is written, or the log that is not the right one would soon be the
+    /// one of the last checkpoint. Whoever serves for a moment compares the last of them only: of a
+    /// wrong log, those do not hold either.
     pub(crate) async fn begin(&self, app: &App, temporary: bool) -> io::Result<Option<u64>> {
         if !self.hold(app, if temporary { RECENT } else { usize::MAX }).await? {
             metrics::counter!("folkmoot_checkpoint_failures_total").increment(1);
@@ -49,7 +50,8 @@ impl Checkpoints {
         }
     }
 
-    /// Whether the log is the one of the last so many checkpoints in the file, whichever key signed them.
+    /// Whether the log is the one of the last so many checkpoints in the file, whichever key signed
+    /// them.
     async fn hold(&self, app: &App, count: usize) -> io::Result<bool> {
         let (file, shown) = (self.file.clone(), self.file.display());
         let lines = blocking(move || lines(&file)).await?;
@@ -66,7 +68,8 @@ impl Checkpoints {
             let is_ours = statement["public_key"] == *ours;
             let there = app.engine.hash_at(checkpoint.position).await.map_err(io::Error::other)?;
             let seen = Seen { there, ..seen };
-            // Only of those that do not hold is it asked who signed them: that takes longer than to compare.
+            // Only of those that do not hold is it asked who signed them: that takes longer than to
+            // compare.
             match checkpoint.check(&seen).map_err(|broken| (broken, signed::check(&statement, None))) {
                 Ok(()) => others += usize::from(!is_ours),
                 Err((_, Err(unsigned))) => tracing::warn!("{shown}, line {} counts for nothing: {unsigned}", n + 1),

@@ -53,8 +53,8 @@ pub struct Config {
     pub plans: Plans,
     /// What agents of ours have to work with.
     pub equipment: equipment::Settings,
-    /// Reads a variable of the environment that names a model or holds its key. There is none unless this is set, so that no
-    /// test asks whoever the developer has a key for.
+    /// Reads a variable of the environment that names a model or holds its key. There is none
+    /// unless this is set, so that no test asks whoever the developer has a key for.
     pub variable: fn(&str) -> Option<String>,
     /// Where people may be told something.
     pub notify: Notify,
@@ -70,8 +70,8 @@ pub struct Config {
     pub adopt: Option<Adopt>,
     /// The file that was read, where it is not `folkmoot.toml` in the data folder.
     pub file: Option<PathBuf>,
-    /// The file with the server's key; `server.key` in the data folder, made at the first start, unless it is given. Servers
-    /// on one PostgreSQL share one.
+    /// The file with the server's key; `server.key` in the data folder, made at the first start,
+    /// unless it is given. Servers on one PostgreSQL share one.
     pub key: Option<PathBuf>,
     /// Where checkpoints of the log are written without being asked, if anywhere.
     pub checkpoints: Option<Checkpoints>,
@@ -101,7 +101,8 @@ pub struct Limits {
     pub heartbeat_ms: u64,
     /// Connections at the same time.
     pub connections: usize,
-    /// How many of them may answer requests of one principal, streams and waits among them; 0 is as many as there are.
+    /// How many of them may answer requests of one principal, streams and waits among them; 0 is as
+    /// many as there are.
     pub connections_per_principal: Option<usize>,
     /// Requests a second, of one principal.
     pub requests_per_second: u32,
@@ -111,7 +112,8 @@ pub struct Limits {
     pub pending_bytes_per_agent: u64,
     /// Open questions of one agent; 0 is any number.
     pub open_questions_per_agent: u64,
-    /// Plans, debates and other runs of one agent that the server executes and that are not over; 0 is any number.
+    /// Plans, debates and other runs of one agent that the server executes and that are not over; 0
+    /// is any number.
     pub open_runs_per_agent: u64,
     /// Bytes of bodies that one agent may send in an hour; 0 is any number.
     pub bytes_per_hour_per_agent: u64,
@@ -232,7 +234,8 @@ struct PlansFile {
     expires_after_ms: Option<Timeout>,
 }
 
-/// Whether gates are on. Only a clear no turns them off, and only a clear yes is one: whoever mistypes it is told.
+/// Whether gates are on. Only a clear no turns them off, and only a clear yes is one: whoever
+/// mistypes it is told.
 fn approval_gates(said: &str) -> Result<bool, ConfigError> {
     match said.trim().to_ascii_lowercase().as_str() {
         "false" | "0" | "no" | "off" => Ok(false),
@@ -263,7 +266,8 @@ impl Audit {
 pub const BOOTSTRAP_TOKENS: &str = "FOLKMOOT_BOOTSTRAP_TOKENS";
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(600);
 
-/// `[retention]`. Nothing is kept for no time at all: whoever has just decided may look at it again.
+/// `[retention]`. Nothing is kept for no time at all: whoever has just decided may look at it
+/// again.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Kept {
@@ -329,7 +333,8 @@ impl Config {
         }
     }
 
-    /// Takes over what a file says. Without a path, `folkmoot.toml` in the data folder is read if it is there.
+    /// Takes over what a file says. Without a path, `folkmoot.toml` in the data folder is read if
+    /// it is there.
     pub fn read_file(&mut self, path: Option<PathBuf>) -> Result<(), ConfigError> {
         let given = path.is_some();
         self.file.clone_from(&path);
@@ -398,8 +403,8 @@ impl Config {
         Ok(())
     }
 
-    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT` (requests a second) and
-    /// `APPROVAL_GATES` (whether people are asked about plans).
+    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT`
+    /// (requests a second) and `APPROVAL_GATES` (whether people are asked about plans).
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
         if let Some(tokens) = variable(BOOTSTRAP_TOKENS) {
             for entry in tokens.split(',').filter(|entry| !entry.trim().is_empty()) {
@@ -420,7 +425,8 @@ impl Config {
     }
 }
 
-/// Where it is wrong, and how. The line itself is not repeated: somebody may have written a key there.
+/// Where it is wrong, and how. The line itself is not repeated: somebody may have written a key
+/// there.
 fn not_right(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let before = error.span().and_then(|span| text.get(..span.start));
     let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));

@@ -1,7 +1,8 @@
-//! The data folder: the database, the lock, the tokens of its owner, the server's key, where the server is, and with what it was
-//! started.
+//! The data folder: the database, the lock, the tokens of its owner, the server's key, where the
+//! server is, and with what it was started.
 //!
-//! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by `server.json`.
+//! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by
+//! `server.json`.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -71,7 +72,8 @@ pub struct Served {
     pub key: Option<PathBuf>,
 }
 
-/// A model server that merely listens on this machine, and that a person at a terminal said is to be asked.
+/// A model server that merely listens on this machine, and that a person at a terminal said is to
+/// be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalModel {
@@ -193,8 +195,8 @@ impl DataFolder {
         }
     }
 
-    /// Makes the folder, if it is not there, and closes it to everybody but its owner. It is never open to others, not even for a
-    /// moment.
+    /// Makes the folder, if it is not there, and closes it to everybody but its owner. It is never
+    /// open to others, not even for a moment.
     fn create(&self) -> io::Result<()> {
         if let Some(parent) = self.0.parent() {
             fs::create_dir_all(parent)?;
@@ -222,8 +224,8 @@ impl DataFolder {
         }
     }
 
-    /// Asks a temporary server to let go of the folder. It is asked anew until the folder is free: what a server that died
-    /// has asked for is soon forgotten.
+    /// Asks a temporary server to let go of the folder. It is asked anew until the folder is free:
+    /// what a server that died has asked for is soon forgotten.
     pub fn want(&self) -> io::Result<()> {
         self.write(WANTED, b"")
     }
@@ -246,7 +248,8 @@ impl DataFolder {
         self.write("server.json", &serde_json::to_vec_pretty(server)?)
     }
 
-    /// The server that was is dead. Its file is kept under another name, so that there is room for the next one's on a full disk.
+    /// The server that was is dead. Its file is kept under another name, so that there is room for
+    /// the next one's on a full disk.
     pub(crate) fn retire_server(&self) {
         let (file, half) = (self.0.join("server.json"), self.0.join("server.json.half"));
         if fs::rename(&file, half).is_err() {
@@ -264,8 +267,8 @@ impl DataFolder {
         self.write("tokens.json", &serde_json::to_vec_pretty(tokens)?)
     }
 
-    /// Writes a file that only its owner can read, whole or not at all. Until it is whole it has a new name: whatever else lies in
-    /// the folder is neither followed nor written to.
+    /// Writes a file that only its owner can read, whole or not at all. Until it is whole it has a
+    /// new name: whatever else lies in the folder is neither followed nor written to.
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let mut half = tempfile::Builder::new().prefix(&format!("{name}.")).suffix(HALF).tempfile_in(&self.0)?;
         half.write_all(content)?;

@@ -1,4 +1,5 @@
-//! Debates, as every door sees them: what is asked for, the row and the run, how far it is, and the gate at which it waits.
+//! Debates, as every door sees them: what is asked for, the row and the run, how far it is, and the
+//! gate at which it waits.
 
 pub(crate) mod asked;
 pub(crate) mod frames;
@@ -72,7 +73,8 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
     Ok(DebateSnapshot { run, view, progress, waiting_at, questions, halted_by, fault })
 }
 
-/// What a debate has asked people and waits for. That it asks is no secret to whoever may know of the debate.
+/// What a debate has asked people and waits for. That it asks is no secret to whoever may know of
+/// the debate.
 async fn questions(engine: &Engine, run: &Run) -> Result<Vec<QuestionId>, Error> {
     let (status, id) = (Some(question::Status::Pending), run.start.id.clone());
     let query = QuestionQuery { run: Some(id), status, limit: GATES, ..QuestionQuery::default() };
@@ -126,7 +128,8 @@ fn fault(run: &Run) -> Option<Fault> {
     }
 }
 
-/// The gates of a debate's own, the newest first. Whoever started it can open others in its run, which say what they like.
+/// The gates of a debate's own, the newest first. Whoever started it can open others in its run,
+/// which say what they like.
 pub(crate) async fn gates(
     engine: &Engine,
     principal: &Principal,

@@ -1,4 +1,5 @@
-//! How the server of a folder and its data are. Nothing is changed, no lock is taken, and a server may run meanwhile.
+//! How the server of a folder and its data are. Nothing is changed, no lock is taken, and a server
+//! may run meanwhile.
 
 use std::{
     fs, io,

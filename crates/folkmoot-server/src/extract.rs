@@ -42,7 +42,8 @@ impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
                 return Err(ApiError::bad_request("body_unreadable", "the body ended before it was complete").closing());
             }
         };
-        // It may have taken its time. Whatever is written is also judged by it; this is for what goes elsewhere.
+        // It may have taken its time. Whatever is written is also judged by it; this is for what
+        // goes elsewhere.
         if app.engine.is_revoked(&who.token) {
             return Err(ApiError::unauthenticated());
         }
@@ -91,7 +92,8 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         serde_json::from_slice::<serde::de::IgnoredAny>(text).map_err(refused)?;
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body must be a JSON object"));
     }
-    // PostgreSQL cannot store U+0000. The escape is rare, so only a body that holds it is looked at twice.
+    // PostgreSQL cannot store U+0000. The escape is rare, so only a body that holds it is looked at
+    // twice.
     if text.windows(NUL.len()).any(|window| window == NUL)
         && text::holds_nul(&serde_json::from_slice(text).map_err(refused)?)
     {

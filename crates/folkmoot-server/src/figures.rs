@@ -1,4 +1,5 @@
-//! The process's figures: what they mean, into which buckets they fall, and those that every request costs.
+//! The process's figures: what they mean, into which buckets they fall, and those that every
+//! request costs.
 //!
 //! docs/operations.md lists all of them; a test compares.
 
@@ -18,10 +19,12 @@ const SECONDS: [f64; 16] =
 /// Up to the most that one transaction takes.
 const COMMANDS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
-/// How often what was recorded is sorted into its buckets, whether or not anybody asks. Until then it is kept as it came.
+/// How often what was recorded is sorted into its buckets, whether or not anybody asks. Until then
+/// it is kept as it came.
 pub(crate) const UPKEEP: Duration = Duration::from_secs(5);
 
-/// The process's recorder, which is made once. Whoever keeps handles of metrics is started after it.
+/// The process's recorder, which is made once. Whoever keeps handles of metrics is started after
+/// it.
 pub(crate) fn recorder() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     let make = || {
@@ -105,7 +108,8 @@ impl Method {
     }
 }
 
-/// The figures of all routes. Each is looked up by its labels once, which costs more than to count, and then kept.
+/// The figures of all routes. Each is looked up by its labels once, which costs more than to count,
+/// and then kept.
 #[derive(Debug, Default)]
 pub(crate) struct Routes(RwLock<HashMap<Box<str>, Vec<Answers>>>);
 

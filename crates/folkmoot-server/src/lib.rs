@@ -1,7 +1,8 @@
 //! Folkmoot's server: REST, the event feed and WebSockets, on one port.
 //!
-//! A handler translates and authenticates; it never decides. Every error is problem+json with a stable code. The accept
-//! loop is our own, because a stock one has no limit on how long a client may take to send its headers.
+//! A handler translates and authenticates; it never decides. Every error is problem+json with a
+//! stable code. The accept loop is our own, because a stock one has no limit on how long a client
+//! may take to send its headers.
 
 mod accept;
 mod app;

@@ -1,5 +1,5 @@
-//! Carries the engine's messages to webhooks and to the channels of the configuration. It never decides when to try again, and
-//! never touches what a message is about.
+//! Carries the engine's messages to webhooks and to the channels of the configuration. It never
+//! decides when to try again, and never touches what a message is about.
 
 mod message;
 
@@ -87,7 +87,8 @@ impl Notifier {
     }
 }
 
-/// What a webhook's messages are signed with now. Nobody is shown it but whoever makes it or changes it.
+/// What a webhook's messages are signed with now. Nobody is shown it but whoever makes it or
+/// changes it.
 pub(crate) fn secret(key: &ServerKey, webhook: &Webhook) -> Secret {
     secret_number(key, webhook, webhook.generation)
 }
@@ -111,7 +112,8 @@ impl Courier for Notifier {
     }
 }
 
-/// Refuses names that are neither a channel of the configuration nor a webhook: nobody would ever be told.
+/// Refuses names that are neither a channel of the configuration nor a webhook: nobody would ever
+/// be told.
 pub(crate) async fn must_be_channels(app: &App, field: &'static str, names: &[String]) -> Result<(), Error> {
     if names.is_empty() {
         return Ok(());
@@ -179,7 +181,8 @@ pub fn examine(config: &Config) -> Vec<Finding> {
     channels.into_iter().map(found).collect()
 }
 
-/// Says in the log what will go wrong: channels that can tell nobody, and names that mean no channel.
+/// Says in the log what will go wrong: channels that can tell nobody, and names that mean no
+/// channel.
 pub(crate) async fn warn(notifier: &Notifier, config: &Config, engine: &Engine) -> Result<(), Error> {
     for Listed { name, problem, .. } in notifier.channels.list() {
         if let Some(problem) = problem {

@@ -1,4 +1,5 @@
-//! What is noted of every request: an id, figures, one line of the log, and a span for whoever traces.
+//! What is noted of every request: an id, figures, one line of the log, and a span for whoever
+//! traces.
 //!
 //! Never its body, its query or its headers: somebody may have put a secret there.
 

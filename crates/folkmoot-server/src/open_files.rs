@@ -4,7 +4,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Limits;
 
-/// Open files that are no connections: the database, models, tools, logs. At least so many are left for them.
+/// Open files that are no connections: the database, models, tools, logs. At least so many are left
+/// for them.
 const OTHERS_MIN: u64 = 64;
 
 /// Lets this process open as many files as it may ask for. Where that fails, less stays allowed.

@@ -116,7 +116,8 @@ fn idempotency_key() -> Parameter {
         .build()
 }
 
-/// `int32` and `int64` with a minimum are unsigned here, and reach twice as far as their format says.
+/// `int32` and `int64` with a minimum are unsigned here, and reach twice as far as their format
+/// says.
 fn bound(schema: &mut RefOr<Schema>) {
     let RefOr::T(schema) = schema else { return };
     match schema {

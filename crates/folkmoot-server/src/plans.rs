@@ -76,7 +76,8 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         gates_off: gates_are_off(app, &caller.principal),
     };
     must_be_possible(app, &caller.principal, &planning).await?;
-    // A plan is called as its session is, so that a session has one plan, whoever starts them at the same moment.
+    // A plan is called as its session is, so that a session has one plan, whoever starts them at
+    // the same moment.
     let id = match &wanted.session_id {
         Some(session) => {
             session.as_str().parse().map_err(|_| Refusal::invalid("session_id", "is too long for a run"))?
@@ -97,13 +98,14 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
     app.engine.start_run(caller, starting).await
 }
 
-/// Whether a plan of this principal approves its own gates. Where a verb serves itself, its environment is the caller's own: an agent
-/// switches nothing off for itself.
+/// Whether a plan of this principal approves its own gates. Where a verb serves itself, its
+/// environment is the caller's own: an agent switches nothing off for itself.
 fn gates_are_off(app: &App, by: &Principal) -> bool {
     !app.asks_about_plans && (!app.is_temporary || by.role.decides())
 }
 
-/// Refuses a plan that is started by the name of its workflow and asks for what the plans' own door would not give it.
+/// Refuses a plan that is started by the name of its workflow and asks for what the plans' own door
+/// would not give it.
 pub(crate) async fn must_be_startable(app: &App, by: &Principal, planning: &Planning) -> Result<(), Error> {
     if planning.gates_off && !gates_are_off(app, by) {
         return Err(Refusal::invalid("input", "has gates_off, which only the server decides; leave it out").into());
@@ -272,7 +274,8 @@ async fn progress(engine: &Engine, principal: &Principal, run: &RunId) -> Result
     }
 }
 
-/// The gates of a plan's own, the newest first. Whoever started it can open others in its run, which say what they like.
+/// The gates of a plan's own, the newest first. Whoever started it can open others in its run,
+/// which say what they like.
 pub(crate) async fn gates(
     engine: &Engine,
     principal: &Principal,
@@ -307,8 +310,8 @@ pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Opti
     Ok(Some(Asked { gate, request, text }))
 }
 
-/// Waits until the plan asks something else than at `after`, or is over, or waits for a provider where that is wanted too; returns it
-/// as it is then, or after `patience`.
+/// Waits until the plan asks something else than at `after`, or is over, or waits for a provider
+/// where that is wanted too; returns it as it is then, or after `patience`.
 pub(crate) async fn settled(
     app: &App,
     principal: &Principal,
@@ -340,7 +343,8 @@ pub(crate) async fn settled(
     }
 }
 
-/// Waits until something has happened in this session after `position`, and says how far the log was read.
+/// Waits until something has happened in this session after `position`, and says how far the log
+/// was read.
 pub(crate) async fn happened(
     engine: &Engine,
     principal: &Principal,

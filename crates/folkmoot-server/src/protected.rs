@@ -1,7 +1,8 @@
 //! A token that lies in the data folder encrypted under its owner's passphrase.
 //!
-//! The key comes from the passphrase by argon2id, which is slow and needs memory, so that whoever has the file cannot try many
-//! passphrases. The parameters stand in the file: a later version may choose stronger ones and still read it.
+//! The key comes from the passphrase by argon2id, which is slow and needs memory, so that whoever
+//! has the file cannot try many passphrases. The parameters stand in the file: a later version may
+//! choose stronger ones and still read it.
 
 use std::io;
 

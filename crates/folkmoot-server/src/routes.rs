@@ -1,4 +1,5 @@
-//! The routes. Each handler translates a request into one verb of the engine, and its outcome into an answer.
+//! The routes. Each handler translates a request into one verb of the engine, and its outcome into
+//! an answer.
 
 pub(crate) mod artifacts;
 pub(crate) mod audit;

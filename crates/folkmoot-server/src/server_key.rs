@@ -1,8 +1,9 @@
-//! The server's own key: made at the first start, in a file that only its owner can read, and in no database and no backup.
+//! The server's own key: made at the first start, in a file that only its owner can read, and in no
+//! database and no backup.
 //!
-//! All else is derived from it, each under a purpose of its own: the ed25519 key that signs checkpoints and receipts, and the
-//! secrets of webhooks. So a webhook's secret is stored nowhere, and whoever has only the database can forge neither.
-//! Servers on one PostgreSQL share the file.
+//! All else is derived from it, each under a purpose of its own: the ed25519 key that signs
+//! checkpoints and receipts, and the secrets of webhooks. So a webhook's secret is stored nowhere,
+//! and whoever has only the database can forge neither. Servers on one PostgreSQL share the file.
 
 use std::{fmt, io, path::Path};
 

@@ -1,7 +1,8 @@
 //! What the server signs: JSON, with its public key and the signature beside the rest.
 //!
-//! Signed is the canonical form (RFC 8785) of everything but `signature`. A key that comes with what it signed says nothing
-//! about who signed: whoever checks should have the server's key from elsewhere.
+//! Signed is the canonical form (RFC 8785) of everything but `signature`. A key that comes with
+//! what it signed says nothing about who signed: whoever checks should have the server's key from
+//! elsewhere.
 
 use folkmoot_core::{KeyId, canonical::canonical};
 use serde::Serialize;
@@ -37,8 +38,8 @@ pub(crate) fn sign(key: &ServerKey, statement: &impl Serialize) -> Value {
     statement
 }
 
-/// Checks a statement's signature and returns the key that signed it: the one that it brings along, which must be `expected`
-/// where that is known.
+/// Checks a statement's signature and returns the key that signed it: the one that it brings along,
+/// which must be `expected` where that is known.
 pub fn check(statement: &Value, expected: Option<&PublicKey>) -> Result<PublicKey, NotSigned> {
     let mut signed = statement.clone();
     let signature = signed.as_object_mut().and_then(|members| members.remove("signature"));

@@ -1,8 +1,8 @@
 //! WebSockets: who may open one, and the loop that all of them share.
 //!
-//! A socket is the feed in another coat: what it promises is the [`Subscriber`]'s. What a client sends is small and seldom, so
-//! it has narrow limits; a client that goes beyond them, or does not read, is told why and cut off, and comes back with
-//! its position.
+//! A socket is the feed in another coat: what it promises is the [`Subscriber`]'s. What a client
+//! sends is small and seldom, so it has narrow limits; a client that goes beyond them, or does not
+//! read, is told why and cut off, and comes back with its position.
 
 mod meter;
 mod origin;
@@ -45,7 +45,8 @@ use crate::{
 
 /// The subprotocol that we speak.
 const PROTOCOL: &str = "folkmoot.v1";
-/// Before the token, in the subprotocol with which a browser, which can send no other header, says who it is.
+/// Before the token, in the subprotocol with which a browser, which can send no other header, says
+/// who it is.
 const BEARER: &str = "folkmoot.bearer.";
 /// The longest message of a client.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -110,7 +111,8 @@ impl Offered {
 
 /// What one kind of socket says and understands.
 pub(crate) trait Dialect: Send + Sync + 'static {
-    /// The frame that is sent before anything else, and whenever the client has chosen another position.
+    /// The frame that is sent before anything else, and whenever the client has chosen another
+    /// position.
     fn begin(&self, position: u64) -> Option<String>;
 
     /// The frame that tells of an event; `None` if it is none of this dialect's.
@@ -121,7 +123,8 @@ pub(crate) trait Dialect: Send + Sync + 'static {
         event: &Event,
     ) -> impl Future<Output = Result<Option<String>, Ended>> + Send;
 
-    /// The position after which the client wants to go on, if that is what it says; `Err` says what it should send.
+    /// The position after which the client wants to go on, if that is what it says; `Err` says what
+    /// it should send.
     fn hear(&self, text: &str) -> Result<Option<u64>, &'static str>;
 }
 
@@ -299,8 +302,8 @@ impl Socket {
         }
     }
 
-    /// Says why it is over, and waits a moment for the client to have read it: to close a connection on which bytes are
-    /// unread takes back what was written last.
+    /// Says why it is over, and waits a moment for the client to have read it: to close a
+    /// connection on which bytes are unread takes back what was written last.
     async fn say_farewell(mut self, code: CloseCode, reason: &'static str) {
         let goodbye = async {
             // One that has closed it itself is answered by flushing; it may also be gone already.

@@ -206,8 +206,8 @@ impl Server {
         &self.tokens
     }
 
-    /// Serves until `shutdown`, then ends open streams, lets requests in flight finish, and returns. `Err` holds the
-    /// reason if the store has stopped: nothing was acknowledged after it.
+    /// Serves until `shutdown`, then ends open streams, lets requests in flight finish, and
+    /// returns. `Err` holds the reason if the store has stopped: nothing was acknowledged after it.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
         let upkeep = tokio::spawn(keep_up(self.app.clone()));
@@ -226,7 +226,8 @@ impl Server {
             self.app.engine.close().await;
         }
         self.data.remove_server();
-        // The lock goes last. The next server reads the log's head once, so nobody else may write after that.
+        // The lock goes last. The next server reads the log's head once, so nobody else may write
+        // after that.
         drop(self.lock);
         served
     }
@@ -237,8 +238,9 @@ impl Server {
 pub struct Pulse(Engine);
 
 impl Pulse {
-    /// Returns when whoever writes has answered: `false` if nothing can be written any more or too much waits, never if it hangs.
-    /// A PostgreSQL that is away does not make the server dead: it comes back without a restart.
+    /// Returns when whoever writes has answered: `false` if nothing can be written any more or too
+    /// much waits, never if it hangs. A PostgreSQL that is away does not make the server dead: it
+    /// comes back without a restart.
     pub async fn beats(&self) -> bool {
         self.0.is_alive().await
     }
@@ -252,8 +254,9 @@ async fn keep_up(app: App) {
     }
 }
 
-/// The first start makes two principals: you, who decides, and your agent, which opens and asks. Where somebody has protected their
-/// token, nothing that lies here in the clear gives a new say, whatever somebody wrote into the file.
+/// The first start makes two principals: you, who decides, and your agent, which opens and asks.
+/// Where somebody has protected their token, nothing that lies here in the clear gives a new say,
+/// whatever somebody wrote into the file.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
     let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
     let stored = data.tokens().map_err(unusable)?;
@@ -277,8 +280,8 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
     for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (Kind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
         if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {
-            // Revoked, or of another kind, as an older version made it: whoever owns the folder gets another one, as they could
-            // make themselves. The old one ends.
+            // Revoked, or of another kind, as an older version made it: whoever owns the folder
+            // gets another one, as they could make themselves. The old one ends.
             error.refusal().ok_or_else(|| error.clone())?;
             engine.end_token(token).await?;
             *token = engine.new_secret();
@@ -303,7 +306,8 @@ pub fn your_name() -> Name {
 
 /// What agents of ours work with: as the configuration and the environment say.
 fn equipment(config: &Config) -> Result<Equipment, String> {
-    // A server that lasts has the environment in which it was started, and not that of whoever asks it.
+    // A server that lasts has the environment in which it was started, and not that of whoever asks
+    // it.
     let whose = if config.temporary { Whose::Command } else { Whose::Server };
     let mut equipment = Equipment::new(config.equipment.clone(), config.variable, Helper::this_program())?;
     equipment.models = equipment.models.of(whose);
@@ -314,7 +318,8 @@ fn word(word: &str) -> Name {
     word.parse().expect("a plain word is a name")
 }
 
-/// Whether it was written; a full disk is no reason not to start, because everything can still be read.
+/// Whether it was written; a full disk is no reason not to start, because everything can still be
+/// read.
 fn or_full(written: std::io::Result<()>) -> std::io::Result<bool> {
     match written {
         Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {

@@ -7,8 +7,8 @@ use folkmoot_store::GateView;
 
 use crate::error::ApiError;
 
-/// A gate that was just written, without its artifacts' content. It is written whatever happens here: nobody may be told
-/// the opposite because the rest of the answer cannot be read.
+/// A gate that was just written, without its artifacts' content. It is written whatever happens
+/// here: nobody may be told the opposite because the rest of the answer cannot be read.
 pub(crate) async fn written(engine: &Engine, gate: Gate) -> Result<wire::Gate, ApiError> {
     let shown = async {
         let summary = engine.summary(&gate).await?;

@@ -1,7 +1,8 @@
 //! Backups: one SQLite file with our schema, whichever database it came from.
 //!
-//! Tables and columns are read from the schema itself, so that whatever a migration adds is copied without being named here.
-//! What a backup holds is a snapshot: the database at one moment, while others go on writing.
+//! Tables and columns are read from the schema itself, so that whatever a migration adds is copied
+//! without being named here. What a backup holds is a snapshot: the database at one moment, while
+//! others go on writing.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -33,7 +34,8 @@ impl Contents {
     }
 }
 
-/// Looks at a file without changing it: whether SQLite finds it whole, whether this version can read it, and what it holds.
+/// Looks at a file without changing it: whether SQLite finds it whole, whether this version can
+/// read it, and what it holds.
 pub fn inspect(file: &Path) -> Result<Contents, Error> {
     let connection = sqlite::connect_to_read(file)?;
     sqlite::check_integrity(&connection, "integrity_check")?;
@@ -52,7 +54,8 @@ pub fn schema(file: &Path) -> Result<i64, Error> {
     schema_of(&sqlite::connect_to_read(file)?, file)
 }
 
-/// How many events a file has; none where it has no tables. Refused where it has tables that are not ours.
+/// How many events a file has; none where it has no tables. Refused where it has tables that are
+/// not ours.
 pub fn events(file: &Path) -> Result<u64, Error> {
     let connection = sqlite::connect_to_read(file)?;
     let any = "SELECT count(*) FROM sqlite_schema";

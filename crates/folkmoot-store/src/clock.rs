@@ -32,8 +32,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// The machine's clock, which somebody may set back. Then time goes on, a tenth slower, until that clock has caught up: what was overdue
-/// does not become punctual, and no event is older than the one before it.
+/// The machine's clock, which somebody may set back. Then time goes on, a tenth slower, until that
+/// clock has caught up: what was overdue does not become punctual, and no event is older than the
+/// one before it.
 #[derive(Debug, Default)]
 pub struct SteadyClock(Mutex<Option<Reading>>);
 

@@ -20,7 +20,8 @@ pub enum Error {
     /// Nothing was written, also when it was tried again; the database takes other commands.
     #[error("the database cancelled this: nothing was written; try again in a moment ({0})")]
     Cancelled(String),
-    /// The connection was lost during the commit, or before its outcome could be told; or the database takes it back.
+    /// The connection was lost during the commit, or before its outcome could be told; or the
+    /// database takes it back.
     #[error(
         "the database was lost during the commit or right after it, so it is not known whether this was written; \
              the same Idempotency-Key finds out"

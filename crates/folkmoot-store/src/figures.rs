@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use metrics::Histogram;
 
-/// Kept by the writer, so that nothing is looked up. Whoever wants to see them sets a recorder before the store is opened.
+/// Kept by the writer, so that nothing is looked up. Whoever wants to see them sets a recorder
+/// before the store is opened.
 #[derive(Clone)]
 pub(crate) struct Figures {
     commands: Histogram,

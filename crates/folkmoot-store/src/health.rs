@@ -1,4 +1,5 @@
-//! Looking at a database from the outside, as `folkmoot doctor` does: nothing is changed, and nobody is waited for.
+//! Looking at a database from the outside, as `folkmoot doctor` does: nothing is changed, and
+//! nobody is waited for.
 
 use std::{
     path::Path,
@@ -38,7 +39,8 @@ pub struct Health {
     pub head: Head,
     /// When the last event was written.
     pub last_event: Option<Timestamp>,
-    /// The webhooks that stand, and the keys that their secrets are derived from, where they are known.
+    /// The webhooks that stand, and the keys that their secrets are derived from, where they are
+    /// known.
     pub webhooks: Vec<(String, Option<KeyId>)>,
     /// What this machine's clock says.
     pub now: Timestamp,
@@ -51,7 +53,8 @@ pub struct Health {
 pub enum Of {
     /// A file.
     Sqlite {
-        /// Whether its pages hang together; `None` if it is too large to look at all of it just now.
+        /// Whether its pages hang together; `None` if it is too large to look at all of it just
+        /// now.
         whole: Option<Result<(), String>>,
         /// How large the database is.
         bytes: u64,
@@ -75,7 +78,8 @@ pub fn look_at_sqlite(path: &Path) -> Result<Health, Error> {
     if log.exists() {
         return look(sqlite::connect_to_read(path)?, path);
     }
-    // Nobody has it open. Even a reader would leave a log and an index behind, unless the file cannot change.
+    // Nobody has it open. Even a reader would leave a log and an index behind, unless the file
+    // cannot change.
     let found = immutable(path).and_then(|connection| look(connection, path));
     // If somebody opened it meanwhile, what was read may be half of the old and half of the new.
     if log.exists() { look(sqlite::connect_to_read(path)?, path) } else { found }

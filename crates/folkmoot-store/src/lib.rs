@@ -1,8 +1,9 @@
 //! Rows, log, timers and outbox of Folkmoot, on SQLite and on PostgreSQL.
 //!
-//! Judging happens inside the write transaction, one command after another: core says which rows a command needs and
-//! what to write; a backend loads, asks core, writes. Commands that wait at the same time share one commit. Rows are
-//! the present and the log is the past; both are written together, so neither can lie alone.
+//! Judging happens inside the write transaction, one command after another: core says which rows a
+//! command needs and what to write; a backend loads, asks core, writes. Commands that wait at the
+//! same time share one commit. Rows are the present and the log is the past; both are written
+//! together, so neither can lie alone.
 
 pub mod backup;
 mod clock;
@@ -48,8 +49,9 @@ pub trait Store: Send + Sync {
     /// The clock that judging goes by; on PostgreSQL the database's.
     fn now(&self) -> Timestamp;
 
-    /// Judges `command` inside one transaction and writes all that the rules return, or nothing. Durable on return.
-    /// [`Error::Refused`] names the rule and, for a decided gate, the decision that stands.
+    /// Judges `command` inside one transaction and writes all that the rules return, or nothing.
+    /// Durable on return. [`Error::Refused`] names the rule and, for a decided gate, the decision
+    /// that stands.
     fn write(&self, command: Command) -> impl Future<Output = Result<Written, Error>> + Send;
 
     /// As [`Store::write`], for whoever does not ask where in the log it was written.
@@ -60,8 +62,8 @@ pub trait Store: Send + Sync {
     /// Whether other nodes write to the same database.
     fn is_shared(&self) -> bool;
 
-    /// For how long somebody who knows the log up to this position has not known all of it. What others have written in
-    /// that time they cannot know.
+    /// For how long somebody who knows the log up to this position has not known all of it. What
+    /// others have written in that time they cannot know.
     fn silence(&self, known: u64) -> Duration;
 
     /// How many commands wait to be written.
@@ -70,11 +72,13 @@ pub trait Store: Send + Sync {
     /// The position up to which [`Store::follow`] has events to give.
     fn offered(&self) -> u64;
 
-    /// Changes when the database turns out to have lost the end of the log that was followed until then, as after a fail-over to
-    /// a standby that lagged behind. Positions and events from before then mean nothing afterwards.
+    /// Changes when the database turns out to have lost the end of the log that was followed until
+    /// then, as after a fail-over to a standby that lagged behind. Positions and events from before
+    /// then mean nothing afterwards.
     fn epoch(&self) -> watch::Receiver<u64>;
 
-    /// Waits until the log has events after `after`, then returns the next of them, in order and without a gap.
+    /// Waits until the log has events after `after`, then returns the next of them, in order and
+    /// without a gap.
     fn follow(&self, after: u64) -> impl Future<Output = Result<Vec<Arc<Event>>, Error>> + Send;
 
     /// The next `limit` events after `after`.
@@ -125,7 +129,8 @@ pub trait Store: Send + Sync {
     /// The newest lessons, of those that were not erased.
     fn lessons(&self, query: LessonQuery) -> impl Future<Output = Result<Vec<LessonView>, Error>> + Send;
 
-    /// At most `limit` debates of which something is kept, but no run: somebody has written behind our back.
+    /// At most `limit` debates of which something is kept, but no run: somebody has written behind
+    /// our back.
     fn strays(&self, limit: u32) -> impl Future<Output = Result<Vec<String>, Error>> + Send;
 
     /// The next `limit` events after `after` of a run, its gates and its questions.
@@ -136,10 +141,12 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
 
-    /// At most `limit` runs of these workflows that a worker can take, those first that have waited longest.
+    /// At most `limit` runs of these workflows that a worker can take, those first that have waited
+    /// longest.
     fn ready(&self, workflows: &[WorkflowName], limit: u32) -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
 
-    /// At most `limit` runs of these workflows whose node has died, and as many that have stopped and whose parent is over.
+    /// At most `limit` runs of these workflows whose node has died, and as many that have stopped
+    /// and whose parent is over.
     fn orphans(&self, workflows: &[WorkflowName], limit: u32)
     -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
 
@@ -149,7 +156,8 @@ pub trait Store: Send + Sync {
     /// Everything that holds anybody, and the position of the log at which that is so.
     fn holds(&self) -> impl Future<Output = Result<(u64, Vec<Hold>), Error>> + Send;
 
-    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown or were erased.
+    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown
+    /// or were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
     /// The same for what a run records, which is kept whatever was erased before.
@@ -158,7 +166,8 @@ pub trait Store: Send + Sync {
     /// What is known of these contents, without the bytes; those that were never kept are left out.
     fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Kept>, Error>> + Send;
 
-    /// A gate or question that waits, or a run that is not over, that needs this content; none if nothing does.
+    /// A gate or question that waits, or a run that is not over, that needs this content; none if
+    /// nothing does.
     fn needed_by(&self, digest: Digest) -> impl Future<Output = Result<Option<String>, Error>> + Send;
 
     /// All contents that are barred.
@@ -170,12 +179,13 @@ pub trait Store: Send + Sync {
     /// The events that erased any of these for their age.
     fn retirements(&self, digests: &[Digest]) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
 
-    /// Makes what was erased before this disappear from the database's own files too, and says whether it has: not yet, where
-    /// somebody still reads what was there. PostgreSQL does so in its own time.
+    /// Makes what was erased before this disappear from the database's own files too, and says
+    /// whether it has: not yet, where somebody still reads what was there. PostgreSQL does so in
+    /// its own time.
     fn scrub(&self) -> impl Future<Output = Result<bool, Error>> + Send;
 
-    /// The next `limit` gates, questions, halts and runs by id after `after`, each row with all its events, in one snapshot.
-    /// Those whose row is gone are among them.
+    /// The next `limit` gates, questions, halts and runs by id after `after`, each row with all its
+    /// events, in one snapshot. Those whose row is gone are among them.
     fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
 
     /// At most `limit` timers that are due at `until`, the oldest first.
@@ -196,7 +206,8 @@ pub trait Store: Send + Sync {
     /// A page of deliveries, newest first.
     fn deliveries(&self, query: DeliveryQuery) -> impl Future<Output = Result<Page<Delivery>, Error>> + Send;
 
-    /// At most `limit` channels for which something waits, or is under way, by name, from the one after `after`.
+    /// At most `limit` channels for which something waits, or is under way, by name, from the one
+    /// after `after`.
     fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
     /// How many deliveries are in this state.
@@ -211,17 +222,20 @@ pub trait Store: Send + Sync {
     /// Forgets idempotency keys that were used before `before`.
     fn forget_keys(&self, before: Timestamp) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Forgets at most `limit` deliveries that arrived before `before`, and returns how many there were.
+    /// Forgets at most `limit` deliveries that arrived before `before`, and returns how many there
+    /// were.
     fn forget_deliveries(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Forgets at most `limit` lines of debates whose time was over at `before`, and returns how many there were.
+    /// Forgets at most `limit` lines of debates whose time was over at `before`, and returns how
+    /// many there were.
     fn forget_debate_log(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Returns once nothing can be written any more, with the reason: the first failed sync stops the writer.
+    /// Returns once nothing can be written any more, with the reason: the first failed sync stops
+    /// the writer.
     fn stopped(&self) -> impl Future<Output = String> + Send;
 
-    /// Finishes what was begun and lets go of the database, whoever else still holds this store. Nothing can be asked of
-    /// it afterwards.
+    /// Finishes what was begun and lets go of the database, whoever else still holds this store.
+    /// Nothing can be asked of it afterwards.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 

@@ -71,8 +71,9 @@ pub(crate) fn missing(taken: &[(i64, String)]) -> Result<&'static [Migration], E
     Ok(&ALL[taken.len()..])
 }
 
-/// What PostgreSQL says otherwise, in the order in which it is replaced: how the bytes of an artifact are read, its JSON
-/// (SQLite takes any word with TEXT in it for text), 64-bit integers, its word for blobs, and text that sorts by bytes.
+/// What PostgreSQL says otherwise, in the order in which it is replaced: how the bytes of an
+/// artifact are read, its JSON (SQLite takes any word with TEXT in it for text), 64-bit integers,
+/// its word for blobs, and text that sorts by bytes.
 const POSTGRES: [(&str, &str); 6] = [
     ("CAST(content AS JSON_TEXT)", "CAST(convert_from(content, 'UTF8') AS jsonb)"),
     ("CAST(content AS TEXT)", "convert_from(content, 'UTF8')"),

@@ -1,8 +1,8 @@
 //! PostgreSQL: many nodes, one log.
 //!
-//! Each node queues its commands and writes them in batched transactions. Each of them locks the log's head first, so
-//! that positions are dense and become visible in order. `NOTIFY` is only a hint; what a node knows of the log it has
-//! read from the log.
+//! Each node queues its commands and writes them in batched transactions. Each of them locks the
+//! log's head first, so that positions are dense and become visible in order. `NOTIFY` is only a
+//! hint; what a node knows of the log it has read from the log.
 
 pub(crate) mod backup;
 mod batch;
@@ -56,8 +56,9 @@ const READERS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long a query may take before the database counts as lost.
 const READ_PATIENCE: Duration = Duration::from_secs(5);
-/// Plans are kept with their statements, and made while the tables are small: then a scan of the whole table looks
-/// cheapest, and stays the plan when it has a million rows. Everything that we ask has an index.
+/// Plans are kept with their statements, and made while the tables are small: then a scan of the
+/// whole table looks cheapest, and stays the plan when it has a million rows. Everything that we
+/// ask has an index.
 const PLANS: &str = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off";
 /// How many events are read at once by whoever has fallen behind.
 const CATCH_UP: u32 = 1000;
@@ -116,8 +117,8 @@ impl Time {
 }
 
 impl Postgres {
-    /// Opens the database that `url` names (a URL or `key=value` pairs), making or migrating the tables as needed.
-    /// Without a clock, the database's own rules.
+    /// Opens the database that `url` names (a URL or `key=value` pairs), making or migrating the
+    /// tables as needed. Without a clock, the database's own rules.
     pub async fn open(url: &str, clock: Option<Arc<dyn Clock>>) -> Result<Self, Error> {
         let config = config(url)?;
         let tls = tls::connector()?;
@@ -334,7 +335,8 @@ impl Store for Postgres {
     async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let asked = timeout(READ_PATIENCE, async {
-            // One snapshot: what is committed between the statements would be missed, or taken twice.
+            // One snapshot: what is committed between the statements would be missed, or taken
+            // twice.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
             let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
             let head = snapshot.query_one("SELECT position FROM head WHERE log = 'main'", &[]).await?;
@@ -413,7 +415,8 @@ impl Store for Postgres {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let limit = i64::from(limit);
         let asked = timeout(READ_PATIENCE, async {
-            // One snapshot for the statements: a commit between them would look like a row that disagrees.
+            // One snapshot for the statements: a commit between them would look like a row that
+            // disagrees.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
             let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
             let found = snapshot.query(&dollars(query::STREAMS), &[&after, &limit, &query::runs_after(after)]).await?;
@@ -539,7 +542,8 @@ impl Store for Postgres {
     }
 
     async fn stopped(&self) -> String {
-        // A sync that fails is the database's to stop for; it then cannot be reached, and comes back.
+        // A sync that fails is the database's to stop for; it then cannot be reached, and comes
+        // back.
         self.jobs.closed().await;
         crate::PANICKED.to_owned()
     }
@@ -584,8 +588,8 @@ fn read_head(found: &[Row]) -> Result<Head, Error> {
     Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
 }
 
-/// What was found. A connection that did not answer in time is not used again: the database, or the way to it, may have
-/// gone without a word, and whoever got it next would wait as long.
+/// What was found. A connection that did not answer in time is not used again: the database, or the
+/// way to it, may have gone without a word, and whoever got it next would wait as long.
 fn answered<T>(client: Object, found: Result<Result<T, tokio_postgres::Error>, Elapsed>) -> Result<T, Error> {
     match found {
         Ok(found) => found.map_err(failed),
@@ -612,8 +616,9 @@ async fn connect(config: &Config, tls: &Tls) -> Result<(Client, JoinHandle<Resul
     Ok((client, tokio::spawn(connection)))
 }
 
-/// Refuses a pooler that gives each transaction another session and leaves prepared statements behind: nothing works with it for
-/// long. While somebody else is in a transaction, what was prepared before must still be there.
+/// Refuses a pooler that gives each transaction another session and leaves prepared statements
+/// behind: nothing works with it for long. While somebody else is in a transaction, what was
+/// prepared before must still be there.
 async fn must_keep_statements(config: &Config, tls: &Tls) -> Result<(), Error> {
     let ((client, driver), (other, other_driver)) = tokio::try_join!(connect(config, tls), connect(config, tls))?;
     let asked = timeout(PATIENCE, async {
@@ -747,12 +752,14 @@ fn lost(code: &SqlState) -> bool {
         .contains(code)
 }
 
-/// The database ended this one, by an operator's `statement_timeout` or for another's sake, and takes the next.
+/// The database ended this one, by an operator's `statement_timeout` or for another's sake, and
+/// takes the next.
 fn cancelled(code: &SqlState) -> bool {
     [SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code)
 }
 
-/// A statement that we have prepared is not there, or one of that name that we have not: another session answers.
+/// A statement that we have prepared is not there, or one of that name that we have not: another
+/// session answers.
 fn pooled(code: &SqlState) -> bool {
     [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
 }

@@ -299,15 +299,15 @@ impl JournalQuery {
     }
 }
 
-/// Runs that a worker can take: new ones, and those for which something has changed, those first that have waited
-/// longest. `workflows` says how many names there are as arguments from `?2` on.
+/// Runs that a worker can take: new ones, and those for which something has changed, those first
+/// that have waited longest. `workflows` says how many names there are as arguments from `?2` on.
 pub(crate) fn ready(workflows: usize) -> String {
     let names = places(2, workflows);
     format!("SELECT id FROM runs WHERE wakes > parked_wakes AND workflow IN ({names}) ORDER BY moved_at, id LIMIT ?1")
 }
 
-/// Runs whose node has died by `?2`, at most `?1`; and as many that have stopped, which nothing wakes, and whose parent is
-/// over.
+/// Runs whose node has died by `?2`, at most `?1`; and as many that have stopped, which nothing
+/// wakes, and whose parent is over.
 pub(crate) fn orphans(workflows: usize) -> String {
     let names = places(3, workflows);
     format!(
@@ -328,8 +328,9 @@ fn places(first: usize, count: usize) -> String {
     if places.is_empty() { "NULL".to_owned() } else { places.join(", ") }
 }
 
-/// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and to its questions,
-/// after `?3`. By stream and not by position, which PostgreSQL would otherwise do: then it reads the whole log.
+/// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and
+/// to its questions, after `?3`. By stream and not by position, which PostgreSQL would otherwise
+/// do: then it reads the whole log.
 pub(crate) fn of_run() -> String {
     format!(
         "SELECT {} FROM events WHERE stream IN (SELECT CAST(?1 AS TEXT)
@@ -407,8 +408,8 @@ impl DeliveryQuery {
     }
 }
 
-/// At most `?1` channels after `?2` for which something waits, each with when the first of it is due. Goes through the index from one
-/// channel to the next, however much waits for each.
+/// At most `?1` channels after `?2` for which something waits, each with when the first of it is
+/// due. Goes through the index from one channel to the next, however much waits for each.
 pub(crate) const WAITING: &str = "WITH RECURSIVE waiting (channel) AS (
     SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > ?2
     UNION ALL
@@ -427,8 +428,8 @@ pub(crate) const COUNT_DELIVERIES: &str = "SELECT count(*) FROM outbox WHERE sta
 /// The next `?2` deliveries to the channel `?1` that wait or are under way.
 pub(crate) const LOAD_WAITING: &str = "channel = ?1 AND due IS NOT NULL ORDER BY due, id LIMIT ?2";
 
-/// How many gates of `?1` are pending, and how many bytes they keep; of at most `?2` of them. For SQLite, which would otherwise go
-/// through all that it has ever opened.
+/// How many gates of `?1` are pending, and how many bytes they keep; of at most `?2` of them. For
+/// SQLite, which would otherwise go through all that it has ever opened.
 pub(crate) const PENDING_OF: &str = "SELECT count(*), CAST(coalesce(sum(content_bytes), 0) AS BIGINT) FROM (
     SELECT content_bytes FROM gates INDEXED BY gates_inbox_of WHERE requested_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
 
@@ -440,7 +441,8 @@ pub(crate) const OPEN_OF: &str = "SELECT count(*) FROM (
 pub(crate) const OPEN_RUNS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_open_of
     WHERE initiator = ?1 AND kind <> 'external' AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?2) AS own";
 
-/// At most `?1` principals that have pending gates. Goes through the index from one to the next, however many gates each has.
+/// At most `?1` principals that have pending gates. Goes through the index from one to the next,
+/// however many gates each has.
 pub(crate) const REQUESTERS: &str = "WITH RECURSIVE requesters (name) AS (
     SELECT min(requested_by) FROM gates WHERE status = 'pending'
     UNION ALL
@@ -505,7 +507,8 @@ impl<'a> Listing<'a> {
             arguments.extend([Value::Int(*moment), Value::Text(id.as_str().into())]);
         }
         let conditions = if conditions.is_empty() { "1 = 1".to_owned() } else { conditions.join(" AND ") };
-        // An argument, so that there are few statements: each is kept prepared, and callers choose the number.
+        // An argument, so that there are few statements: each is kept prepared, and callers choose
+        // the number.
         arguments.push(Value::Int(i64::from(self.limit) + 1));
         let n = arguments.len();
         Ok((format!("{} WHERE {conditions} ORDER BY {order} LIMIT ?{n}", self.select), arguments))
@@ -515,8 +518,8 @@ impl<'a> Listing<'a> {
 /// How long the texts on one page are together, unless a single one is longer.
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
-/// A page of what was found, which is one more than it holds where there is another page. Long texts, of which each item may have
-/// one, make it shorter.
+/// A page of what was found, which is one more than it holds where there is another page. Long
+/// texts, of which each item may have one, make it shorter.
 fn cut<T>(
     mut items: Vec<T>,
     limit: u32,
@@ -535,8 +538,9 @@ fn cut<T>(
     Page { items, next }
 }
 
-/// Where the runs go on in a walk through all streams that has come to `after`, so that the index by id serves. Their
-/// streams come together, but need not be the last: other ids can begin with any letter.
+/// Where the runs go on in a walk through all streams that has come to `after`, so that the index
+/// by id serves. Their streams come together, but need not be the last: other ids can begin with
+/// any letter.
 pub(crate) fn runs_after(after: &str) -> &str {
     match after.strip_prefix("run:") {
         Some(id) => id,
@@ -548,7 +552,8 @@ pub(crate) fn runs_after(after: &str) -> &str {
 /// Sorts after every id, which are plain letters.
 const AFTER_ALL_IDS: &str = "\u{10ffff}";
 
-/// The next streams by id, of those that have a row and of those that only the log knows; the runs from `?3` on.
+/// The next streams by id, of those that have a row and of those that only the log knows; the runs
+/// from `?3` on.
 pub(crate) const STREAMS: &str = "SELECT id FROM (
     SELECT id FROM (SELECT id FROM gates WHERE id > ?1 ORDER BY id LIMIT ?2) AS gates_with_row
     UNION SELECT id FROM (SELECT id FROM questions WHERE id > ?1 ORDER BY id LIMIT ?2) AS questions_with_row
@@ -566,8 +571,9 @@ pub(crate) const SHOWN: &str = "SELECT content FROM artifacts WHERE digest = ?1 
 /// The bytes under `?1`, as runs record them.
 pub(crate) const RECORDED: &str = "SELECT content FROM artifacts WHERE digest = ?1";
 
-/// Something that is not over and needs the content under `?1`. A run that is executed here is replayed from its top until it ends,
-/// with what its gates were decided to and what the runs gave that it started, however long ago that was.
+/// Something that is not over and needs the content under `?1`. A run that is executed here is
+/// replayed from its top until it ends, with what its gates were decided to and what the runs gave
+/// that it started, however long ago that was.
 pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
     SELECT id FROM gates WHERE status = 'pending' AND (summary_digest = ?1 OR artifacts LIKE '%' || ?1 || '%')
     UNION ALL SELECT runs.id FROM runs JOIN gates ON gates.run_id = runs.id
@@ -589,7 +595,8 @@ pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
       OR EXISTS (SELECT 1 FROM lessons WHERE lessons.run_id = runs.id AND ?1 IN (root_cause_digest, lesson_digest)))
   ) AS needing LIMIT 1";
 
-/// What erased the content under `?1` for its age. By stream, of which the index knows where they are.
+/// What erased the content under `?1` for its age. By stream, of which the index knows where they
+/// are.
 pub(crate) fn retirements() -> String {
     let names = rows::EVENTS.names();
     format!(

@@ -1,4 +1,5 @@
-//! The newest events, kept in memory so that those who follow the log do not read what was just written.
+//! The newest events, kept in memory so that those who follow the log do not read what was just
+//! written.
 
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,9 @@ use crate::Error;
 /// How many events are kept.
 const KEPT: usize = 2048;
 
-/// The end of the log as this node knows it. It grows without a gap, each event on the hash of the one before, until the
-/// database turns out to have another log: then [`Recent::start_over`] begins a new epoch.
+/// The end of the log as this node knows it. It grows without a gap, each event on the hash of the
+/// one before, until the database turns out to have another log: then [`Recent::start_over`] begins
+/// a new epoch.
 #[derive(Debug)]
 pub(crate) struct Recent {
     known: Mutex<Known>,
@@ -75,7 +77,8 @@ impl Recent {
     pub(crate) fn start_over(&self, head: Head) {
         self.look(|known| {
             *known = Known { head, events: VecDeque::new() };
-            // Under the lock: whoever is handed an event of the new log finds that the epoch has changed.
+            // Under the lock: whoever is handed an event of the new log finds that the epoch has
+            // changed.
             self.epoch.send_modify(|epoch| *epoch += 1);
         });
         self.grown.notify_waiters();
@@ -105,7 +108,8 @@ impl Recent {
         loop {
             let grown = self.grown.notified();
             tokio::pin!(grown);
-            // Registered before looking, so that growth between the look and the wait is not missed.
+            // Registered before looking, so that growth between the look and the wait is not
+            // missed.
             grown.as_mut().enable();
             if self.last() > position {
                 return;

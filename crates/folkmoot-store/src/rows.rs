@@ -55,8 +55,8 @@ pub(crate) enum Conflict {
     Keeps,
     /// This, which the statement's end says.
     Does(&'static str),
-    /// It is replaced, except for its key, and for columns that never change: an index over them need not be written
-    /// again.
+    /// It is replaced, except for its key, and for columns that never change: an index over them
+    /// need not be written again.
     Replaces { key: &'static [&'static str], but: &'static [&'static str] },
 }
 
@@ -137,8 +137,9 @@ pub(crate) const ARTIFACTS: Table = Table {
     columns: &[("digest", Text), ("content", Bytes), ("used_at", Int)],
 };
 
-/// What was erased is kept again: gates and questions that send what was erased for good are refused before this. Else nothing is
-/// written but, once a day, that it was sent: a row is written whole, however long its content is.
+/// What was erased is kept again: gates and questions that send what was erased for good are
+/// refused before this. Else nothing is written but, once a day, that it was sent: a row is written
+/// whole, however long its content is.
 const SENT_AGAIN: &str = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at,
     content = coalesce(artifacts.content, excluded.content)
     WHERE artifacts.content IS NULL OR excluded.used_at >= artifacts.used_at + 86400000000";
@@ -545,7 +546,8 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
             None => State::Pending { votes: from_json(&row.text(32)?)? },
         },
     };
-    // Two columns repeat what others say, for the indexes. A row in which they differ was not written by us.
+    // Two columns repeat what others say, for the indexes. A row in which they differ was not
+    // written by us.
     let status = row.text(31)?;
     if status != gate.status().word() || row.int(8)? != urgency(risk) {
         return Err(Error::Unreadable(format!("gate {}: status {status:?} or urgency contradicts the rest", gate.id)));
@@ -623,10 +625,11 @@ pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
     })
 }
 
-/// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as [`read_run`] and
-/// [`read_run_with_extras`] read them.
-/// Of a run's gates those that wait, of each way to stop a run or to want a change the one that was decided last, and the last one that
-/// people approved. Each part has an index of its own: an agent can open and withdraw any number of gates.
+/// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as
+/// [`read_run`] and [`read_run_with_extras`] read them. Of a run's gates those that wait, of each
+/// way to stop a run or to want a change the one that was decided last, and the last one that
+/// people approved. Each part has an index of its own: an agent can open and withdraw any number of
+/// gates.
 pub(crate) fn select_gates_of(run: &str) -> String {
     let select = format!("SELECT {} FROM gates WHERE run_id = {run} AND", GATES.names());
     let last = |such: String, by: &str| format!("SELECT * FROM ({select} {such} ORDER BY {by} DESC LIMIT 1) AS last");
@@ -701,7 +704,8 @@ fn parked_wakes(run: &Run) -> Option<i64> {
     }
 }
 
-/// The agent that waits for clearance, where there is one; `*` where there are several, which the state names.
+/// The agent that waits for clearance, where there is one; `*` where there are several, which the
+/// state names.
 fn held(parked: &run::Parked) -> Option<&str> {
     match parked.held.as_slice() {
         [] => None,
@@ -735,7 +739,8 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
         seq: position(row.int(22)?)?,
         resumed_at: row.maybe_int(23)?.map(Timestamp::from_micros),
     };
-    // Four columns repeat what others say, for the indexes. A row in which they differ was not written by us.
+    // Four columns repeat what others say, for the indexes. A row in which they differ was not
+    // written by us.
     let agrees = row.text(11)? == run.status().word()
         && row.maybe_text(13)?.as_deref() == node_of(&run)
         && row.maybe_int(14)? == parked_wakes(&run)
@@ -877,7 +882,8 @@ pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
             None => question::State::Pending,
         },
     };
-    // Three columns repeat what others say, for the indexes. A row in which they differ was not written by us.
+    // Three columns repeat what others say, for the indexes. A row in which they differ was not
+    // written by us.
     let holds = question.hold().map(|hold| hold.scope.word());
     let agrees = row.text(17)? == question.status().word()
         && row.maybe_text(8)?.as_deref() == holds
@@ -1086,7 +1092,8 @@ pub(crate) fn idempotency(command: &Command, outcome: &Outcome, now: Timestamp) 
     ])
 }
 
-/// What a command with a known idempotency key gets: the outcome of the first time, or a refusal if it is another.
+/// What a command with a known idempotency key gets: the outcome of the first time, or a refusal if
+/// it is another.
 pub(crate) fn replay(command: &Command, fingerprint: &str, outcome: &str) -> Result<Outcome, Error> {
     let same = command.idempotency.as_ref().is_some_and(|known| known.fingerprint.to_string() == fingerprint);
     if !same {

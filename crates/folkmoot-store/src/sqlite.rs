@@ -1,7 +1,8 @@
 //! SQLite: one file, one writer thread, a few readers.
 //!
-//! The writer takes all that has queued while the last commit was syncing, judges and writes each command, commits
-//! once, and only then answers. So an idle store answers after one sync, and a busy one shares each sync among many.
+//! The writer takes all that has queued while the last commit was syncing, judges and writes each
+//! command, commits once, and only then answers. So an idle store answers after one sync, and a
+//! busy one shares each sync among many.
 
 pub(crate) mod backup;
 mod checkpoint;
@@ -44,15 +45,16 @@ const CLOSED: &str = "it was closed";
 /// How long one connection waits for another's lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Looks at each command before it is judged and after it is durable: for tests of what a crash leaves behind. Where it
-/// says `false` the process is as good as dead, and nobody ever hears what became of the command.
+/// Looks at each command before it is judged and after it is durable: for tests of what a crash
+/// leaves behind. Where it says `false` the process is as good as dead, and nobody ever hears what
+/// became of the command.
 pub trait Witness: Send + Sync + std::fmt::Debug {
     /// It is about to be judged.
     fn before(&self, command: &Command) -> bool;
     /// Whatever it came to is durable.
     fn after(&self, command: &Command) -> bool;
-    /// Whether its caller is told what it came to. Otherwise the caller lives on and does not know, as when the connection
-    /// to a database is lost during a commit.
+    /// Whether its caller is told what it came to. Otherwise the caller lives on and does not know,
+    /// as when the connection to a database is lost during a commit.
     fn tells(&self, _command: &Command) -> bool {
         true
     }
@@ -81,8 +83,8 @@ enum Jobs {
 }
 
 impl Sqlite {
-    /// A database that is gone when the last store on it is. Everything happens in the thread that asks for it and is
-    /// done when it returns, so that a simulation with a seed has one course.
+    /// A database that is gone when the last store on it is. Everything happens in the thread that
+    /// asks for it and is done when it returns, so that a simulation with a seed has one course.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(Path::new(":memory:"), flags)?;
@@ -94,8 +96,8 @@ impl Sqlite {
         Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
     }
 
-    /// Another store on the same database in memory, as if its process had been started again; `None` where this one is
-    /// in a file or closed.
+    /// Another store on the same database in memory, as if its process had been started again;
+    /// `None` where this one is in a file or closed.
     pub fn again(&self) -> Option<Self> {
         let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
         let Some(Jobs::Memory(writer)) = jobs.as_ref() else { return None };
@@ -127,15 +129,15 @@ impl Sqlite {
         store
     }
 
-    /// Opens the file, making or migrating it as needed. Whoever opens it must hold the lock on its folder: there is
-    /// one writer.
+    /// Opens the file, making or migrating it as needed. Whoever opens it must hold the lock on its
+    /// folder: there is one writer.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         // SQLite up to 3.51.2 can corrupt a database when its log is reset under load.
         if rusqlite::version_number() < 3_051_003 {
             return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
         }
-        // A journal of this sort is left by whoever was killed before the database had a log: only a writer can take back what was half
-        // written, and until then it cannot even be read.
+        // A journal of this sort is left by whoever was killed before the database had a log: only
+        // a writer can take back what was half written, and until then it cannot even be read.
         let mut journal = path.as_os_str().to_owned();
         journal.push("-journal");
         if path.exists() && !Path::new(&journal).exists() {
@@ -170,7 +172,8 @@ impl Sqlite {
         })
     }
 
-    /// A file that nobody writes to, for whoever only reads it: a backup. It is not changed, and its schema must be the newest.
+    /// A file that nobody writes to, for whoever only reads it: a backup. It is not changed, and
+    /// its schema must be the newest.
     pub fn open_to_read(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let connection = connect_to_read(path)?;
         let schema = crate::backup::schema_of(&connection, path)?;
@@ -219,8 +222,8 @@ impl Sqlite {
     }
 }
 
-/// Waits for the commands that were taken, so that the file is closed when this returns. The readers go first: only a
-/// connection that can write leaves one file behind, with the log in it.
+/// Waits for the commands that were taken, so that the file is closed when this returns. The
+/// readers go first: only a connection that can write leaves one file behind, with the log in it.
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.readers.close();
@@ -625,7 +628,8 @@ impl Store for Sqlite {
     }
 }
 
-/// Makes the database, or finds it, with a mode that lets only its owner read it. SQLite gives the files beside it the same mode.
+/// Makes the database, or finds it, with a mode that lets only its owner read it. SQLite gives the
+/// files beside it the same mode.
 fn keep_private(path: &Path) -> Result<(), Error> {
     const OWNER_ONLY: u32 = 0o600;
     let failed = |path: &Path, error: io::Error| Error::Database(format!("cannot open {}: {error}", path.display()));
@@ -683,7 +687,8 @@ pub(crate) fn connect_bare(path: &Path, flags: OpenFlags) -> Result<Connection, 
     Ok(connection)
 }
 
-/// Has SQLite look whether the file is whole; `quick_check` leaves out what takes longest, whether indexes agree with tables.
+/// Has SQLite look whether the file is whole; `quick_check` leaves out what takes longest, whether
+/// indexes agree with tables.
 pub(crate) fn check_integrity(connection: &Connection, pragma: &str) -> Result<(), Error> {
     let found = all(connection, &format!("PRAGMA {pragma}(10)"), &[], |row| row.text(0))?;
     match found.as_slice() {
@@ -759,7 +764,8 @@ fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {
 }
 
 fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<History>, Error> {
-    // One snapshot for the three statements: a commit between them would look like a row that disagrees.
+    // One snapshot for the three statements: a commit between them would look like a row that
+    // disagrees.
     let snapshot = connection.unchecked_transaction().map_err(failed)?;
     let arguments = [Value::Text(after.into()), Value::Int(limit.into()), Value::Text(query::runs_after(after).into())];
     let streams = all(&snapshot, query::STREAMS, &arguments, |row| row.text(0))?;
@@ -849,7 +855,8 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         };
     };
     match code {
-        // What was not synced may be gone, whatever a second try says: nothing is acknowledged after it.
+        // What was not synced may be gone, whatever a second try says: nothing is acknowledged
+        // after it.
         ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => Error::Stopped(format!("a sync failed: {error}")),
         code if code & 0xff == ffi::SQLITE_FULL => Error::Full,
         code if code & 0xff == ffi::SQLITE_IOERR || code & 0xff == ffi::SQLITE_READONLY => {

@@ -1,5 +1,5 @@
-//! Files beneath a folder, reached name by name from its descriptor: no link is followed, so that nothing outside is read
-//! or written, not even while somebody exchanges a folder for a link.
+//! Files beneath a folder, reached name by name from its descriptor: no link is followed, so that
+//! nothing outside is read or written, not even while somebody exchanges a folder for a link.
 
 use std::{
     fs::File,
@@ -91,7 +91,8 @@ impl Folder {
         Ok(entries.collect())
     }
 
-    /// The content of a file, at most that long; nothing where no file is. Anything else there is an error.
+    /// The content of a file, at most that long; nothing where no file is. Anything else there is
+    /// an error.
     pub(crate) fn read(&self, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
         let file = match self.plain(path) {
             Ok(file) => file,
@@ -103,7 +104,8 @@ impl Folder {
         Ok(Some(content))
     }
 
-    /// A plain file for reading. `None` where there is none, or something else, or one that is not ours to read.
+    /// A plain file for reading. `None` where there is none, or something else, or one that is not
+    /// ours to read.
     pub(crate) fn file(&self, path: &str) -> io::Result<Option<File>> {
         use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
         match self.plain(path) {
@@ -147,7 +149,8 @@ impl Folder {
     ) -> io::Result<()> {
         static NEW: AtomicU64 = AtomicU64::new(0);
         let (folder, name) = self.parent(path, true)?;
-        // Short, as the name itself may be as long as a name can be; and like no other, as two jobs may write here.
+        // Short, as the name itself may be as long as a name can be; and like no other, as two jobs
+        // may write here.
         let new = format!(".folkmoot-{}-{}", std::process::id(), NEW.fetch_add(1, Ordering::Relaxed));
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut file = File::from(openat(&folder, new.as_str(), flags, Mode::from_bits_truncate(0o600))?);
@@ -173,8 +176,8 @@ impl Folder {
         Ok(symlinkat(target, &folder, name)?)
     }
 
-    /// Puts a file there, with the folders on the way. A link or a file of that name is replaced, not written through; what was
-    /// executable still is.
+    /// Puts a file there, with the folders on the way. A link or a file of that name is replaced,
+    /// not written through; what was executable still is.
     pub(crate) fn write(&self, path: &str, content: &[u8]) -> io::Result<()> {
         let (folder, name) = self.parent(path, true)?;
         let mut executable = false;
@@ -226,7 +229,8 @@ impl Folder {
     }
 }
 
-/// Who may read and write a file that is replaced is not for whoever writes it to say; only whether it is executable.
+/// Who may read and write a file that is replaced is not for whoever writes it to say; only whether
+/// it is executable.
 fn mode_of(folder: &OwnedFd, name: &str, executable: bool) -> Mode {
     let old = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)
         .ok()

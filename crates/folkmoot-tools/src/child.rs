@@ -1,8 +1,8 @@
 //! A process of ours that lives for a while: a server that we talk to, a command line that answers.
 //!
-//! It leads a process group of its own, sees the variables that it was given and no others, and its whole group ends when its
-//! [`Child`] is dropped. What leaves the group on purpose is out of reach here: for programs that nobody trusts there is the
-//! [jail](crate::jail).
+//! It leads a process group of its own, sees the variables that it was given and no others, and its
+//! whole group ends when its [`Child`] is dropped. What leaves the group on purpose is out of reach
+//! here: for programs that nobody trusts there is the [jail](crate::jail).
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,8 @@ use tokio::{
 
 use crate::foreign;
 
-/// What is started. The only way to a process outside of the jail, so that there is one place that could put it inside.
+/// What is started. The only way to a process outside of the jail, so that there is one place that
+/// could put it inside.
 #[derive(Clone, Debug)]
 pub(crate) struct Start<'a> {
     /// The program and its arguments; no shell reads them.
@@ -36,7 +37,8 @@ pub(crate) struct Start<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// The variables that a program gets from us without being named: without them hardly any program starts.
+/// The variables that a program gets from us without being named: without them hardly any program
+/// starts.
 const USUAL: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// How much of the end of its complaints is kept.
@@ -61,7 +63,8 @@ pub(crate) fn start(start: &Start<'_>) -> Result<Child, String> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err("the command is empty: name a program".to_owned());
     };
-    // From here, not from the folder that it will work in. Links stay: some programs tell by their own path what they are.
+    // From here, not from the folder that it will work in. Links stay: some programs tell by their
+    // own path what they are.
     let found = find(program, start.environment).and_then(|path| std::path::absolute(path).ok());
     let found = found.ok_or_else(|| format!("`{program}` is not installed, or not on PATH"))?;
     let mut inner = Command::new(found)
@@ -83,7 +86,8 @@ pub(crate) fn start(start: &Start<'_>) -> Result<Child, String> {
     Ok(Child { inner, group, stdin, stdout, complaints })
 }
 
-/// Starts a program that has something to do and then ends, and waits for that. Its input is empty, and what it prints is nobody's.
+/// Starts a program that has something to do and then ends, and waits for that. Its input is empty,
+/// and what it prints is nobody's.
 ///
 /// # Errors
 /// If it cannot be started, takes longer than `patience`, or ends badly: what it complained.
@@ -116,10 +120,12 @@ pub fn find(program: &str, environment: &BTreeMap<String, String>) -> Option<Pat
 }
 
 impl Child {
-    /// Waits until it has ended. What it leaves behind in its group is ended then, so that nothing holds its pipes open.
+    /// Waits until it has ended. What it leaves behind in its group is ended then, so that nothing
+    /// holds its pipes open.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.inner.wait().await;
-        // At once: while somebody is left in the group its number is taken, and an empty group's is not given anew so soon.
+        // At once: while somebody is left in the group its number is taken, and an empty group's is
+        // not given anew so soon.
         self.kill();
         status
     }

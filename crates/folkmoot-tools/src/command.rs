@@ -1,8 +1,9 @@
-//! A command line as a provider: `claude -p`, `llm`, a script of one's own. The prompt is its standard input, and what it
-//! prints is the answer.
+//! A command line as a provider: `claude -p`, `llm`, a script of one's own. The prompt is its
+//! standard input, and what it prints is the answer.
 //!
-//! No shell reads the command. It works in an empty folder of its own, sees PATH, HOME, LANG and the variables that the
-//! configuration names, and is ended with its whole process group when nobody waits for it any more.
+//! No shell reads the command. It works in an empty folder of its own, sees PATH, HOME, LANG and
+//! the variables that the configuration names, and is ended with its whole process group when
+//! nobody waits for it any more.
 
 use std::{
     collections::BTreeMap,
@@ -36,7 +37,8 @@ pub struct Command {
     pub model: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The names of variables of our environment that it gets, beside PATH, HOME and LANG. One that is not set is left out.
+    /// The names of variables of our environment that it gets, beside PATH, HOME and LANG. One that
+    /// is not set is left out.
     pub environment: Vec<String>,
     /// How long it may take, and how much it may say.
     pub limits: CommandLimits,
@@ -47,7 +49,8 @@ pub struct Command {
 pub struct CommandLimits {
     /// From its start to its end.
     pub total: Duration,
-    /// From one piece of the answer to the next. Many programs say nothing before they say everything.
+    /// From one piece of the answer to the next. Many programs say nothing before they say
+    /// everything.
     pub idle: Duration,
     /// The longest answer.
     pub answer_bytes: usize,
@@ -77,7 +80,8 @@ impl Command {
     }
 }
 
-/// How long we read on when a program has ended but something outside of its group holds its output open.
+/// How long we read on when a program has ended but something outside of its group holds its output
+/// open.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
 /// How much of its complaints is told.
@@ -100,7 +104,8 @@ impl Command {
             self.environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?))).collect();
         let start = Start { command: &self.command, environment: &environment, folder: folder.path() };
         let child = child::start(&start).map_err(|why| self.failure(FailureKind::Misconfigured, why))?;
-        // What it was given must not come back in its answer, nor in what it complains: records would keep it.
+        // What it was given must not come back in its answer, nor in what it complains: records
+        // would keep it.
         let keys = Keys::new(&environment);
         let text = self.converse(child, &keys, prompt.as_bytes(), hear).await?;
         if text.trim().is_empty() {
@@ -120,7 +125,8 @@ impl Command {
         })
     }
 
-    /// Writes the prompt and reads the answer at the same time, so that neither side waits for the other, until it has ended.
+    /// Writes the prompt and reads the answer at the same time, so that neither side waits for the
+    /// other, until it has ended.
     async fn converse(
         &self,
         mut child: Child,
@@ -165,7 +171,8 @@ impl Command {
         said.end(hear).map_err(|(kind, why)| self.failure(kind, why))
     }
 
-    /// What was printed before the end is in the pipe by now. Somebody outside of the group may hold it open for ever.
+    /// What was printed before the end is in the pipe by now. Somebody outside of the group may
+    /// hold it open for ever.
     async fn aftermath(&self, stdout: &mut ChildStdout, said: &mut Said, hear: &mut dyn Hear) -> Result<(), Failure> {
         let mut piece = vec![0; 16 * 1024];
         let until = Instant::now() + self.limits.idle.min(Duration::from_secs(2));
@@ -186,7 +193,8 @@ impl Command {
     }
 }
 
-/// A program that does not read all of its input, or any, may still answer; so it does not matter how this ends.
+/// A program that does not read all of its input, or any, may still answer; so it does not matter
+/// how this ends.
 async fn write(mut stdin: ChildStdin, prompt: &[u8]) {
     let _ = stdin.write_all(prompt).await;
     let _ = stdin.shutdown().await;
@@ -253,8 +261,8 @@ fn ended_badly(status: ExitStatus, complaint: &str) -> String {
     format!("the command failed ({status}): {why}")
 }
 
-/// The request as one text. One message needs no names; of more, each begins with a mark that none of them contains, so that no
-/// message can pretend to be another.
+/// The request as one text. One message needs no names; of more, each begins with a mark that none
+/// of them contains, so that no message can pretend to be another.
 fn prompt(request: &Request) -> String {
     let mut parts: Vec<String> = request.system.iter().cloned().collect();
     match request.messages.as_slice() {

@@ -1,9 +1,10 @@
-//! Text that others wrote: servers, programs, models. Made fit to be shown in a message, or to stand in a prompt as data.
+//! Text that others wrote: servers, programs, models. Made fit to be shown in a message, or to
+//! stand in a prompt as data.
 
 use folkmoot_core::Digest;
 
-/// One line of at most about `bytes_max` bytes, without control characters. The end of a longer text is what is kept: programs
-/// say last what they died of.
+/// One line of at most about `bytes_max` bytes, without control characters. The end of a longer
+/// text is what is kept: programs say last what they died of.
 pub(crate) fn line(text: &str, bytes_max: usize) -> String {
     let line =
         text.split(|c: char| c.is_control()).filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join(" ");
@@ -14,8 +15,9 @@ pub(crate) fn line(text: &str, bytes_max: usize) -> String {
     format!("…{}", &line[from..])
 }
 
-/// The beginning of a text without control characters other than line ends and tabs, and without the invisible characters that
-/// turn text round or hide it from people but not from models. Says so if it was cut.
+/// The beginning of a text without control characters other than line ends and tabs, and without
+/// the invisible characters that turn text round or hide it from people but not from models. Says
+/// so if it was cut.
 pub(crate) fn text(text: &str, bytes_max: usize) -> String {
     let clean: String = text.chars().filter(|c| !is_unfit(*c)).collect();
     match cut(&clean, bytes_max) {

@@ -1,4 +1,5 @@
-//! Formatters, on a piece of code, in the jail. They only ever give back what they were given, in another form, or an error.
+//! Formatters, on a piece of code, in the jail. They only ever give back what they were given, in
+//! another form, or an error.
 
 use std::time::Duration;
 
@@ -51,7 +52,8 @@ pub enum FormatError {
 /// Formats code.
 ///
 /// # Errors
-/// If there is no formatter, or it does not take the code. What it printed then is not given to anybody.
+/// If there is no formatter, or it does not take the code. What it printed then is not given to
+/// anybody.
 pub async fn format(jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
     if code.len() > CODE_BYTES_MAX {
         return Err(FormatError::Refused {

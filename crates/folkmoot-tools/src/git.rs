@@ -1,16 +1,17 @@
 //! Git, for runs: a worktree and a branch for each, and what reviewers want to know about them.
 //!
 //! ```text
-//! Repository ─worktree(kind, run)─▶ Worktree   branch `debate/<run>`, base `refs/folkmoot/debate/<run>`
+//! Repository ─worktree(kind, run)─▶ Worktree, on branch `debate/<run>`
 //!      │                               ├ commit, commit_all   ─▶ Committed
 //!      │                               └ diff                 ─▶ Diff
 //!      ├ diff, history, blame, list
 //!      └ remove(kind, run): the folder, and the branch unless it is kept
 //! ```
 //!
-//! It never touches the user's own working tree, index, branches or configuration, never talks to a network, and runs
-//! nothing that a repository brings: no hook, filter, diff program or monitor (`guard.rs`). A worktree is addressed by git
-//! folder and working folder together; the `.git` file inside it, which an agent could rewrite, is not believed.
+//! It never touches the user's own working tree, index, branches or configuration, never talks to a
+//! network, and runs nothing that a repository brings: no hook, filter, diff program or monitor
+//! (`guard.rs`). A worktree is addressed by git folder and working folder together; the `.git` file
+//! inside it, which an agent could rewrite, is not believed.
 //!
 //! Each operation can be given up or killed at any point. Doing it again finishes it.
 
@@ -94,9 +95,10 @@ pub struct Repository {
 impl Repository {
     /// Opens the repository at or above `path`.
     ///
-    /// Worktrees go to `folkmoot/worktrees` in the git folder: `git status` never shows them, and they go with the
-    /// repository. Tools that look for their configuration in the folders above find that of the user's working tree
-    /// there, so that a server does better to give a folder of its own ([`Repository::with_worktrees`]).
+    /// Worktrees go to `folkmoot/worktrees` in the git folder: `git status` never shows them, and
+    /// they go with the repository. Tools that look for their configuration in the folders above
+    /// find that of the user's working tree there, so that a server does better to give a folder of
+    /// its own ([`Repository::with_worktrees`]).
     pub async fn open(path: &Path) -> Result<Self, GitError> {
         Self::open_with(path, Limits::default()).await
     }
@@ -120,7 +122,8 @@ impl Repository {
         Ok(Self { git, common, git_dir, top, worktrees })
     }
 
-    /// Has the worktrees of runs in this folder, which is made when it is needed. It must not be in the user's working tree.
+    /// Has the worktrees of runs in this folder, which is made when it is needed. It must not be in
+    /// the user's working tree.
     pub fn with_worktrees(mut self, folder: &Path) -> Result<Self, GitError> {
         let folder = std::path::absolute(folder).map_err(|error| GitError::io("cannot use that folder", error))?;
         // As far as it exists, because a link on the way may lead into the working tree.
@@ -160,8 +163,9 @@ impl Repository {
         Ok((answer.code == Some(0)).then(|| answer.line()))
     }
 
-    /// For commands that read commits only. The working folder is one of git's own, because attributes in a working tree
-    /// would apply otherwise: an agent could hide a change by declaring the file binary.
+    /// For commands that read commits only. The working folder is one of git's own, because
+    /// attributes in a working tree would apply otherwise: an agent could hide a change by
+    /// declaring the file binary.
     fn reading(&self) -> Place {
         Place { git_dir: self.common.clone(), work_tree: self.common.join("objects"), no_index: true }
     }

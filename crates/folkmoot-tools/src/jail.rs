@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! Job ─▶ Jail::run ─▶ `folkmoot __jail start` ─▶ uid, namespaces, mounts
-//!          │            └▶ `folkmoot __jail init`, pid 1 inside ─▶ limits, Landlock, seccomp ─▶ the command
+//!          │            └▶ `folkmoot __jail init`, pid 1 ─▶ limits, Landlock, seccomp ─▶ command
 //!          └▶ Report: how it ended, which limits it reached, what it printed, what it took
 //! ```
 //!
-//! It fails closed: where the kernel cannot hold a command, nothing is executed, and the error says why. Nothing runs as root,
-//! inside or outside; nothing outlives its job; and a job leaves no process, no control group and no folder behind.
+//! It fails closed: where the kernel cannot hold a command, nothing is executed, and the error says
+//! why. Nothing runs as root, inside or outside; nothing outlives its job; and a job leaves no
+//! process, no control group and no folder behind.
 
 mod check;
 mod inmate;
@@ -66,8 +67,8 @@ pub struct Jail {
 }
 
 impl Jail {
-    /// Tries what this machine can do: really executes a harmless command with each driver, and takes the first that holds.
-    /// Where none does, the jail refuses every job, and says why.
+    /// Tries what this machine can do: really executes a harmless command with each driver, and
+    /// takes the first that holds. Where none does, the jail refuses every job, and says why.
     pub async fn probe(helper: Helper) -> Self {
         Self {
             walls: Arc::new(probe::Walls::find(helper, &[Driver::Namespaces, Driver::Bubblewrap]).await),
@@ -85,7 +86,8 @@ impl Jail {
         Self { walls: Arc::new(probe::Walls::none(why.into())), network: false }
     }
 
-    /// Lets jobs of the profile `agent` have this machine's network, and with it all that listens on its loopback.
+    /// Lets jobs of the profile `agent` have this machine's network, and with it all that listens
+    /// on its loopback.
     #[must_use]
     pub fn allow_network(mut self) -> Self {
         self.network = true;
@@ -97,13 +99,16 @@ impl Jail {
         self.walls.driver()
     }
 
-    /// Executes a job, and tells how it ended. Dropping the future ends the job and cleans up after it.
+    /// Executes a job, and tells how it ended. Dropping the future ends the job and cleans up after
+    /// it.
     ///
     /// # Errors
-    /// Where nothing was executed, or nobody knows how it ended. That a command failed is no error, but its end.
+    /// Where nothing was executed, or nobody knows how it ended. That a command failed is no error,
+    /// but its end.
     pub async fn run(&self, job: Job) -> Result<Report, JailError> {
         check::job(&job, self.network)?;
-        // On the heap: the caller's own future would be some tens of kilobytes larger, and that of its caller, too.
+        // On the heap: the caller's own future would be some tens of kilobytes larger, and that of
+        // its caller, too.
         Box::pin(self.walls.run(job)).await
     }
 
@@ -130,7 +135,8 @@ folkmoot_core::vocabulary! {
     }
 }
 
-/// The program that builds a jail around itself: it must call [`inside`] before all else when it is started so.
+/// The program that builds a jail around itself: it must call [`inside`] before all else when it is
+/// started so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Helper {
     pub(crate) program: PathBuf,
@@ -138,7 +144,8 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// This very program, with the argument `__jail`. Also when its file has been replaced meanwhile.
+    /// This very program, with the argument `__jail`. Also when its file has been replaced
+    /// meanwhile.
     pub fn this_program() -> Self {
         Self { program: PathBuf::from("/proc/self/exe"), arguments: vec!["__jail".to_owned()] }
     }
@@ -164,15 +171,16 @@ pub struct Job {
     pub command: Vec<String>,
     /// Files that are put into the writable folder first; relative paths that stay within it.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Files that are read back when it has ended by itself, where they are there and are plain files: no link is followed.
-    /// What is longer than the output may be is cut.
+    /// Files that are read back when it has ended by itself, where they are there and are plain
+    /// files: no link is followed. What is longer than the output may be is cut.
     pub keep: Vec<String>,
     /// A folder that becomes the writable one, in place of an empty one: the worktree of a project.
     ///
-    /// If it belongs to whom the job runs as (the caller, or, under root, whoever but root owns the folder), it is
-    /// mounted: the job writes into it directly, a `.git` in it can only be read, and of [`Limits::disk_bytes`] only the size of
-    /// each single file is held. If root owns it, it is copied in, and when the job has ended by itself, the plain files and folders
-    /// that it made, changed or removed are brought back; links and what lies below `.git` are not.
+    /// If it belongs to whom the job runs as (the caller, or, under root, whoever but root owns the
+    /// folder), it is mounted: the job writes into it directly, a `.git` in it can only be read,
+    /// and of [`Limits::disk_bytes`] only the size of each single file is held. If root owns it, it
+    /// is copied in, and when the job has ended by itself, the plain files and folders that it
+    /// made, changed or removed are brought back; links and what lies below `.git` are not.
     pub folder: Option<PathBuf>,
     /// Whether the folder is only to be read: mounted so, or copied in and nothing brought back.
     pub folder_is_read_only: bool,
@@ -216,11 +224,13 @@ pub struct Readable {
 folkmoot_core::vocabulary! {
     /// What a job may see and do.
     pub enum Profile {
-        /// Code that a model wrote: the system's programs and its own tool chain to read, an empty folder to write, no network.
+        /// Code that a model wrote: the system's programs and its own tool chain to read, an empty
+        /// folder to write, no network.
         Code = "code",
         /// A project's own commands: the project's folder to write as well, no network.
         Project = "project",
-        /// Another agent's program: as a project, with the network. Only where somebody has asked for it.
+        /// Another agent's program: as a project, with the network. Only where somebody has asked
+        /// for it.
         Agent = "agent",
     }
 }
@@ -232,14 +242,15 @@ pub struct Limits {
     pub wall: Duration,
     /// Time on the processors, of all its processes together.
     pub cpu: Duration,
-    /// Memory, of all its processes together and of what they write to their folder, which lies in memory.
+    /// Memory, of all its processes together and of what they write to their folder, which lies in
+    /// memory.
     pub memory_bytes: u64,
     /// Processes and threads at the same time.
     pub processes: u64,
     /// All that it writes to its folder and to `/tmp`.
     pub disk_bytes: u64,
-    /// Files open at the same time, of one process. The kernel refuses more, and nobody outside sees that it did: it is the
-    /// command's own failure.
+    /// Files open at the same time, of one process. The kernel refuses more, and nobody outside
+    /// sees that it did: it is the command's own failure.
     pub open_files: u64,
     /// What is kept of each of its outputs. More ends the job.
     pub output_bytes: usize,
@@ -289,7 +300,8 @@ pub struct Report {
     pub wall: Duration,
     /// Time on the processors.
     pub cpu: Duration,
-    /// The most memory that it had: of all its processes where control groups count it, else of the largest one.
+    /// The most memory that it had: of all its processes where control groups count it, else of the
+    /// largest one.
     pub peak_memory_bytes: Option<u64>,
 }
 
@@ -319,7 +331,8 @@ folkmoot_core::vocabulary! {
         Memory = "memory",
         /// Processes and threads.
         Processes = "processes",
-        /// Bytes in its folder, or in one file. Seen where the folder is full at the end or a signal said so.
+        /// Bytes in its folder, or in one file. Seen where the folder is full at the end or a
+        /// signal said so.
         Disk = "disk",
     }
 }

@@ -1,12 +1,13 @@
 //! What a language server says about a file: errors and warnings, as an editor would show them.
 //!
 //! ```text
-//! start, in the jail ─▶ initialize ─▶ didOpen ─▶ diagnostics, asked for or sent, until it is quiet ─▶ shutdown ─▶ it ends
+//! start, in the jail ─▶ initialize ─▶ didOpen ─▶ diagnostics, until it is quiet ─▶ shutdown
 //! ```
 //!
-//! One server for one question: it is started, asked and ended, and nothing of it stays. A server that says nothing in time is
-//! an error, never "no faults found". It can execute what a project brings (build scripts, plug-ins, the compiler that it names)
-//! and so it is in the jail: it reads the project, changes nothing of it, and has no network.
+//! One server for one question: it is started, asked and ended, and nothing of it stays. A server
+//! that says nothing in time is an error, never "no faults found". It can execute what a project
+//! brings (build scripts, plug-ins, the compiler that it names) and so it is in the jail: it reads
+//! the project, changes nothing of it, and has no network.
 
 mod frame;
 mod language;
@@ -33,7 +34,8 @@ pub struct Lsp {
     pub place: Place,
     /// From its start to its last word.
     pub total: Duration,
-    /// How long a server that has said something, and is not at work, must be silent until that is taken for all.
+    /// How long a server that has said something, and is not at work, must be silent until that is
+    /// taken for all.
     pub quiet: Duration,
     /// One message.
     pub message_bytes: usize,
@@ -46,7 +48,8 @@ pub struct Lsp {
 pub enum Place {
     /// In the jail.
     Jail(Jail),
-    /// As a process of ours. Only for projects that somebody trusts as far as their own editor does.
+    /// As a process of ours. Only for projects that somebody trusts as far as their own editor
+    /// does.
     OutsideTheJail,
 }
 
@@ -189,7 +192,8 @@ fn said(complaint: &str) -> String {
 }
 
 impl Lsp {
-    /// The first server of a language that is installed and can be started where servers run. Nothing is started to find out.
+    /// The first server of a language that is installed and can be started where servers run.
+    /// Nothing is started to find out.
     ///
     /// # Errors
     /// If there is none, which says why.
@@ -218,7 +222,8 @@ impl Lsp {
     }
 }
 
-/// The file's full path, if it is in the folder: also one that is not there yet, but not by way of `..` or a link that leads out.
+/// The file's full path, if it is in the folder: also one that is not there yet, but not by way of
+/// `..` or a link that leads out.
 fn within(root: &Path, file: &Path) -> Result<PathBuf, LspError> {
     let outside = || LspError::Invalid(format!("{} is not in the project's folder", file.display()));
     let relative = if file.is_absolute() { file.strip_prefix(root).map_err(|_| outside())? } else { file };

@@ -1,13 +1,13 @@
 //! Tools of others, by the Model Context Protocol.
 //!
 //! ```text
-//! Mcp::connect ─▶ stdio: a process of ours, or HTTP ─▶ its tools, each `mcp/<server>/<tool>` ─▶ Toolbox
-//! a call ─▶ connected? else once more, a few times a minute ─▶ still the tool that was offered? ─▶ call ─▶ JSON
+//! Mcp::connect ─▶ stdio (our process) or HTTP ─▶ its tools, each `mcp/<server>/<tool>` ─▶ Toolbox
+//! a call ─▶ connected? else reconnect ─▶ same tool as offered? ─▶ call ─▶ JSON
 //! ```
 //!
-//! What a server was given to keep to itself, its key and its variables, is erased from all that it says. Nothing of that is trusted:
-//! names, descriptions and schemas are checked, cleaned and cut, results are data, and a
-//! tool that changed since it was offered is not called any more.
+//! What a server was given to keep to itself, its key and its variables, is erased from all that it
+//! says. Nothing of that is trusted: names, descriptions and schemas are checked, cleaned and cut,
+//! results are data, and a tool that changed since it was offered is not called any more.
 
 mod bounded;
 mod connection;
@@ -190,7 +190,8 @@ impl Mcp {
         &self.warnings
     }
 
-    /// Ends the connection; a process gets a moment to end by itself. The next call of a tool would connect again.
+    /// Ends the connection; a process gets a moment to end by itself. The next call of a tool would
+    /// connect again.
     pub async fn close(&self) {
         if let Some(connection) = self.client.state.lock().await.connection.take()
             && let Some(connection) = Arc::into_inner(connection)
@@ -278,8 +279,8 @@ impl Tool for RemoteTool {
 }
 
 impl RemoteTool {
-    /// A server could offer something harmless and change it afterwards; what was checked, described and perhaps approved is
-    /// what is called, or nothing.
+    /// A server could offer something harmless and change it afterwards; what was checked,
+    /// described and perhaps approved is what is called, or nothing.
     async fn must_be_as_offered(&self, connection: &Arc<Connection>) -> Result<(), ToolError> {
         let listed = match timeout(self.client.server.limits.connect, connection.relisted()).await {
             Ok(listed) => listed.map_err(|error| self.failed(connection, error))?,
@@ -357,8 +358,8 @@ fn unconnected(error: McpError) -> ToolError {
     ToolError::new(code, error.to_string())
 }
 
-/// A result as one JSON value: what is structured as it is, a text as a text, anything else as a list. Images and sounds are
-/// named and not passed on: an agent reads text.
+/// A result as one JSON value: what is structured as it is, a text as a text, anything else as a
+/// list. Images and sounds are named and not passed on: an agent reads text.
 fn flatten(result: CallToolResult, keys: &Keys) -> Result<Value, ToolError> {
     let mut parts: Vec<Value> = result.content.into_iter().map(|block| keys.erase_value(part(block))).collect();
     if result.is_error == Some(true) {

@@ -1,4 +1,5 @@
-//! A program of this machine as a job starts it: what it is made of lent to the job, where that is not in the system's folders.
+//! A program of this machine as a job starts it: what it is made of lent to the job, where that is
+//! not in the system's folders.
 //!
 //! ```text
 //! /usr/bin/x                        as it is
@@ -111,7 +112,8 @@ impl Sort {
         let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default()).into_owned();
         let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
         let named = words.find(|word| *word != "env" && !word.starts_with('-')).unwrap_or("sh");
-        // Installers write a shell script that starts Python where the path of that is too long for a first line.
+        // Installers write a shell script that starts Python where the path of that is too long for
+        // a first line.
         let interpreter = match named {
             named if named.starts_with("python") => Interpreter::Python,
             "sh" if String::from_utf8_lossy(&first).contains("\n'''exec'") => Interpreter::Python,
@@ -122,7 +124,8 @@ impl Sort {
     }
 }
 
-/// The environment whose programs are in this folder: a virtual one, or a whole Python that is really there.
+/// The environment whose programs are in this folder: a virtual one, or a whole Python that is
+/// really there.
 fn python_prefix(folder: &Path) -> Option<PathBuf> {
     let prefix = folder.parent()?;
     let python = fs::canonicalize(folder.join("python3")).ok()?;

@@ -1,12 +1,14 @@
 //! A project's own commands: which there are, and what comes of them in the jail.
 //!
 //! ```text
-//! detect(folder) ─▶ Project: commands for build, test, lint, …     run(jail, folder, command) ─▶ CommandResult
-//!                                                                  check(jail, folder, project, purpose) ─▶ Check
+//! detect(folder) ─▶ Project: commands for build, test, lint, …
+//! run(jail, folder, command) ─▶ CommandResult
+//! check(jail, folder, project, purpose) ─▶ Check
 //! ```
 //!
-//! Detection reads files and executes nothing, not even `make -n`. A file that cannot be understood is a problem that is reported,
-//! and never one that stops detection. Where a project has no command for a purpose, that purpose has not passed.
+//! Detection reads files and executes nothing, not even `make -n`. A file that cannot be understood
+//! is a problem that is reported, and never one that stops detection. Where a project has no
+//! command for a purpose, that purpose has not passed.
 
 mod cargo;
 mod go;
@@ -133,7 +135,8 @@ pub struct Problem {
 }
 
 impl Project {
-    /// The commands for a purpose. Make's only where nothing else has one, because a Makefile usually calls the others.
+    /// The commands for a purpose. Make's only where nothing else has one, because a Makefile
+    /// usually calls the others.
     pub fn commands(&self, purpose: Purpose) -> Vec<&Command> {
         let all: Vec<&Command> = self.commands.iter().filter(|command| command.purpose == purpose).collect();
         let direct: Vec<&Command> = all.iter().copied().filter(|command| command.kind != Kind::Make).collect();

@@ -1,8 +1,9 @@
 //! Full text search over a folder, for agents that look for something in a project.
 //!
-//! Text files are cut into pieces of some lines and put into SQLite's FTS5. What is found goes to models and so to their
-//! providers: files that hold secrets are never read, links are never followed, and all that was left out is listed with
-//! its reason, because "nothing found" must not mean "not looked at".
+//! Text files are cut into pieces of some lines and put into SQLite's FTS5. What is found goes to
+//! models and so to their providers: files that hold secrets are never read, links are never
+//! followed, and all that was left out is listed with its reason, because "nothing found" must not
+//! mean "not looked at".
 
 mod secret;
 
@@ -148,13 +149,15 @@ impl Index {
         Self::on(Connection::open_in_memory()?)
     }
 
-    /// An index in a file, which the next [`Index::update`] only has to bring up to date. It has the text of the project in it.
+    /// An index in a file, which the next [`Index::update`] only has to bring up to date. It has
+    /// the text of the project in it.
     pub fn in_file(path: &Path) -> Result<Self, RetrievalError> {
         Self::on(Connection::open(path)?)
     }
 
     fn on(database: Connection) -> Result<Self, RetrievalError> {
-        // `_` belongs to words as a rule, but who looks for `worktree` wants `worktree_add` as well.
+        // `_` belongs to words as a rule, but who looks for `worktree` wants `worktree_add` as
+        // well.
         database.execute_batch(
             "CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) STRICT, WITHOUT ROWID;
              CREATE VIRTUAL TABLE IF NOT EXISTS piece USING fts5(
@@ -163,8 +166,8 @@ impl Index {
         Ok(Self { database })
     }
 
-    /// Takes in a folder: what is new or has another size or time is read, and what is gone is removed. All of it or, when it
-    /// fails, nothing.
+    /// Takes in a folder: what is new or has another size or time is read, and what is gone is
+    /// removed. All of it or, when it fails, nothing.
     pub fn update(&mut self, folder: &Path, limits: &Limits) -> Result<Indexed, RetrievalError> {
         let failed = |source| RetrievalError::Folder { folder: folder.display().to_string(), source };
         let beneath = Folder::open(folder).map_err(failed)?;
@@ -215,10 +218,12 @@ impl Index {
         Ok(indexed)
     }
 
-    /// The pieces with most of the words of `query`, or words that begin so, the best first. Nothing in a query is an operator.
+    /// The pieces with most of the words of `query`, or words that begin so, the best first.
+    /// Nothing in a query is an operator.
     pub fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, RetrievalError> {
         let Some(expression) = expression(query) else { return Ok(Vec::new()) };
-        // A path that has the word is worth more than a line that has it. The rest of the order is only for there to be one.
+        // A path that has the word is worth more than a line that has it. The rest of the order is
+        // only for there to be one.
         let mut statement = self.database.prepare(
             "SELECT path, first, last, text, bm25(piece, 1.0, 4.0) FROM piece WHERE piece MATCH ?1
              ORDER BY bm25(piece, 1.0, 4.0), path, first LIMIT ?2",
@@ -316,7 +321,8 @@ fn pieces(text: &str) -> Vec<(u32, u32, &str)> {
 /// The query as FTS5 reads it: each word in quotes, and any of them.
 fn expression(query: &str) -> Option<String> {
     let mut terms: Vec<String> = Vec::new();
-    // What FTS5 takes for the inside of a word is at least letters and digits; the rest only separates.
+    // What FTS5 takes for the inside of a word is at least letters and digits; the rest only
+    // separates.
     for word in query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let term = format!("\"{}\"*", word.chars().take(64).collect::<String>());
         if terms.len() < TERMS_MAX && !terms.contains(&term) {

@@ -1,8 +1,10 @@
-//! Tests that agents write, executed: each a program of its own in the jail, beside the solution that it is about.
+//! Tests that agents write, executed: each a program of its own in the jail, beside the solution
+//! that it is about.
 //!
-//! A test has passed when it ran to its very end and ended with 0. What it printed does not count, and neither does a solution
-//! that ends the program early. (Code that knows how this is told, and wants to lie, shares a process with its test and can:
-//! that is what other agents' tests and reviewers are for.) No tests is no pass.
+//! A test has passed when it ran to its very end and ended with 0. What it printed does not count,
+//! and neither does a solution that ends the program early. (Code that knows how this is told, and
+//! wants to lie, shares a process with its test and can: that is what other agents' tests and
+//! reviewers are for.) No tests is no pass.
 
 mod cause;
 mod contrast;
@@ -63,9 +65,10 @@ pub struct TestCase {
     pub category: Category,
     /// How much it asks for.
     pub difficulty: Difficulty,
-    /// The program. It finds the solution under the name `solution` and ends with 0 if that does what it should: in Python a
-    /// module, in JavaScript `./solution.mjs`, in Bash a file to source; in Rust it is the body of a function beside `mod
-    /// solution`, in Go a file with a function `check()` in the same package.
+    /// The program. It finds the solution under the name `solution` and ends with 0 if that does
+    /// what it should: in Python a module, in JavaScript `./solution.mjs`, in Bash a file to
+    /// source; in Rust it is the body of a function beside `mod solution`, in Go a file with a
+    /// function `check()` in the same package.
     pub code: String,
 }
 
@@ -208,7 +211,8 @@ pub async fn run_tests(jail: &Jail, solution: &Solution, suite: &Suite, limits: 
     must_be_short("solution", &solution.code)?;
     // Asked for first, so that a missing tool chain is told also where there is no test.
     jail.tool_chain(solution.language).await?;
-    // Boxed, so that the whole can be boxed as well: the compiler loses track of closures over borrowed tests.
+    // Boxed, so that the whole can be boxed as well: the compiler loses track of closures over
+    // borrowed tests.
     let tests: Vec<BoxFuture<'_, _>> =
         suite.tests.iter().map(|test| run_test(jail, solution, test, limits).boxed()).collect();
     let tested = stream::iter(tests).buffered(AT_ONCE);

@@ -1,10 +1,12 @@
-//! Tools: what an agent can call inside a turn. Each call is recorded, with its arguments and its result.
+//! Tools: what an agent can call inside a turn. Each call is recorded, with its arguments and its
+//! result.
 //!
 //! ```text
-//! Toolbox::call ─▶ known? ─▶ arguments fit its schema? ─▶ Tool::call, within a time ─▶ result small enough? ─▶ ToolCall
+//! Toolbox::call ─▶ known? ─▶ arguments fit the schema? ─▶ Tool::call ─▶ result fits? ─▶ ToolCall
 //! ```
 //!
-//! Whatever goes wrong on the way is the [`ToolError`] of that call, a panic of the tool too. Dropping the future ends the call.
+//! Whatever goes wrong on the way is the [`ToolError`] of that call, a panic of the tool too.
+//! Dropping the future ends the call.
 
 mod execute;
 mod format;
@@ -53,7 +55,8 @@ pub trait Tool: Debug + Send + Sync {
     /// JSON Schema of its arguments.
     fn arguments(&self) -> Value;
 
-    /// Whether it may change something outside of the jail and of the run's own folders: then a person is asked before each call.
+    /// Whether it may change something outside of the jail and of the run's own folders: then a
+    /// person is asked before each call.
     fn has_effects(&self) -> bool {
         false
     }
@@ -152,7 +155,8 @@ pub struct Offer {
     pub description: String,
     /// JSON Schema of its arguments.
     pub arguments: Value,
-    /// Whether it may change something outside: a person is asked before each call, and the call is made once.
+    /// Whether it may change something outside: a person is asked before each call, and the call is
+    /// made once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub effects: bool,
 }
@@ -167,7 +171,8 @@ pub struct Toolbox {
     pub result_bytes: usize,
 }
 
-/// A tool with its schema as it was when it was added: a tool cannot change its mind about it afterwards.
+/// A tool with its schema as it was when it was added: a tool cannot change its mind about it
+/// afterwards.
 #[derive(Clone, Debug)]
 struct Entry {
     tool: Arc<dyn Tool>,
@@ -223,8 +228,8 @@ impl Toolbox {
         Ok(())
     }
 
-    /// A toolbox with only those of its tools that are named, for a role. A name that it does not have is an error: a role that
-    /// silently lost a tool would be hard to notice.
+    /// A toolbox with only those of its tools that are named, for a role. A name that it does not
+    /// have is an error: a role that silently lost a tool would be hard to notice.
     pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Self, ToolError> {
         let mut tools = BTreeMap::new();
         for name in names {
@@ -282,7 +287,8 @@ impl Toolbox {
             ToolError::new(ToolErrorCode::InvalidArguments, format!("the arguments do not fit `{name}`: {why}"))
         })?;
         let arguments = arguments.clone();
-        // The call begins inside, so that a tool which panics before its first await is caught as well.
+        // The call begins inside, so that a tool which panics before its first await is caught as
+        // well.
         let call = AssertUnwindSafe(async move { entry.tool.call(arguments).await }).catch_unwind();
         let result = tokio::time::timeout(self.timeout, call).await;
         let value = result.map_err(|_| self.late(name))?.map_err(|panic| panicked(name, &*panic))??;
@@ -320,8 +326,8 @@ impl Toolbox {
     }
 }
 
-/// One line of JSON for each. As JSON, because a description can come from a server that nobody trusts, and cannot begin a line of
-/// its own this way.
+/// One line of JSON for each. As JSON, because a description can come from a server that nobody
+/// trusts, and cannot begin a line of its own this way.
 fn describe(offers: &[Offer]) -> String {
     let line = |Offer { name, description, arguments, .. }: &Offer| {
         json!({ "name": name, "description": description, "arguments": arguments }).to_string() + "\n"

@@ -1,11 +1,13 @@
-//! A small moot on a durable run: a team proposes, blindly and in parallel, then votes on each other's proposals.
+//! A small moot on a durable run: a team proposes, blindly and in parallel, then votes on each
+//! other's proposals.
 //!
 //! ```text
 //! cargo run -p folkmoot-workflows --example moot -- "Tabs or spaces?" [provider[/model]]
 //! ```
 //!
-//! Every model call is a step of the run. At the end the run is repeated from its journal, without any model, and must come to
-//! the same verdict. Whatever a model answers, there is a verdict or "no decision", and what could not be read is counted.
+//! Every model call is a step of the run. At the end the run is repeated from its journal, without
+//! any model, and must come to the same verdict. Whatever a model answers, there is a verdict or
+//! "no decision", and what could not be read is counted.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! A model call as a step of a run: asked once, recorded with all that it took, and only remembered after that.
+//! A model call as a step of a run: asked once, recorded with all that it took, and only remembered
+//! after that.
 
 use std::{
     collections::BTreeMap,
@@ -24,17 +25,19 @@ use futures_util::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The longest answer. It is in the recording of its own call and, where it cannot be read, in that of the next, which asks for it
-/// again; a recording that the journal does not take would end the run.
+/// The longest answer. It is in the recording of its own call and, where it cannot be read, in that
+/// of the next, which asks for it again; a recording that the journal does not take would end the
+/// run.
 const ANSWER_BYTES_MAX: usize = 512 * 1024;
 
 /// What the engine says of a step that took longer than it may.
 const OUT_OF_TIME: &str = "timeout";
 
-/// How long a run waits for a provider that is away, limits us or wants to be paid, unless the configuration says. Then it stops, and
-/// can be resumed.
+/// How long a run waits for a provider that is away, limits us or wants to be paid, unless the
+/// configuration says. Then it stops, and can be resumed.
 pub const OUTAGE_WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// How often a call is made again at once that broke off after the vendor had begun to charge for it.
+/// How often a call is made again at once that broke off after the vendor had begun to charge for
+/// it.
 const BROKEN_OFF_MAX: u32 = 4;
 /// How often one call can find the budget spent. Each time somebody has given it once more.
 const EXCEEDED_MAX: u32 = 1_000;
@@ -45,7 +48,8 @@ pub struct Spending {
     purse: Arc<Purse>,
     on_exceeded: OnExceeded,
     outage_wait_max: Duration,
-    /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for the same gate.
+    /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for
+    /// the same gate.
     gates: Arc<Mutex<BTreeMap<u64, Decided>>>,
 }
 
@@ -89,13 +93,15 @@ enum Told {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Exceeded {
-    /// How often the budget had been given. A replay must come to the gate that was waited for, whatever its purse holds by then.
+    /// How often the budget had been given. A replay must come to the gate that was waited for,
+    /// whatever its purse holds by then.
     times: u64,
     detail: String,
 }
 
 impl Spending {
-    /// From a purse that is full: what a run has spent before a restart is taken from its journal as it is replayed.
+    /// From a purse that is full: what a run has spent before a restart is taken from its journal
+    /// as it is replayed.
     pub fn new(purse: Arc<Purse>, on_exceeded: OnExceeded) -> Self {
         Self { purse, on_exceeded, outage_wait_max: OUTAGE_WAIT_MAX, gates: Arc::default() }
     }
@@ -111,12 +117,14 @@ impl Spending {
         self.purse.spent()
     }
 
-    /// Asks a model, and records the call. Where its provider is away, limits us or wants to be paid, the run waits until it is back;
-    /// where it does not take our key, the run stops until somebody has resumed it. Any other model that gives no answer is recorded
-    /// too, and is no error of the run.
+    /// Asks a model, and records the call. Where its provider is away, limits us or wants to be
+    /// paid, the run waits until it is back; where it does not take our key, the run stops until
+    /// somebody has resumed it. Any other model that gives no answer is recorded too, and is no
+    /// error of the run.
     pub async fn call(&self, ctx: &Ctx, call: Call) -> Result<Recording, Failure> {
-        // The same however often the budget is in the way: until it no longer is, no vendor has heard of the call, unless it was
-        // in flight in a life that crashed, and then it must be known again.
+        // The same however often the budget is in the way: until it no longer is, no vendor has
+        // heard of the call, unless it was in flight in a life that crashed, and then it must be
+        // known again.
         let name = format!("{}/{}", ctx.run_id(), ctx.key_in_run(&call.key));
         // Keys of steps can have any letters and any length that headers cannot.
         let idempotency_key = Some(Digest::of(name.as_bytes()).to_string());
@@ -135,7 +143,8 @@ impl Spending {
         Err(Failure::new(FailureKind::BudgetExceeded.word(), detail))
     }
 
-    /// Asks for the rest of a text that was cut off, a few times. Each time is a step, and fits the budget or asks for more of it.
+    /// Asks for the rest of a text that was cut off, a few times. Each time is a step, and fits the
+    /// budget or asks for more of it.
     async fn whole(&self, ctx: &Ctx, prompts: &Prompts, call: &Call, mut answer: Answer) -> Result<Answer, Failure> {
         for time in 1..=continued::CONTINUATIONS_MAX {
             if !continued::can_go_on(&call.request, &answer) {
@@ -151,8 +160,9 @@ impl Spending {
         Ok(answer)
     }
 
-    /// Asks, and reads the answer, with its rest where it was cut off; asks once more, with what `again` makes of it, where it cannot be read. Each time is a step. `Err`
-    /// within is why there is nothing to be read, which is no error of the run.
+    /// Asks, and reads the answer, with its rest where it was cut off; asks once more, with what
+    /// `again` makes of it, where it cannot be read. Each time is a step. `Err` within is why there
+    /// is nothing to be read, which is no error of the run.
     pub async fn call_and_read<T>(
         &self,
         ctx: &Ctx,
@@ -188,7 +198,8 @@ impl Spending {
                 let budgeted = Budgeted { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
                 let request = request.clone();
                 async move {
-                    // Before it is tried: if it is given once more meanwhile, the gate for that is known to be decided.
+                    // Before it is tried: if it is given once more meanwhile, the gate for that is
+                    // known to be decided.
                     let times = budgeted.purse.times();
                     let answer = budgeted.ask(&request, &mut ()).await;
                     let answer = answer.and_then(|answer| not_too_long(answer, budgeted.price));
@@ -222,7 +233,8 @@ impl Spending {
         if let Told::Asked(recording) = &told
             && !asked.load(Ordering::Relaxed)
         {
-            // It was asked in another life of this run, and the purse of this life does not know of it.
+            // It was asked in another life of this run, and the purse of this life does not know of
+            // it.
             self.purse.spend(spent(recording, call.price));
         }
         Ok(told)
@@ -241,8 +253,9 @@ impl Spending {
         gates.entry(times).or_insert_with(|| self.ask(ctx, times)).clone()
     }
 
-    /// One gate for all who find the budget spent: many do at the same time, and each approval gives it once more. What it says is
-    /// the same whoever of them comes first, as that may be another one in each life.
+    /// One gate for all who find the budget spent: many do at the same time, and each approval
+    /// gives it once more. What it says is the same whoever of them comes first, as that may be
+    /// another one in each life.
     fn ask(&self, ctx: &Ctx, times: u64) -> Decided {
         let (ctx, purse) = (ctx.clone(), Arc::clone(&self.purse));
         let asking = async move {
@@ -265,8 +278,8 @@ impl Spending {
     }
 }
 
-/// What a run may spend: as it was asked for, but an agent's no more than is configured. What is configured may be another when the
-/// run is taken up again, so it is recorded.
+/// What a run may spend: as it was asked for, but an agent's no more than is configured. What is
+/// configured may be another when the run is taken up again, so it is recorded.
 pub(crate) async fn allowed(
     ctx: &Ctx,
     asked: Option<Budget>,
@@ -298,7 +311,8 @@ fn outage(failure: &folkmoot_llm::Failure, wait_max: Duration) -> Failure {
     Failure::new(failure.kind.word(), &failure.detail).hindered_by(hindrance)
 }
 
-/// Whether it is a call that a provider failed in the middle of. One that took longer than it may would take as long again.
+/// Whether it is a call that a provider failed in the middle of. One that took longer than it may
+/// would take as long again.
 fn is_broken_off(recording: &Recording) -> bool {
     let Outcome::Failed(failure) = &recording.outcome else { return false };
     failure.kind.is_outage() && failure.kind != FailureKind::TimedOut && !failure.spent.is_nothing()

@@ -1,8 +1,8 @@
-//! The workflow `debate@1`: a team answers, attacks its answers, executes what can be executed, and votes; people are asked wherever
-//! the configuration says.
+//! The workflow `debate@1`: a team answers, attacks its answers, executes what can be executed, and
+//! votes; people are asked wherever the configuration says.
 //!
 //! ```text
-//! DebateConfig ─▶ Room (voices, tools: what never changes) + State (answers, tests, points: made anew in every pass)
+//! DebateConfig ─▶ Room (voices, tools: never changes) + State (answers, tests: made in every pass)
 //!   ─▶ for each round, for each phase: phases/… ─▶ gate ─▶ hooks ─▶ … ─▶ Verdict
 //! ```
 
@@ -114,8 +114,8 @@ impl Debater {
         })
     }
 
-    /// As it is replayed: nobody is asked, nothing is done, and only what was recorded answers. The prompts are those of `voices`, as
-    /// they are part of what must be the same.
+    /// As it is replayed: nobody is asked, nothing is done, and only what was recorded answers. The
+    /// prompts are those of `voices`, as they are part of what must be the same.
     pub fn replaying(voices: Arc<dyn Voices>) -> Self {
         Self { voices: Arc::new(silent::NoModels(voices)), effects: Arc::new(silent::ReplayEffects) }
     }
@@ -126,7 +126,8 @@ impl Debater {
         let course = debating.course(estimate.needs_clarification())?;
         let room = self.room(&ctx, debating).await?;
         let held = room.hold(&ctx, &course, &estimate).await;
-        // Whatever came of it, nothing is left lying about. What a cancelled debate leaves is cleaned by whoever cancels it.
+        // Whatever came of it, nothing is left lying about. What a cancelled debate leaves is
+        // cleaned by whoever cancels it.
         room.clean(&ctx).await?;
         held
     }
@@ -189,7 +190,8 @@ impl Debater {
         })
     }
 
-    /// The tools of each agent. They are asked for once: a server of tools may be gone when the run is taken up again.
+    /// The tools of each agent. They are asked for once: a server of tools may be gone when the run
+    /// is taken up again.
     async fn offers(
         &self,
         ctx: &Ctx,
@@ -313,7 +315,8 @@ impl Room {
             if let Some(why) = came.too_few {
                 let failed = state.in_phase.iter().any(|spoken| spoken.state == TurnState::Failed);
                 if failed && again < REPEATS_MAX {
-                    // It was no answer of theirs that failed, but their models: once those are mended, everybody is asked again.
+                    // It was no answer of theirs that failed, but their models: once those are
+                    // mended, everybody is asked again.
                     let message =
                         format!("{why}. Nothing is lost: resume this run, and the {phase} phase is done again");
                     ctx.stop_until_resumed(at.key("stopped"), NoDecision::TooFewResponses.word(), message).await?;
@@ -456,8 +459,9 @@ impl Room {
         same.then(|| first.clone())
     }
 
-    /// Whether people let an early agreement be the end. Who wants to be asked before what is final is asked, whichever way it came
-    /// about; who wants something else has the debate go on, up to the vote and the gate after it.
+    /// Whether people let an early agreement be the end. Who wants to be asked before what is final
+    /// is asked, whichever way it came about; who wants something else has the debate go on, up to
+    /// the vote and the gate after it.
     async fn is_accepted(&self, ctx: &Ctx, at: At, agreed: &Candidate, state: &mut State) -> Result<bool, Failure> {
         if !self.debating.gates.ask_after(DebatePhase::Convergence) {
             return Ok(true);

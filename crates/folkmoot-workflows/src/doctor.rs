@@ -57,7 +57,8 @@ impl Finding {
     }
 }
 
-/// Looks at all of it but the providers. Servers are asked, programs are started, and nothing is changed.
+/// Looks at all of it but the providers. Servers are asked, programs are started, and nothing is
+/// changed.
 pub async fn examine(equipment: &Equipment) -> Vec<Finding> {
     let mut findings = vec![prompts(equipment), budget(equipment)];
     findings.extend(jail(equipment).await);

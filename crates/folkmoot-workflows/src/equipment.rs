@@ -67,7 +67,8 @@ pub struct McpServer {
     pub key_env: Option<String>,
     /// The file that holds its key.
     pub key_file: Option<PathBuf>,
-    /// Whether debates that an agent started may call its tools too; else only debates of those who decide.
+    /// Whether debates that an agent started may call its tools too; else only debates of those who
+    /// decide.
     pub agents: bool,
 }
 
@@ -80,7 +81,8 @@ pub struct JailSettings {
 }
 
 impl Settings {
-    /// Has paths that are relative start at the folder of the file that names them, not wherever somebody happens to be.
+    /// Has paths that are relative start at the folder of the file that names them, not wherever
+    /// somebody happens to be.
     pub fn found_from(&mut self, folder: &Path) {
         let providers = self.models.providers.values_mut();
         let provided = providers.flat_map(|provider| [&mut provider.key_file, &mut provider.file]);
@@ -149,8 +151,8 @@ pub struct Equipment {
 }
 
 impl Equipment {
-    /// As the configuration and the environment say. Nothing is started or asked yet. `helper` is the program that becomes the
-    /// inside of the jail.
+    /// As the configuration and the environment say. Nothing is started or asked yet. `helper` is
+    /// the program that becomes the inside of the jail.
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
         settings.check()?;
         let mcp = settings.mcp.iter().map(|(name, server)| {
@@ -169,8 +171,8 @@ impl Equipment {
         })
     }
 
-    /// What models are told, or what is wrong with the files that were to say so. They are read and tried the first time, as that takes
-    /// longer than most verbs.
+    /// What models are told, or what is wrong with the files that were to say so. They are read and
+    /// tried the first time, as that takes longer than most verbs.
     pub fn prompts(&self) -> Result<Arc<Prompts>, String> {
         let read = || match &self.prompts_folder {
             Some(folder) => Prompts::with_overrides(folder)

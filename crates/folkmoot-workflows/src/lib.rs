@@ -1,5 +1,5 @@
-//! What Folkmoot's own agents are made of, and the workflows they run in, written on the engine's public `Ctx` as a user
-//! would write theirs.
+//! What Folkmoot's own agents are made of, and the workflows they run in, written on the engine's
+//! public `Ctx` as a user would write theirs.
 
 mod call;
 pub mod debate;

@@ -1,4 +1,5 @@
-//! The workflow `plan@1`: a proposal, iterations with checkpoints, and a final plan of what people accepted.
+//! The workflow `plan@1`: a proposal, iterations with checkpoints, and a final plan of what people
+//! accepted.
 
 mod desk;
 mod export;
@@ -125,7 +126,8 @@ pub struct Plan {
     pub total_iterations: u32,
     /// How much they gave.
     pub tally: Tally,
-    /// The iterations that nobody has decided on yet, by their numbers; only of a plan that is not complete.
+    /// The iterations that nobody has decided on yet, by their numbers; only of a plan that is not
+    /// complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<u32>,
     /// Whether somebody ended it before its last iteration.
@@ -147,7 +149,8 @@ pub struct Planner {
     pub voices: Arc<dyn Voices>,
     /// How long a gate waits, unless the plan says.
     pub expires_after: Timeout,
-    /// Whether people are asked. Where the configuration says no, gates approve themselves, and stand in the log.
+    /// Whether people are asked. Where the configuration says no, gates approve themselves, and
+    /// stand in the log.
     pub asks: bool,
 }
 
@@ -161,8 +164,9 @@ impl Planner {
         })
     }
 
-    /// As it is replayed, and what it had by then: nobody is asked, and only what was recorded answers. So a plan can be exported
-    /// whatever became of it. The prompts are those of `voices`, as they are part of what must be the same.
+    /// As it is replayed, and what it had by then: nobody is asked, and only what was recorded
+    /// answers. So a plan can be exported whatever became of it. The prompts are those of `voices`,
+    /// as they are part of what must be the same.
     pub fn replaying(voices: Arc<dyn Voices>) -> (Workflows, Draft) {
         let draft = Draft::default();
         let planner = Self { voices: Arc::new(NoModels(voices)), expires_after: Timeout::Never, asks: true };
@@ -234,8 +238,9 @@ impl Planner {
 
     /// What every pass works with. What may be another time is asked once, and recorded.
     async fn desk(self, ctx: &Ctx, planning: Planning) -> Result<Desk, Failure> {
-        // Both who starts it and who executes it must have been told so: a plan that was started while people were asked goes on
-        // asking, and what somebody writes into the input of a run switches nothing off.
+        // Both who starts it and who executes it must have been told so: a plan that was started
+        // while people were asked goes on asking, and what somebody writes into the input of a run
+        // switches nothing off.
         let asks = self.asks || !planning.gates_off;
         let asks = ctx.step("asks", move || async move { Ok(asks) }).await?;
         let (voices, named) = (Arc::clone(&self.voices), planning.provider.clone());

@@ -26,7 +26,8 @@ pub struct Voice {
 
 /// All who can be asked.
 pub trait Voices: fmt::Debug + Send + Sync {
-    /// Whom to ask where this one is named, or nobody: a name, to be recorded and given to [`Voices::voice`] in every pass.
+    /// Whom to ask where this one is named, or nobody: a name, to be recorded and given to
+    /// [`Voices::voice`] in every pass.
     fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>>;
 
     /// The same, with why, which model it is and where, for whoever is told before it is asked.
@@ -67,8 +68,9 @@ pub trait Voices: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a run needs in every pass. Where it is there no more, as a provider after a restart without its key, the run stops and says
-/// so: nothing that it did is lost, and it goes on when it is resumed.
+/// What a run needs in every pass. Where it is there no more, as a provider after a restart without
+/// its key, the run stops and says so: nothing that it did is lost, and it goes on when it is
+/// resumed.
 pub(crate) async fn or_stop<T>(ctx: &Ctx, found: Result<T, Failure>) -> T {
     match found {
         Ok(found) => found,

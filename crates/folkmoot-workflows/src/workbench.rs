@@ -1,7 +1,7 @@
 //! The tools of the agents of one run, from what there is to work with.
 //!
 //! ```text
-//! Equipment (jail, MCP) + a folder or a worktree ─▶ Workbench ─toolbox(kinds of an agent)─▶ Toolbox ─▶ turn
+//! Equipment (jail, MCP) + a folder or worktree ─▶ Workbench ─toolbox(an agent's kinds)─▶ Toolbox
 //! ```
 
 use std::{
@@ -25,7 +25,8 @@ const CALL_MAX: Duration = Duration::from_secs(630);
 /// What agents work on.
 #[derive(Clone, Debug)]
 pub enum Site {
-    /// A folder of the user's: it is read, and its commands run on it. Whether it is in a repository is found out.
+    /// A folder of the user's: it is read, and its commands run on it. Whether it is in a
+    /// repository is found out.
     Folder(PathBuf),
     /// The worktree of a run.
     Worktree(Box<Worktree>),
@@ -49,9 +50,9 @@ pub struct Workbench {
 }
 
 impl Workbench {
-    /// Lays out what there is. What is missing is told, and the rest is there nevertheless: without a jail no tool executes
-    /// anything, and each says so when it is called. MCP servers are there for whoever decides; for agents only those whose entry in the
-    /// configuration says so.
+    /// Lays out what there is. What is missing is told, and the rest is there nevertheless: without
+    /// a jail no tool executes anything, and each says so when it is called. MCP servers are there
+    /// for whoever decides; for agents only those whose entry in the configuration says so.
     pub async fn new(equipment: &Equipment, site: Option<&Site>, role: Role) -> Self {
         let mut tools = Toolbox::default();
         tools.timeout = CALL_MAX;
@@ -98,8 +99,9 @@ impl Workbench {
         }
     }
 
-    /// The tools of an agent, by the sorts that it works with, and those of the MCP servers, which are there for all. What is
-    /// missing here is not among them: without a folder there is nothing to search.
+    /// The tools of an agent, by the sorts that it works with, and those of the MCP servers, which
+    /// are there for all. What is missing here is not among them: without a folder there is nothing
+    /// to search.
     pub fn toolbox(&self, kinds: &[ToolKind]) -> Toolbox {
         let serving = serving_all(kinds);
         let own = self.tools.names().filter(|name| serving.contains(name) || name.starts_with("mcp/"));

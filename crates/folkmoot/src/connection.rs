@@ -6,8 +6,8 @@
 //!                            └─free──▶ a server of our own, for as long as this verb lasts
 //! ```
 //!
-//! The lock says whether a server lives; server.json only says where. So a file that a dead server left behind never
-//! sends a token to whoever has its port now.
+//! The lock says whether a server lives; server.json only says where. So a file that a dead server
+//! left behind never sends a token to whoever has its port now.
 
 pub(crate) mod find;
 pub(crate) mod hosted;
@@ -71,7 +71,8 @@ enum Person {
     Unseen,
     /// Somebody typed an answer at a terminal to what they were shown.
     AtTerminal,
-    /// Somebody typed the passphrase, and this is the token that it opened. It lasts as long as this process.
+    /// Somebody typed the passphrase, and this is the token that it opened. It lasts as long as
+    /// this process.
     Unlocked(String),
 }
 
@@ -87,7 +88,8 @@ impl std::fmt::Debug for Person {
 }
 
 impl Connection {
-    /// To a server of this process's own, on a folder that is gone afterwards. `you` decides there without a terminal.
+    /// To a server of this process's own, on a folder that is gone afterwards. `you` decides there
+    /// without a terminal.
     pub(crate) fn to_demo(hosted: Hosted, you: String) -> Result<Self> {
         let mut tokens = hosted.tokens.clone();
         tokens.you.token = you;
@@ -114,8 +116,9 @@ impl Connection {
         Ok(Self { client, tokens, person: Person::default(), hosted: None, visiting: false })
     }
 
-    /// Asks the server; and, if that one has just ended, whoever is the server now. Another verb's server ends with that
-    /// verb, perhaps between our finding it and our asking. `call` may be made twice: a change needs an idempotency key.
+    /// Asks the server; and, if that one has just ended, whoever is the server now. Another verb's
+    /// server ends with that verb, perhaps between our finding it and our asking. `call` may be
+    /// made twice: a change needs an idempotency key.
     pub(crate) async fn ask<T>(
         &mut self,
         ctx: &Context,
@@ -148,7 +151,8 @@ impl Connection {
         *self = Self { person, ..found };
     }
 
-    /// Whether the token is the one that the data folder keeps for its owner, with which only they decide, at a terminal.
+    /// Whether the token is the one that the data folder keeps for its owner, with which only they
+    /// decide, at a terminal.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self.tokens, Tokens::Folder(_))
     }
@@ -161,8 +165,9 @@ impl Connection {
         }
     }
 
-    /// Takes note that somebody has typed an answer to what they were shown, and asks for the passphrase where their token is
-    /// protected. Whoever decides with the folder's own token must have been asked.
+    /// Takes note that somebody has typed an answer to what they were shown, and asks for the
+    /// passphrase where their token is protected. Whoever decides with the folder's own token must
+    /// have been asked.
     pub(crate) async fn answered(&mut self) -> Result<()> {
         let (protected, owner) = match &self.tokens {
             Tokens::Folder(LocalTokens { protected, you, .. }) => (protected.clone(), you.name.clone()),
@@ -186,7 +191,8 @@ impl Connection {
         Ok(())
     }
 
-    /// As [`Connection::confirm`] where there is nothing to show but the question; nothing is asked where a token was given.
+    /// As [`Connection::confirm`] where there is nothing to show but the question; nothing is asked
+    /// where a token was given.
     pub(crate) async fn agrees(&mut self, ctx: &Context, who: As, question: &str) -> Result<bool> {
         if !self.is_personal() {
             return Ok(true);
@@ -198,8 +204,9 @@ impl Connection {
         Ok(agreed)
     }
 
-    /// Asks whoever sits at the terminal before something is done in a person's name with the folder's own token; `false` where they
-    /// say no. `shown` is what they agree to. With a token that was given it asks only where `ask` says so and somebody is there.
+    /// Asks whoever sits at the terminal before something is done in a person's name with the
+    /// folder's own token; `false` where they say no. `shown` is what they agree to. With a token
+    /// that was given it asks only where `ask` says so and somebody is there.
     pub(crate) async fn confirm(
         &mut self,
         ctx: &Context,
@@ -245,8 +252,9 @@ impl Connection {
         Ok(agreed)
     }
 
-    /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is it for a moment only:
-    /// a server that was restarted must not find its folder taken by whoever waited for it.
+    /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is
+    /// it for a moment only: a server that was restarted must not find its folder taken by whoever
+    /// waited for it.
     pub(crate) async fn again(&mut self, ctx: &Context) -> Result<()> {
         match self.hosted.take() {
             Some(visit) => {
@@ -258,16 +266,19 @@ impl Connection {
         if ctx.url.is_some() {
             return Ok(());
         }
-        // Whoever holds the folder may take longer to answer; how long that may last is for the caller to say.
+        // Whoever holds the folder may take longer to answer; how long that may last is for the
+        // caller to say.
         if let Ok(found) = in_folder(ctx).await {
             self.become_of(found);
-            // Whoever executes something must stay for it; a server that wants the folder asks for it.
+            // Whoever executes something must stay for it; a server that wants the folder asks for
+            // it.
             self.visiting = self.hosted.is_some() && !ctx.works;
         }
         Ok(())
     }
 
-    /// Whether this process is the server only for a moment: look, and [find the server again](Self::again).
+    /// Whether this process is the server only for a moment: look, and [find the server
+    /// again](Self::again).
     pub(crate) fn is_visiting(&self) -> bool {
         self.visiting && self.hosted.is_some()
     }
@@ -293,7 +304,8 @@ impl Connection {
         })
     }
 
-    /// Says of a token that the server does not know where it came from, which only this side knows.
+    /// Says of a token that the server does not know where it came from, which only this side
+    /// knows.
     pub(crate) fn explain(&self, ctx: &Context, error: anyhow::Error) -> anyhow::Error {
         match error.downcast_ref() {
             Some(client::Error::Problem(problem)) if problem.code == "unauthenticated" => {

@@ -1,4 +1,5 @@
-//! What every verb has at hand: where the data is, which server and token were named, and the screen.
+//! What every verb has at hand: where the data is, which server and token were named, and the
+//! screen.
 
 use std::{
     net::IpAddr,
@@ -18,8 +19,8 @@ pub(crate) struct Context {
     pub(crate) screen: Screen,
     /// What must be repeated on the command line of another terminal, to mean the same data.
     pub(crate) data_named: Option<PathBuf>,
-    /// Whether a server that this process has to be executes workflows at once. Whoever is there only for a moment begins nothing that
-    /// it could not end.
+    /// Whether a server that this process has to be executes workflows at once. Whoever is there
+    /// only for a moment begins nothing that it could not end.
     pub(crate) works: bool,
 }
 
@@ -81,7 +82,8 @@ fn must_be_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// An address of this machine needs no `http://`. To another machine a token travels, so whoever names it says how.
+/// An address of this machine needs no `http://`. To another machine a token travels, so whoever
+/// names it says how.
 fn with_scheme(url: String) -> Result<String> {
     if url.contains("://") {
         return Ok(url);

@@ -1,7 +1,7 @@
 //! Deciding: what `approve`, `reject`, `adjust` and `pause` share.
 //!
-//! You approve what you saw: the gate is read first, and its digest goes with the decision. Somebody who changes the
-//! gate in between gets the decision refused, not applied.
+//! You approve what you saw: the gate is read first, and its digest goes with the decision.
+//! Somebody who changes the gate in between gets the decision refused, not applied.
 
 use anyhow::{Result, bail};
 use folkmoot_api::{

@@ -62,7 +62,8 @@ const USAGE: u8 = 2;
 const STOPPED: u8 = 70;
 
 impl Exit {
-    /// What a script that waits at this gate may do. Silence is consent only where the gate says so.
+    /// What a script that waits at this gate may do. Silence is consent only where the gate says
+    /// so.
     pub(crate) fn of(gate: &Gate) -> Self {
         match gate.status {
             Status::Approved => Exit::Done,
@@ -77,7 +78,8 @@ impl Exit {
         }
     }
 
-    /// What a script that waits for this answer may do. A question that still waits outlived the waiter's time.
+    /// What a script that waits for this answer may do. A question that still waits outlived the
+    /// waiter's time.
     pub(crate) fn of_question(question: &Question) -> Self {
         match question.status {
             question::Status::Answered => Exit::Done,

@@ -1,4 +1,5 @@
-//! What the server inside tells on stderr. `FOLKMOOT_LOG` chooses how much; for `serve`, `RUST_LOG` does too.
+//! What the server inside tells on stderr. `FOLKMOOT_LOG` chooses how much; for `serve`, `RUST_LOG`
+//! does too.
 
 use std::io::IsTerminal;
 
@@ -7,8 +8,8 @@ use tracing_subscriber::{EnvFilter, Layer, fmt, layer::SubscriberExt, util::Subs
 
 use crate::{context::Context, telemetry::Telemetry};
 
-/// For `serve`: what happens here, and what worries others. Whoever reads JSON wants every request; on a terminal only those
-/// that failed.
+/// For `serve`: what happens here, and what worries others. Whoever reads JSON wants every request;
+/// on a terminal only those that failed.
 pub(crate) fn for_serve(json: bool, telemetry: Option<&Telemetry>) -> Result<()> {
     let default = if json { "warn,folkmoot=info" } else { "warn,folkmoot=info,folkmoot::request=warn" };
     start(&["FOLKMOOT_LOG", "RUST_LOG"], default, json, telemetry)

@@ -1,6 +1,7 @@
 //! The command line of Folkmoot: agents debate, people decide.
 //!
-//! One verb is one file in `verbs`. Where no server runs, `connection` hosts one for as long as the verb lasts.
+//! One verb is one file in `verbs`. Where no server runs, `connection` hosts one for as long as the
+//! verb lasts.
 
 mod artifact;
 mod cli;

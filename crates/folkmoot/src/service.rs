@@ -6,8 +6,8 @@ use folkmoot_server::Pulse;
 use sd_notify::NotifyState;
 use tokio_util::sync::CancellationToken;
 
-/// Everything is recovered and the port is open. From now on it is told when the server ends and, if it wants to know, that
-/// the store answers.
+/// Everything is recovered and the port is open. From now on it is told when the server ends and,
+/// if it wants to know, that the store answers.
 pub(crate) fn ready(url: &str, pulse: Pulse, shutdown: &CancellationToken) {
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("listens on {url}"))]);
     let ending = shutdown.clone();
@@ -20,8 +20,9 @@ pub(crate) fn ready(url: &str, pulse: Pulse, shutdown: &CancellationToken) {
     }
 }
 
-/// Says twice in each period that the store answers. Where it hangs nothing is said, and the service manager acts; it ends with
-/// the process, so that a server that hangs while it closes is noticed too.
+/// Says twice in each period that the store answers. Where it hangs nothing is said, and the
+/// service manager acts; it ends with the process, so that a server that hangs while it closes is
+/// noticed too.
 async fn watch(pulse: Pulse, every: Duration) {
     let mut beat = tokio::time::interval(every / 2);
     loop {

@@ -1,4 +1,5 @@
-//! How Folkmoot is set up here, and what that protects: what `folkmoot doctor` says, and docs/security.md explains.
+//! How Folkmoot is set up here, and what that protects: what `folkmoot doctor` says, and
+//! docs/security.md explains.
 
 use std::os::unix::fs::MetadataExt;
 

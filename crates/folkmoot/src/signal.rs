@@ -8,7 +8,8 @@ pub(crate) fn shutdown() -> anyhow::Result<CancellationToken> {
     shutdown_by(&[SignalKind::interrupt(), SignalKind::terminate()])
 }
 
-/// The same, also when the terminal is gone. Not for what somebody may have started with `nohup`, which would be in vain.
+/// The same, also when the terminal is gone. Not for what somebody may have started with `nohup`,
+/// which would be in vain.
 pub(crate) fn shutdown_or_hangup() -> anyhow::Result<CancellationToken> {
     shutdown_by(&[SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()])
 }

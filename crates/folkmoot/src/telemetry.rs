@@ -1,6 +1,8 @@
-//! Traces for an OpenTelemetry collector, where somebody asks for them: OTLP over HTTP, and the usual variables.
+//! Traces for an OpenTelemetry collector, where somebody asks for them: OTLP over HTTP, and the
+//! usual variables.
 //!
-//! A collector that is slow or gone costs spans, never a request: spans wait in a queue that drops what does not fit.
+//! A collector that is slow or gone costs spans, never a request: spans wait in a queue that drops
+//! what does not fit.
 
 use std::{
     collections::HashMap,
@@ -40,7 +42,8 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Begins, if a collector is named: by `url`, or by the environment. Must be called inside the runtime.
+    /// Begins, if a collector is named: by `url`, or by the environment. Must be called inside the
+    /// runtime.
     pub(crate) fn start(url: Option<&str>) -> Result<Option<Self>> {
         let variable = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(named) = url.map(str::to_owned).or_else(|| ENDPOINTS.iter().find_map(variable)) else {
@@ -110,7 +113,8 @@ fn traces_at(url: &str) -> String {
     if url.ends_with("/v1/traces") { url.to_owned() } else { format!("{url}/v1/traces") }
 }
 
-/// Sends on the server's own runtime: the thread that collects spans has none, and the HTTP client needs one.
+/// Sends on the server's own runtime: the thread that collects spans has none, and the HTTP client
+/// needs one.
 struct OnRuntime {
     exporter: Arc<opentelemetry_otlp::SpanExporter>,
     runtime: Handle,

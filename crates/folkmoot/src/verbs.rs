@@ -1,6 +1,7 @@
 //! The verbs, each in a file named as it is typed.
 //!
-//! A verb speaks to a server through `folkmoot_api::Client` and nothing else. It holds no rules: the server judges.
+//! A verb speaks to a server through `folkmoot_api::Client` and nothing else. It holds no rules:
+//! the server judges.
 
 mod adjust;
 mod answer;
@@ -51,7 +52,8 @@ use clap::{Command, Subcommand};
 
 use crate::{connection::Connection, context::Context, exit::Exit};
 
-/// Registers the verbs: `connected` ones are given a server, `alone` ones do without or bring their own.
+/// Registers the verbs: `connected` ones are given a server, `alone` ones do without or bring their
+/// own.
 macro_rules! verbs {
     ($($heading:literal { $($(#[$attribute:meta])* $needs:ident $verb:ident($module:ident::$args:ident),)* })*) => {
         #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
-//! Which model is asked, said before it is asked. One that merely listens on this machine is proposed, and asked only when
-//! somebody says so: the configuration, a flag, or a person at the terminal, whose answer is remembered in the data folder.
+//! Which model is asked, said before it is asked. One that merely listens on this machine is
+//! proposed, and asked only when somebody says so: the configuration, a flag, or a person at the
+//! terminal, whose answer is remembered in the data folder.
 
 use anyhow::Result;
 use folkmoot_api::{

@@ -1,6 +1,7 @@
 //! Counts the allocations of each thread.
 //!
-//! Beneath is mimalloc, as in the real binary: the bare server must not look slow for its allocator.
+//! Beneath is mimalloc, as in the real binary: the bare server must not look slow for its
+//! allocator.
 
 use std::{
     alloc::{GlobalAlloc, Layout},

@@ -1,5 +1,5 @@
-//! The HTTP ceiling: axum parses a small JSON body and answers another. No rule, no store, no sign-in. And a model that has its
-//! answer ready, and tells it in pieces.
+//! The HTTP ceiling: axum parses a small JSON body and answers another. No rule, no store, no
+//! sign-in. And a model that has its answer ready, and tells it in pieces.
 
 use std::{convert::Infallible, io::Read, process::ExitCode};
 

@@ -13,8 +13,8 @@ use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 /// How many are asked at once, so that they share commits.
 const AT_ONCE: usize = 256;
 
-/// Nanoseconds for one look, with this many halting questions open in a real engine: the slower of an agent that may
-/// work and one that may not.
+/// Nanoseconds for one look, with this many halting questions open in a real engine: the slower of
+/// an agent that may work and one that may not.
 pub(crate) fn measure(folder: &Path, questions: usize) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

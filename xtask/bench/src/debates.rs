@@ -1,4 +1,5 @@
-//! Debates with a player that answers at once: one alone, a thousand at the same time, and what their rules cost.
+//! Debates with a player that answers at once: one alone, a thousand at the same time, and what
+//! their rules cost.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,5 @@
-//! Durable runs in an engine that a program embeds: how fast steps are, replay is, and what waiting costs.
+//! Durable runs in an engine that a program embeds: how fast steps are, replay is, and what waiting
+//! costs.
 
 use std::{
     path::{Path, PathBuf},

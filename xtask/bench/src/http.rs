@@ -1,5 +1,5 @@
-//! A client as lean as HTTP/1.1 allows: one connection, one request at a time, no pool and no redirects.
-//! A full client would be the bottleneck, and we would measure that.
+//! A client as lean as HTTP/1.1 allows: one connection, one request at a time, no pool and no
+//! redirects. A full client would be the bottleneck, and we would measure that.
 
 use std::{io::Write as _, net::SocketAddr, ops::Range};
 
@@ -84,8 +84,8 @@ struct Parsed {
     end: usize,
 }
 
-/// Finds one whole response at the start of `bytes`; `None` while some of it is missing. The pieces of a
-/// chunked body are moved together.
+/// Finds one whole response at the start of `bytes`; `None` while some of it is missing. The pieces
+/// of a chunked body are moved together.
 fn parse(bytes: &mut Vec<u8>) -> Result<Option<Parsed>> {
     let Some(head) = find(bytes, b"\r\n\r\n") else {
         return Ok(None);

@@ -58,7 +58,8 @@ pub(crate) async fn measure(job: Job) -> Result<Figures> {
     figures.insert("jobs in the jail, 2 at once, per s".to_owned(), two_at_once);
 
     let (mut plain, mut jailed) = (Vec::new(), Vec::new());
-    // The same one on both sides: what is first in our PATH may be a script that looks for the real one.
+    // The same one on both sides: what is first in our PATH may be a script that looks for the real
+    // one.
     let python = String::from_utf8(run_python(&jail, "import sys; print(sys.executable)").await?)?;
     for _ in 0..job.pythons {
         let mut command = Command::new(python.trim_end());

@@ -84,7 +84,8 @@ pub(crate) fn spawn(job: &Job) -> Result<Found> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = children::spawn(&mut command)?;
     let (mut told, mut complained) = (String::new(), String::new());
-    // The result is one line and the complaint a few, so neither pipe can fill while we read the other.
+    // The result is one line and the complaint a few, so neither pipe can fill while we read the
+    // other.
     if let Some(mut stdout) = child.stdout.take() {
         std::io::Read::read_to_string(&mut stdout, &mut told)?;
     }

@@ -9,8 +9,8 @@
 //!           ├──▶ folkmoot-bench scale     one with thousands of connections
 //!           └──▶ folkmoot-bench jail      one that starts jobs in the jail
 //!
-//! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute does.
-//! A measurement with a single error is reported as failed and never as a figure.
+//! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute
+//! does. A measurement with a single error is reported as failed and never as a figure.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! What a model call costs beside the model: the layers around it, its record as a step of a run, and the wire.
+//! What a model call costs beside the model: the layers around it, its record as a step of a run,
+//! and the wire.
 
 use std::{
     path::{Path, PathBuf},
@@ -80,7 +81,8 @@ async fn steps(folder: &Path, calls: u32) -> Result<Figures> {
     let settings = Settings { workflows: workflows(), ..Settings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;
     let sorts = [("plain step", "steps@1"), ("model step", "calls@1")];
-    // While a write-ahead log grows, each sync writes its new length as well; so both are grown first.
+    // While a write-ahead log grows, each sync writes its new length as well; so both are grown
+    // first.
     for (_, workflow) in sorts {
         to_the_end(&engine, workflow, WARM_UP).await?;
     }
@@ -232,7 +234,8 @@ impl Model for AtOnce {
     }
 }
 
-/// Makes a recording, as it must, and forgets it: where recordings go is measured with the steps of a run.
+/// Makes a recording, as it must, and forgets it: where recordings go is measured with the steps of
+/// a run.
 #[derive(Debug)]
 struct Nowhere;
 

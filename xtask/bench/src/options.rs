@@ -33,7 +33,8 @@ pub(crate) enum Measure {
     Jail,
     ColdStart,
     Memory,
-    /// A million gates, ten thousand subscribers, ten thousand decisions. Takes minutes, so only where it is asked for.
+    /// A million gates, ten thousand subscribers, ten thousand decisions. Takes minutes, so only
+    /// where it is asked for.
     Scale,
 }
 

@@ -1,4 +1,5 @@
-//! Figures of all rounds, the targets of docs/benchmarks.md, and the table that sets them side by side.
+//! Figures of all rounds, the targets of docs/benchmarks.md, and the table that sets them side by
+//! side.
 
 use std::{
     collections::BTreeMap,
@@ -227,7 +228,8 @@ impl Report {
     }
 }
 
-/// The targets, and what helps to understand it. Some of it is promised for a million pending gates.
+/// The targets, and what helps to understand it. Some of it is promised for a million pending
+/// gates.
 fn lines(million: bool) -> Vec<Line> {
     let line = |what: &str, figure: &str, beside: Option<&str>, must| Line {
         what: what.to_owned(),

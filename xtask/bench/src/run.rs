@@ -1,7 +1,7 @@
 //! The measurements, in rounds.
 //!
-//! Each round measures the limits and Folkmoot within seconds of each other, and a ratio is taken inside
-//! its round; the table shows the median round.
+//! Each round measures the limits and Folkmoot within seconds of each other, and a ratio is taken
+//! inside its round; the table shows the median round.
 
 use std::{
     io::{BufRead, BufReader},

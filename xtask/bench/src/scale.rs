@@ -1,5 +1,5 @@
-//! One server with a million gates, with ten thousand subscribers, and with ten thousand decisions at once; each job in a
-//! process of its own.
+//! One server with a million gates, with ten thousand subscribers, and with ten thousand decisions
+//! at once; each job in a process of its own.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -30,7 +30,8 @@ pub(crate) enum Job {
     Pages { target: Target, times: usize },
     /// Opens gates, waits for all of them on one connection, and decides them as fast as it goes.
     Decide { target: Target, gates: usize, clients: usize },
-    /// Holds this many feeds open while gates are opened and decided, and looks whether each got every event.
+    /// Holds this many feeds open while gates are opened and decided, and looks whether each got
+    /// every event.
     Subscribe { target: Target, process: u32, subscribers: usize, gates: usize },
 }
 

@@ -42,7 +42,8 @@ struct Announced {
 }
 
 impl Server {
-    /// `data` must exist; `database` is a PostgreSQL connection string, or nothing for SQLite in `data`.
+    /// `data` must exist; `database` is a PostgreSQL connection string, or nothing for SQLite in
+    /// `data`.
     pub(crate) fn start(data: &Path, database: Option<&str>) -> Result<Self> {
         let binary = program()?;
         let announced = data.join("server.json");
@@ -108,7 +109,8 @@ impl Server {
         Ok(i64::try_from(count)?)
     }
 
-    /// Asks it to end, and fails if it has to be killed: what it leaves then is not what a user has.
+    /// Asks it to end, and fails if it has to be killed: what it leaves then is not what a user
+    /// has.
     pub(crate) fn stop(mut self) -> Result<()> {
         children::send("TERM", self.process.id());
         let since = Instant::now();

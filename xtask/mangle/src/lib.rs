@@ -1,7 +1,8 @@
 //! Good input, spoiled: what every parser of ours is tried with.
 //!
-//! A parser of text that others wrote must never panic, take a second, or fill the memory. [`check`] gives it real samples with
-//! something wrong in them, and bytes at random. In CI it is a moment's worth. By hand it lasts as long as you say:
+//! A parser of text that others wrote must never panic, take a second, or fill the memory.
+//! [`check`] gives it real samples with something wrong in them, and bytes at random. In CI it is a
+//! moment's worth. By hand it lasts as long as you say:
 //!
 //! ```text
 //! FOLKMOOT_PARSERS_SECONDS=30 cargo test -p folkmoot-llm parsers -- --nocapture --test-threads=1
@@ -14,17 +15,19 @@ use std::{
 
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 
-/// How long the processor may work on one input, and how long it may take where others use the machine at the same time.
+/// How long the processor may work on one input, and how long it may take where others use the
+/// machine at the same time.
 const WORK_MAX: Duration = Duration::from_secs(1);
 const PATIENCE_AMONG_OTHERS: Duration = Duration::from_secs(60);
-/// How much memory a whole check may take beyond what was there before; only looked at where nothing else runs.
+/// How much memory a whole check may take beyond what was there before; only looked at where
+/// nothing else runs.
 const MEMORY_KB_MAX: u64 = 100 * 1024;
 /// How many inputs a check has in CI, and how many where each takes a process.
 const CASES: u32 = 150;
 const CASES_WITH_A_PROCESS: u32 = 12;
 
-/// Gives `parse` each of the samples as it is, and then spoiled in every way, and bytes at random. `parse` may return or refuse
-/// what it likes, but must not panic.
+/// Gives `parse` each of the samples as it is, and then spoiled in every way, and bytes at random.
+/// `parse` may return or refuse what it likes, but must not panic.
 pub fn check(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
     run(name, samples, CASES, parse);
 }
@@ -78,7 +81,8 @@ fn run(name: &str, samples: &[&str], usual: u32, parse: impl Fn(&[u8])) {
     }
 }
 
-/// How long this thread has worked in all, which does not count others; nothing where the kernel does not say.
+/// How long this thread has worked in all, which does not count others; nothing where the kernel
+/// does not say.
 fn worked() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(told.split_whitespace().next()?.parse().ok()?))
@@ -107,7 +111,8 @@ pub fn input(samples: &[&str]) -> BoxedStrategy<Vec<u8>> {
     prop_oneof![8 => spoiled, 1 => wild].boxed()
 }
 
-/// One thing that can be wrong. Places are parts of the whole, so that they fit whatever came before.
+/// One thing that can be wrong. Places are parts of the whole, so that they fit whatever came
+/// before.
 #[derive(Clone, Debug)]
 enum Spoil {
     Flip(f64, u8),

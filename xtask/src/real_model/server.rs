@@ -1,4 +1,5 @@
-//! The model's server, which lives as long as this process: it ends when the pipe to it closes, whatever ends us.
+//! The model's server, which lives as long as this process: it ends when the pipe to it closes,
+//! whatever ends us.
 
 use std::{
     fs,

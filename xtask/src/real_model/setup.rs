@@ -1,4 +1,5 @@
-//! What `real-model` needs: a Python with the server in it, and the model. Both are made once and kept.
+//! What `real-model` needs: a Python with the server in it, and the model. Both are made once and
+//! kept.
 
 use std::{
     path::{Path, PathBuf},

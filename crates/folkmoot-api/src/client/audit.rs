@@ -20,7 +20,8 @@ impl Client {
         self.get("/v1/audit", &After { after, limit }).await
     }
 
-    /// As [`Client::audit`], only what was done with one token. There may be more later where this gives nothing.
+    /// As [`Client::audit`], only what was done with one token. There may be more later where this
+    /// gives nothing.
     pub async fn audit_of_token(&self, token: &TokenId, after: u64, limit: u32) -> Result<AuditPage, Error> {
         let query = [("token_id", token.to_string()), ("after", after.to_string()), ("limit", limit.to_string())];
         self.get("/v1/audit", &query).await

@@ -61,15 +61,16 @@ impl Client {
         self.call(Method::POST, &format!("/v1/gates/{id}/cancel"), cancel, idempotency_key).await
     }
 
-    /// Waits for a decision at most `timeout` (the server allows a minute); the gate comes back either way.
+    /// Waits for a decision at most `timeout` (the server allows a minute); the gate comes back
+    /// either way.
     pub async fn wait_gate(&self, id: &GateId, timeout: Duration) -> Result<Gate, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/gates/{id}/wait")).query(&wait);
         self.json(request.timeout(timeout + PATIENCE)).await
     }
 
-    /// Waits until the gate is decided, through restarts of the server. `patience` is how long a server that cannot be
-    /// reached is tried again.
+    /// Waits until the gate is decided, through restarts of the server. `patience` is how long a
+    /// server that cannot be reached is tried again.
     pub async fn decided(&self, id: &GateId, patience: Duration) -> Result<Gate, Error> {
         patiently(patience, |round| async move {
             let gate = self.wait_gate(id, round).await?;
@@ -78,7 +79,8 @@ impl Client {
         .await
     }
 
-    /// Waits for many gates on one connection; answers at the first decision, or when all are decided.
+    /// Waits for many gates on one connection; answers at the first decision, or when all are
+    /// decided.
     pub async fn wait_gates(&self, wait: &WaitMany) -> Result<Waited, Error> {
         let patience = Duration::from_millis(wait.timeout_ms.unwrap_or(30_000)) + PATIENCE;
         self.json(self.request(Method::POST, "/v1/gates/wait").json(wait).timeout(patience)).await

@@ -22,8 +22,8 @@ impl Client {
         self.json(request.timeout(timeout + PATIENCE)).await
     }
 
-    /// Waits until an agent may work, or is told that it was denied, through restarts of the server. `patience` is how
-    /// long a server that cannot be reached is tried again.
+    /// Waits until an agent may work, or is told that it was denied, through restarts of the
+    /// server. `patience` is how long a server that cannot be reached is tried again.
     pub async fn cleared(&self, agent: &ClearanceFor, patience: Duration) -> Result<ClearanceWaited, Error> {
         patiently(patience, |round| async move {
             let waited = self.wait_clearance(agent, round).await?;

@@ -32,8 +32,8 @@ impl Client {
         self.get("/v1/plans", query).await
     }
 
-    /// Waits until the plan waits at another gate than `after`, or is over, at most `timeout` (the server allows a minute); it comes
-    /// back either way.
+    /// Waits until the plan waits at another gate than `after`, or is over, at most `timeout` (the
+    /// server allows a minute); it comes back either way.
     pub async fn wait_plan(&self, id: &RunId, after: Option<&GateId>, timeout: Duration) -> Result<Plan, Error> {
         let wait = WaitPlan { after, timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX) };
         let request = self.request(Method::GET, &format!("/v1/plans/{id}/wait")).query(&wait);

@@ -19,8 +19,8 @@ impl Client {
         self.get(&format!("/v1/questions/{id}"), &()).await
     }
 
-    /// Says, as its asker, that a denial was heard; or, as somebody who decides, releases the asker from it. It does not halt the
-    /// asker any more.
+    /// Says, as its asker, that a denial was heard; or, as somebody who decides, releases the asker
+    /// from it. It does not halt the asker any more.
     pub async fn acknowledge(&self, id: &QuestionId, why: &WithReason) -> Result<Question, Error> {
         self.call(Method::POST, &format!("/v1/questions/{id}/acknowledge"), why, None).await
     }
@@ -70,15 +70,16 @@ impl Client {
         self.call(Method::POST, &format!("/v1/questions/{id}/cancel"), why, idempotency_key).await
     }
 
-    /// Waits for an answer at most `timeout` (the server allows a minute); the question comes back either way.
+    /// Waits for an answer at most `timeout` (the server allows a minute); the question comes back
+    /// either way.
     pub async fn wait_question(&self, id: &QuestionId, timeout: Duration) -> Result<Question, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/questions/{id}/wait")).query(&wait);
         self.json(request.timeout(timeout + PATIENCE)).await
     }
 
-    /// Waits until the question is closed, through restarts of the server. `patience` is how long a server that cannot
-    /// be reached is tried again.
+    /// Waits until the question is closed, through restarts of the server. `patience` is how long a
+    /// server that cannot be reached is tried again.
     pub async fn closed(&self, id: &QuestionId, patience: Duration) -> Result<Question, Error> {
         patiently(patience, |round| async move {
             let question = self.wait_question(id, round).await?;

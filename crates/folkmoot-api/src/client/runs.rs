@@ -27,7 +27,8 @@ impl Client {
         self.get("/v1/runs", query).await
     }
 
-    /// Waits until the run is over, at most `timeout` (the server allows a minute); the run comes back either way.
+    /// Waits until the run is over, at most `timeout` (the server allows a minute); the run comes
+    /// back either way.
     pub async fn wait_run(&self, id: &RunId, timeout: Duration) -> Result<Run, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/runs/{id}/wait")).query(&wait);
@@ -59,7 +60,8 @@ impl Client {
         self.call(Method::POST, &format!("/v1/runs/{id}/end"), end, idempotency_key).await
     }
 
-    /// Records a step of a run that you execute; whether this call wrote it, or what stands was there before.
+    /// Records a step of a run that you execute; whether this call wrote it, or what stands was
+    /// there before.
     pub async fn record_step(
         &self,
         id: &RunId,

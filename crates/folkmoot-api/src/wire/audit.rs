@@ -111,7 +111,8 @@ pub struct Erased {
     /// Now, and not before.
     #[schema(value_type = Vec<String>)]
     pub erased: Vec<Digest>,
-    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own time.
+    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own
+    /// time.
     pub scrubbed: bool,
 }
 

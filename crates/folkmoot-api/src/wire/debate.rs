@@ -17,7 +17,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{Fault, Outage, PlanBudget, object, schema};
 
-/// Starts a debate. Only the topic is needed: a preset says the rest, and every field changes what the preset says.
+/// Starts a debate. Only the topic is needed: a preset says the rest, and every field changes what
+/// the preset says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"topic": "Is a queue or a log the better fit for our audit trail?", "preset": "economy", "agents": 3}))]
@@ -37,7 +38,8 @@ pub struct StartDebate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_agents)]
     pub agents: Option<Agents>,
-    /// `full` (all phases, unless it is given), `economy` (ends where the first answers agree) or `quick` (answers and a vote).
+    /// `full` (all phases, unless it is given), `economy` (ends where the first answers agree) or
+    /// `quick` (answers and a vote).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Who hears whom; `auto` is what fits the team.
@@ -72,7 +74,8 @@ pub struct StartDebate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_share)]
     pub min_consensus: Option<Decimal>,
-    /// Phases that are to be otherwise than the preset has them: `true`, `false` or `"auto"` for each.
+    /// Phases that are to be otherwise than the preset has them: `true`, `false` or `"auto"` for
+    /// each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(schema_with = schema::phases)]
     pub phases: BTreeMap<DebatePhase, PhaseSwitch>,
@@ -90,7 +93,8 @@ pub struct StartDebate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 64)]
     pub max_parallel: Option<u32>,
-    /// What code is to be written in; guessed from the topic unless it is given. `none` for a topic that is not about code.
+    /// What code is to be written in; guessed from the topic unless it is given. `none` for a topic
+    /// that is not about code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How often it is asked what is unclear.
@@ -108,7 +112,8 @@ pub struct StartDebate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub reflexion_attempts: Option<u32>,
-    /// How many of its earlier reflections whoever tries again is shown, the newest; 10 unless it is given, which is all of them.
+    /// How many of its earlier reflections whoever tries again is shown, the newest; 10 unless it
+    /// is given, which is all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 100)]
     pub reflections_max: Option<u32>,
@@ -129,7 +134,8 @@ pub struct StartDebate {
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The longest answer of a model, in tokens; what the provider's configuration says unless it is given.
+    /// The longest answer of a model, in tokens; what the provider's configuration says unless it
+    /// is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000000)]
     pub max_tokens: Option<u32>,
@@ -140,11 +146,12 @@ pub struct StartDebate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub timeout_ms: Option<u64>,
-    /// A repository on the server: code is committed there, on a branch of the debate's own. Only for whoever may decide.
+    /// A repository on the server: code is committed there, on a branch of the debate's own. Only
+    /// for whoever may decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// When the project's own commands are run: `post_proposal`, `post_optimization`, `post_adversarial`, `post_convergence`. Only
-    /// for whoever may decide.
+    /// When the project's own commands are run: `post_proposal`, `post_optimization`,
+    /// `post_adversarial`, `post_convergence`. Only for whoever may decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
 }
@@ -202,7 +209,8 @@ pub struct DebateGates {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_on_timeout)]
     pub on_timeout: Option<OnTimeout>,
-    /// What a rejection does: `fail` (unless it is given), `retry` the phase, or `continue` with what was said.
+    /// What a rejection does: `fail` (unless it is given), `retry` the phase, or `continue` with
+    /// what was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_rejected: Option<String>,
     /// Whom to tell, beside the feed.
@@ -433,7 +441,8 @@ pub struct Debate {
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at
+    /// once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
     /// The questions and halts that keep it from working, oldest first.
@@ -488,7 +497,8 @@ pub struct DebateProgress {
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at
+    /// once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
     /// The questions and halts that keep it from working, oldest first.
@@ -535,7 +545,8 @@ pub struct DebateResults {
     pub verdict: DebateVerdict,
     /// The answer that won; empty where nothing was decided.
     pub answer: String,
-    /// Where nothing was decided, all answers that there were, the best first. Why nothing was decided is in the verdict.
+    /// Where nothing was decided, all answers that there were, the best first. Why nothing was
+    /// decided is in the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedAnswer>,
     /// Its code.
@@ -593,7 +604,8 @@ pub struct DebateVerdict {
     pub rounds: u32,
     /// How many votes there really are: copies of one model that agree are few.
     pub effective_votes: Option<f64>,
-    /// The count: who was first, by which rule a tie was broken, which method had to fall back and why, and the points of each.
+    /// The count: who was first, by which rule a tie was broken, which method had to fall back and
+    /// why, and the points of each.
     #[schema(value_type = Option<Object>)]
     pub elected: Option<Elected>,
     /// Each vote.
@@ -967,7 +979,8 @@ pub struct DebateReplay {
     /// As the debate is; a replay changes nothing.
     #[schema(schema_with = schema::debate_status)]
     pub status: Status,
-    /// Whether it ended as it had ended before: with the same verdict, answer and code, or with the same failure.
+    /// Whether it ended as it had ended before: with the same verdict, answer and code, or with the
+    /// same failure.
     pub same: bool,
     /// The verdict that the replay came to.
     pub verdict: Option<DebateVerdict>,
@@ -987,8 +1000,8 @@ pub struct DebateReplay {
 /// Where a replay differs from what is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReplayDiffers {
-    /// Which sort of difference: `workflow_changed` (it is asked something else now), `not_recorded` (more is asked), `not_asked`
-    /// (less is), `verdict` (it ended otherwise).
+    /// Which sort of difference: `workflow_changed` (it is asked something else now),
+    /// `not_recorded` (more is asked), `not_asked` (less is), `verdict` (it ended otherwise).
     pub code: String,
     /// What, in words.
     pub why: String,
@@ -1039,7 +1052,8 @@ pub struct DebateLesson {
     pub root_cause: Option<String>,
     /// What to do about it.
     pub lesson: String,
-    /// The digest of that text, under which it can be erased: then it is shown to no debate any more.
+    /// The digest of that text, under which it can be erased: then it is shown to no debate any
+    /// more.
     #[schema(value_type = String)]
     pub digest: Digest,
     /// How sure that is, from 0 to 1.

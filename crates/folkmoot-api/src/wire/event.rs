@@ -67,7 +67,8 @@ impl Event {
     }
 }
 
-/// One message of the feed, as server-sent events frame it. The first has only an id: the position from which it begins.
+/// One message of the feed, as server-sent events frame it. The first has only an id: the position
+/// from which it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedMessage {
     /// The event's position.

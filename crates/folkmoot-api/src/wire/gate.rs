@@ -71,7 +71,8 @@ pub struct OpenGate {
     /// "Ask once": while your gate with this key is pending, opening it again returns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_key: Option<String>,
-    /// Whom to tell, beside the feed: names of webhooks or of configured channels. At most 16, with those that the policy names.
+    /// Whom to tell, beside the feed: names of webhooks or of configured channels. At most 16, with
+    /// those that the policy names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
     /// The agent that you speak for.
@@ -136,7 +137,8 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
-    /// The gate that you mean, where the path names only its debate. Where the path names a gate, it must be that one.
+    /// The gate that you mean, where the path names only its debate. Where the path names a gate,
+    /// it must be that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub request_id: Option<GateId>,
@@ -233,8 +235,8 @@ pub struct GateQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::name)]
     pub requested_by: Option<Name>,
-    /// Pending gates of all requesters in turn: the most urgent one of each, then the second of each. Without other filters, and without
-    /// a next page.
+    /// Pending gates of all requesters in turn: the most urgent one of each, then the second of
+    /// each. Without other filters, and without a next page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleaved: bool,
     /// `next` of the page before.
@@ -251,7 +253,8 @@ pub struct GateQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WaitFor {
-    /// At most so long, up to 60,000; 30,000 unless it is given. Then what was waited for comes back as it is.
+    /// At most so long, up to 60,000; 30,000 unless it is given. Then what was waited for comes
+    /// back as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
@@ -263,10 +266,12 @@ pub struct WaitMany {
     /// Up to 10,000 of them.
     #[schema(schema_with = schema::gate_ids)]
     pub ids: Vec<GateId>,
-    /// Whether to answer only when all are decided; the first is enough unless it is given. A stream ignores it.
+    /// Whether to answer only when all are decided; the first is enough unless it is given. A
+    /// stream ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// At most so long, up to 60,000; 30,000 unless it is given. A stream lasts until all are decided.
+    /// At most so long, up to 60,000; 30,000 unless it is given. A stream lasts until all are
+    /// decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
@@ -481,8 +486,9 @@ pub struct Decision {
 }
 
 impl Gate {
-    /// The digest of what this shows, computed here. It differs from `digest` where somebody between the server and us changed
-    /// what is shown. `None` where the summary was erased, so that nothing can be compared.
+    /// The digest of what this shows, computed here. It differs from `digest` where somebody
+    /// between the server and us changed what is shown. `None` where the summary was erased, so
+    /// that nothing can be compared.
     pub fn shown_digest(&self) -> Option<Digest> {
         let summary = self.summary.as_deref()?;
         let artifact = |artifact: &Artifact| gate::ArtifactRef {

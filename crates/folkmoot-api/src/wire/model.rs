@@ -8,7 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AskedModelQuery {
-    /// `provider` or `provider/model`; whoever would be asked where nobody is named, unless it is given.
+    /// `provider` or `provider/model`; whoever would be asked where nobody is named, unless it is
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
@@ -28,9 +29,11 @@ pub struct AskedModel {
     pub why: String,
     /// Whether it is the rehearsal: no model is asked.
     pub rehearsal: bool,
-    /// Whether somebody named it, or gave a key for it. The rehearsal is what is left where nobody did.
+    /// Whether somebody named it, or gave a key for it. The rehearsal is what is left where nobody
+    /// did.
     pub chosen: bool,
-    /// Model servers on the server's machine that nobody has named. They are asked only when they are named.
+    /// Model servers on the server's machine that nobody has named. They are asked only when they
+    /// are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listening: Vec<ListeningModel>,
 }

@@ -1,4 +1,5 @@
-//! Objects within a body. What serde derives also takes a list for one, field after field; nobody means that.
+//! Objects within a body. What serde derives also takes a list for one, field after field; nobody
+//! means that.
 
 use std::{fmt, marker::PhantomData};
 

@@ -25,26 +25,29 @@ pub struct StartPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub checkpoint_interval: Option<u32>,
-    /// The session, which the plan is called after; one of its own unless it is given. A session has one plan.
+    /// The session, which the plan is called after; one of its own unless it is given. A session
+    /// has one plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Parts of earlier plans to build on, each as `plan/entity`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
-    /// How long each gate waits before the session has expired; a day unless it is given or configured.
+    /// How long each gate waits before the session has expired; a day unless it is given or
+    /// configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_timeout)]
     pub expires_after_ms: Option<Timeout>,
-    /// What becomes of a checkpoint then: `fail` (unless it is given) ends the plan, `reject` leaves out what was shown and makes
-    /// the plan of what was accepted before.
+    /// What becomes of a checkpoint then: `fail` (unless it is given) ends the plan, `reject`
+    /// leaves out what was shown and makes the plan of what was accepted before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_on_expiry)]
     pub on_expiry: Option<OnExpiry>,
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The longest answer of a model, in tokens; what the provider's configuration says unless it is given.
+    /// The longest answer of a model, in tokens; what the provider's configuration says unless it
+    /// is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000000)]
     pub max_tokens: Option<u32>,
@@ -98,7 +101,8 @@ pub struct Plan {
     /// The gate at which it waits.
     #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when its run is resumed.
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at
+    /// once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
     /// What that gate is called at `/api/approve`.

@@ -27,13 +27,15 @@ pub struct Ask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
-    /// What sort of question. BLOCKING and ESCALATION halt the agent, APPROVAL its session too, EMERGENCY everyone.
+    /// What sort of question. BLOCKING and ESCALATION halt the agent, APPROVAL its session too,
+    /// EMERGENCY everyone.
     #[serde(rename = "type")]
     #[schema(schema_with = schema::question_type)]
     pub question_type: QuestionType,
     /// What is asked.
     pub text: String,
-    /// What can be answered; anything unless it is given. An APPROVAL takes only `approve` or `deny`.
+    /// What can be answered; anything unless it is given. An APPROVAL takes only `approve` or
+    /// `deny`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// What its timeout answers. Not for APPROVAL and EMERGENCY.

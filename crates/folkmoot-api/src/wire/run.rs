@@ -80,7 +80,8 @@ pub struct RecordStep {
     /// What the step is called, the same in every attempt; unique in its run.
     #[schema(schema_with = schema::step_key)]
     pub key: Key,
-    /// `step` (unless it is given) may be done again if nobody knows whether it was done; `once` must not.
+    /// `step` (unless it is given) may be done again if nobody knows whether it was done; `once`
+    /// must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::step_kind)]
     pub kind: Option<EntryKind>,
@@ -177,7 +178,8 @@ pub struct Run {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<WaitingAt>)]
     pub waiting_at: Option<Option<WaitingAt>>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at once when it is resumed.
+    /// The providers of models that it waits for. It goes on by itself when they are back, or at
+    /// once when it is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
     /// The questions and halts that keep it from working, oldest first.
@@ -266,7 +268,8 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> R
     T::deserialize(deserializer).map(Some)
 }
 
-/// JSON that was recorded, as it was recorded: no reader's limits apply to it. `None` where it is none.
+/// JSON that was recorded, as it was recorded: no reader's limits apply to it. `None` where it is
+/// none.
 fn json(text: Option<String>) -> Option<Box<RawValue>> {
     RawValue::from_string(text?).ok()
 }
@@ -418,7 +421,8 @@ pub struct JournalEntry {
 }
 
 impl JournalEntry {
-    /// An entry with its result. `awaited` is when, and with which word, what it waits for came to its end.
+    /// An entry with its result. `awaited` is when, and with which word, what it waits for came to
+    /// its end.
     pub fn new(
         entry: journal::Entry,
         result: Option<String>,

@@ -21,7 +21,8 @@ pub struct NewToken {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(schema_with = schema::capabilities)]
     pub capabilities: Vec<Capability>,
-    /// How its secret will be kept. Only the owner of a data folder says another than `minted`, for themselves.
+    /// How its secret will be kept. Only the owner of a data folder says another than `minted`, for
+    /// themselves.
     #[serde(default, skip_serializing_if = "token::Kind::is_minted")]
     #[schema(schema_with = schema::token_kind)]
     pub kind: token::Kind,

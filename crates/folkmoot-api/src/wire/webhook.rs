@@ -14,7 +14,8 @@ pub struct NewWebhook {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub name: Option<Name>,
-    /// What it is told of: `gate.opened`, `gate.*`, `*`. What somebody should look at, unless it is given.
+    /// What it is told of: `gate.opened`, `gate.*`, `*`. What somebody should look at, unless it is
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Option<Vec<Pattern>>,
@@ -64,7 +65,8 @@ pub struct Webhook {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub removed_at: Option<Timestamp>,
-    /// The server's key that its secret is derived from: servers with another one leave its messages to those that have it.
+    /// The server's key that its secret is derived from: servers with another one leave its
+    /// messages to those that have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub key_id: Option<KeyId>,

@@ -9,7 +9,8 @@ use super::{AgentRole, Domain, Share};
 #[cfg(test)]
 mod tests;
 
-/// How well a role fits an agent, from 0 to 1, in ten-thousandths: a weight times an expertise, exactly.
+/// How well a role fits an agent, from 0 to 1, in ten-thousandths: a weight times an expertise,
+/// exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Affinity(u16);
@@ -26,8 +27,8 @@ pub fn affinity(domain: Domain, role: AgentRole, expertise: Share) -> Affinity {
     Affinity(u16::from(weight(domain, role).as_hundredths()) * u16::from(expertise.as_hundredths()))
 }
 
-/// The role of `roles` that fits `domain` best; of equals, the one that the vocabulary names first. The order of `roles`
-/// does not matter.
+/// The role of `roles` that fits `domain` best; of equals, the one that the vocabulary names first.
+/// The order of `roles` does not matter.
 pub fn primary_role(domain: Domain, roles: &[AgentRole]) -> Option<AgentRole> {
     roles.iter().copied().min_by_key(|role| (Reverse(weight(domain, *role)), *role))
 }
@@ -51,7 +52,7 @@ pub const fn weight(domain: Domain, role: AgentRole) -> Share {
 #[rustfmt::skip]
 const fn weights(role: AgentRole) -> [u8; 7] {
     match role {
-        //                             code security architecture debug optimization reasoning general
+        // code security architecture debug optimization reasoning general
         AgentRole::Proposer =>            [80, 60, 80, 60, 65, 85, 90],
         AgentRole::Generator =>           [90, 45, 50, 65, 60, 50, 70],
         AgentRole::Critic =>              [75, 75, 75, 75, 70, 90, 80],

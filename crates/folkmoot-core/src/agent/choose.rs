@@ -36,11 +36,12 @@ vocabulary! {
     }
 }
 
-/// Chooses who speaks in `phase`: those with a role that it requires; if nobody has one, the members of `groups`; if there
-/// are none, everyone.
+/// Chooses who speaks in `phase`: those with a role that it requires; if nobody has one, the
+/// members of `groups`; if there are none, everyone.
 ///
-/// Over the cap, the best of each required role stays, then the best of the rest: by score, then by confidence, then by the
-/// order of the roles, then by id. Ids in `groups` that are nobody's are passed over.
+/// Over the cap, the best of each required role stays, then the best of the rest: by score, then by
+/// confidence, then by the order of the roles, then by id. Ids in `groups` that are nobody's are
+/// passed over.
 pub fn choose<'a>(phase: DebatePhase, agents: &'a [Agent], groups: &[Vec<Name>]) -> Speakers<'a> {
     let rule = phase.rule();
     let (candidates, basis) = candidates(rule.required, agents, groups);

@@ -46,9 +46,10 @@ pub struct Reason {
 }
 
 impl Domain {
-    /// Guesses from whole words, whatever their case; each counts once, however often it stands there. Of domains with as
-    /// many words the first of security, debug, optimization, architecture, reasoning, code: every technical topic has
-    /// words of code, so they say the least.
+    /// Guesses from whole words, whatever their case; each counts once, however often it stands
+    /// there. Of domains with as many words the first of security, debug, optimization,
+    /// architecture, reasoning, code: every technical topic has words of code, so they say the
+    /// least.
     pub fn guess(topic: &str) -> Guess {
         let words: BTreeSet<String> = topic.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
         let known = KEYWORDS.iter().flat_map(|(domain, words)| words.split_whitespace().map(|word| (*domain, word)));

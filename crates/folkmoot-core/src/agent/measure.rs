@@ -1,4 +1,5 @@
-//! Measures of agents as integers: two that look equal are equal, and a sum does not depend on its order.
+//! Measures of agents as integers: two that look equal are equal, and a sum does not depend on its
+//! order.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +49,9 @@ impl Share {
         Self(hundredths)
     }
 
-    /// How much `part` is of `whole`, at most all of it; nobody knows of nothing. Rounded down: the share reaches a threshold
-    /// exactly where the fraction does, and is [`Share::ONE`] only where nothing is missing.
+    /// How much `part` is of `whole`, at most all of it; nobody knows of nothing. Rounded down: the
+    /// share reaches a threshold exactly where the fraction does, and is [`Share::ONE`] only where
+    /// nothing is missing.
     pub fn part(part: u64, whole: u64) -> Option<Self> {
         let hundredths = (u128::from(part) * 100).checked_div(u128::from(whole))?;
         Some(Self(u8::try_from(hundredths.min(100)).unwrap_or(100)))

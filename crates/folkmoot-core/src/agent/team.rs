@@ -12,7 +12,8 @@ mod tests;
 
 /// The smallest team that has somebody for each part of a debate.
 pub const MINIMUM: usize = 5;
-/// What a debate gets where nobody says: everybody whom a phase requires, and the two who know most of the domain.
+/// What a debate gets where nobody says: everybody whom a phase requires, and the two who know most
+/// of the domain.
 pub const STANDARD: usize = 12;
 /// Every role once.
 pub const MAXIMUM: usize = 20;
@@ -55,8 +56,9 @@ pub enum TeamError {
 }
 
 impl Team {
-    /// A team of so many agents for a domain: the roles that are needed first, each in turn with the next of `models`, so
-    /// that those who answer each other are not one model. Without models all speak with the configured one.
+    /// A team of so many agents for a domain: the roles that are needed first, each in turn with
+    /// the next of `models`, so that those who answer each other are not one model. Without models
+    /// all speak with the configured one.
     pub fn build(size: usize, domain: Domain, models: &[ModelName]) -> Result<Self, TeamError> {
         must_be_possible(size)?;
         let roles = by_need(domain);
@@ -97,9 +99,9 @@ impl Team {
     }
 }
 
-/// All roles, the most needed first: one who answers, one who attacks, one who decides, and the other two of the minimum;
-/// then those whom a phase requires; then the rest. Within the latter two by what they know of the domain, and of equals
-/// by the order of the vocabulary.
+/// All roles, the most needed first: one who answers, one who attacks, one who decides, and the
+/// other two of the minimum; then those whom a phase requires; then the rest. Within the latter two
+/// by what they know of the domain, and of equals by the order of the vocabulary.
 pub fn by_need(domain: Domain) -> Vec<AgentRole> {
     let mut roles = AgentRole::ALL.to_vec();
     roles.sort_by_key(|role| match CORE.iter().position(|core| core == role) {

@@ -33,7 +33,8 @@ fn decided() -> Fact {
     }
 }
 
-/// The hashes were computed once with Python's hashlib, from the description at the top of `chain.rs`.
+/// The hashes were computed once with Python's hashlib, from the description at the top of
+/// `chain.rs`.
 #[test]
 fn the_hash_is_the_one_that_the_documentation_describes() {
     let mut head = Head::START;

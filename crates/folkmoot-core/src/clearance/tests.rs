@@ -1,4 +1,5 @@
-//! Whether an agent may work, as transcripts. The numbers are those of the bugs in TRAPS D3 that each one rules out.
+//! Whether an agent may work, as transcripts. The numbers are those of the bugs in TRAPS D3 that
+//! each one rules out.
 
 mod properties;
 

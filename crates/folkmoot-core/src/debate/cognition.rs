@@ -1,6 +1,7 @@
 //! What is expected of a phase, what came of it, and what is expected next.
 //!
-//! Each measure of a phase scores 0.5 where it is what was expected, more where it is better and less where it is worse:
+//! Each measure of a phase scores 0.5 where it is what was expected, more where it is better and
+//! less where it is worse:
 //!
 //! | measure | weight | score |
 //! |---|---|---|
@@ -9,9 +10,9 @@
 //! | insights | 0.2 | 0.5 · seen / expected |
 //! | latency | 0.2 | 1 - 0.5 · seen / expected |
 //!
-//! each between 0 and 1. A phase scores their weighted mean; a measure that is not known has no weight in it. Above 0.7 it
-//! succeeded, below 0.3 it failed, and if nobody answered it failed with 0. Then what is expected moves to what was seen by
-//! three tenths of the way.
+//! Each is between 0 and 1. A phase scores their weighted mean; an unknown measure has no weight.
+//! Above 0.7 the phase succeeded, below 0.3 it failed, and if nobody answered it failed with 0.
+//! Then the expectation moves three tenths of the way towards what was seen.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -101,7 +102,8 @@ impl Default for Planner {
 }
 
 impl Expectation {
-    /// What a phase should come to before anything is known; nothing of phases that do not work towards agreement.
+    /// What a phase should come to before anything is known; nothing of phases that do not work
+    /// towards agreement.
     pub const fn first(phase: DebatePhase) -> Option<Self> {
         let (confidence, consensus, insights) = match phase {
             DebatePhase::Proposal => (70, 50, 5),
@@ -146,8 +148,8 @@ impl Planner {
         self.expected.get(&phase).copied()
     }
 
-    /// Holds a phase against what was expected of it, and expects something better founded from then on. Nothing where nothing
-    /// was expected.
+    /// Holds a phase against what was expected of it, and expects something better founded from
+    /// then on. Nothing where nothing was expected.
     pub fn compare(&mut self, round: u32, phase: DebatePhase, observed: Observed) -> Option<Comparison> {
         let expected = self.expects(phase)?;
         let (score, outcome) = judge(&expected, &observed);

@@ -1,8 +1,9 @@
 //! How far a phase's answers agree, and what a decision may be called.
 //!
-//! The level of a consensus is 0.4 of how sure those are who answered, 0.4 of how far their votes agree, and 0.2 of how many
-//! words they share. What is not there has no weight, and the record says what was: without votes nobody agreed by vote, and
-//! whoever failed or could not be read has said nothing.
+//! The level of a consensus is 0.4 of how sure those are who answered, 0.4 of how far their votes
+//! agree, and 0.2 of how many words they share. What is not there has no weight, and the record
+//! says what was: without votes nobody agreed by vote, and whoever failed or could not be read has
+//! said nothing.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +44,8 @@ pub struct Consensus {
     pub confidence: Option<Share>,
     /// The votes for whoever has most of them, of all votes.
     pub agreement: Option<Share>,
-    /// Of the words with more than three characters those that stand in more than one answer, where there are two answers.
+    /// Of the words with more than three characters those that stand in more than one answer, where
+    /// there are two answers.
     pub overlap: Option<Share>,
     /// How many answered.
     pub answers: u32,
@@ -54,7 +56,8 @@ pub struct Consensus {
 }
 
 impl Consensus {
-    /// What contributions and first choices come to. Nobody answered is no consensus, whatever was voted.
+    /// What contributions and first choices come to. Nobody answered is no consensus, whatever was
+    /// voted.
     pub fn of(contributions: &[Contribution<'_>], votes: &[Name]) -> Self {
         let answers: Vec<(&str, Option<Share>)> = contributions
             .iter()
@@ -79,7 +82,8 @@ impl Consensus {
         }
     }
 
-    /// Whether it is enough to stop. It never is where nobody voted: to be sure of oneself is not to agree.
+    /// Whether it is enough to stop. It never is where nobody voted: to be sure of oneself is not
+    /// to agree.
     pub fn reaches(&self, threshold: Share) -> bool {
         self.votes > 0 && self.level.is_some_and(|level| level >= threshold)
     }
@@ -116,9 +120,10 @@ fn overlap<'a>(texts: impl ExactSizeIterator<Item = &'a str>) -> Option<Share> {
     Share::part(shared as u64, counts.len() as u64)
 }
 
-/// Whether two answers say the same: apart from upper and lower case, white space, quotation marks, emphasis and brackets around
-/// words, marks that end a sentence, and the form of numbers (`1,000.50` is `1000.5`). Nothing is the same as no answer. When in
-/// doubt they differ: to ask once more costs less than to take a disagreement for an agreement.
+/// Whether two answers say the same: apart from upper and lower case, white space, quotation marks,
+/// emphasis and brackets around words, marks that end a sentence, and the form of numbers
+/// (`1,000.50` is `1000.5`). Nothing is the same as no answer. When in doubt they differ: to ask
+/// once more costs less than to take a disagreement for an agreement.
 pub fn same_answer(one: &str, two: &str) -> bool {
     let one = normalised(one);
     !one.is_empty() && one == normalised(two)
@@ -160,7 +165,8 @@ fn bare(mut text: &str) -> &str {
     }
 }
 
-/// A decimal number as it is written shortest: no plus, no leading or closing zeros, no commas between thousands.
+/// A decimal number as it is written shortest: no plus, no leading or closing zeros, no commas
+/// between thousands.
 fn number(token: &str) -> Option<String> {
     let (sign, digits) = match token.strip_prefix(['-', '−']) {
         Some(digits) => ("-", digits),
@@ -209,8 +215,8 @@ vocabulary! {
     }
 }
 
-/// What a decision may be called: by how many are behind it, else by what decided. Nothing where nothing was decided, and so
-/// never anything without votes.
+/// What a decision may be called: by how many are behind it, else by what decided. Nothing where
+/// nothing was decided, and so never anything without votes.
 pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &Elected) -> Result<Option<Label>, BadBallot> {
     let choices = first_choices(candidates, ballots)?;
     let Some(winner) = &elected.winner else { return Ok(None) };
@@ -226,7 +232,8 @@ pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &Elected) -> Resu
             Method::Weighted => Label::WeightedVoting,
             Method::Borda => Label::Borda,
             Method::Condorcet => Label::Condorcet,
-            // Who wins by the latter two has more than half of the ballots, and was called so above.
+            // Who wins by the latter two has more than half of the ballots, and was called so
+            // above.
             Method::Plurality | Method::Majority | Method::Unanimous => Label::Plurality,
         },
     };

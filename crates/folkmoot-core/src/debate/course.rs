@@ -96,7 +96,8 @@ impl Course {
         Ok(Self { phases, max_rounds, min_consensus, early_exit })
     }
 
-    /// The phases of a round, from 1. What comes before a debate comes once: whoever has asked and tested need not do it again.
+    /// The phases of a round, from 1. What comes before a debate comes once: whoever has asked and
+    /// tested need not do it again.
     pub fn round(&self, round: u32) -> impl Iterator<Item = DebatePhase> {
         let before = |phase: DebatePhase| phase < DebatePhase::Proposal;
         self.phases.iter().copied().filter(move |phase| round == 1 || !before(*phase))

@@ -1,7 +1,7 @@
 //! How many votes the votes are worth.
 //!
-//! Voters who think alike count as fewer than they are. By Kish's formula `n` voters, of whom two correlate by `r` on average,
-//! are worth
+//! Voters who think alike count as fewer than they are. By Kish's formula `n` voters, of whom two
+//! correlate by `r` on average, are worth
 //!
 //! ```text
 //!            n                               n²
@@ -9,10 +9,12 @@
 //!   1 + (n - 1) · mean                 n + 2 · sum of r
 //! ```
 //!
-//! One debate is one question, so no correlation can be measured in it. It is estimated for each pair from how far the two say
-//! the same, their agreement `a`, and from whether one model speaks for both: `r = 0.6 · a` for two models, because the errors of
-//! two model families were measured to correlate by 0.6; for one model `r` is the larger of `a` and 0.6, because two of its
-//! samples are no less alike than two families. So copies of one model that agree are worth one vote, however many they are.
+//! One debate is one question, so no correlation can be measured in it. It is estimated for each
+//! pair from how far the two say the same, their agreement `a`, and from whether one model speaks
+//! for both: `r = 0.6 · a` for two models, because the errors of two model families were measured
+//! to correlate by 0.6; for one model `r` is the larger of `a` and 0.6, because two of its samples
+//! are no less alike than two families. So copies of one model that agree are worth one vote,
+//! however many they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,8 +52,9 @@ const FAMILIES: u64 = 60;
 const FEW: u32 = 150;
 
 impl Effective {
-    /// What ballots are worth. Two agree as far as they put pairs of candidates in the same order; a voter's own answer is not
-    /// among the candidates on which they are compared, and where nothing can be compared they are taken to agree.
+    /// What ballots are worth. Two agree as far as they put pairs of candidates in the same order;
+    /// a voter's own answer is not among the candidates on which they are compared, and where
+    /// nothing can be compared they are taken to agree.
     pub fn of_ballots(ballots: &[(&Ballot, Voice<'_>)]) -> Self {
         Self::of(ballots, |one, two| agreement(one, two).as_hundredths().into())
     }

@@ -1,8 +1,9 @@
 //! How hard and how unclear a topic is, guessed from its words before any model is asked.
 //!
-//! Both begin low, at 0.10 and 0.20, and each [`Sign`] adds or takes hundredths, as its own words say; the sum is held between 0
-//! and 1. All that counted is in the estimate's reasons, so whoever disagrees can see with what. The lists of words are English:
-//! of a topic in another language count its length, its parts, its numbers, its names and what comes with it.
+//! Both begin low, at 0.10 and 0.20, and each [`Sign`] adds or takes hundredths, as its own words
+//! say; the sum is held between 0 and 1. All that counted is in the estimate's reasons, so whoever
+//! disagrees can see with what. The lists of words are English: of a topic in another language
+//! count its length, its parts, its numbers, its names and what comes with it.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +61,8 @@ vocabulary! {
         HardWords = "hard_words",
         /// Less complex by 10 for each word of what is easy, up to 20.
         EasyWords = "easy_words",
-        /// More complex by 1 for each 200 words that come with it, up to 15; less ambiguous by 10, however many they are.
+        /// More complex by 1 for each 200 words that come with it, up to 15; less ambiguous by 10,
+        /// however many they are.
         Sources = "sources",
         /// A language is named: more complex by 5, less ambiguous by 10.
         Language = "language",
@@ -72,7 +74,8 @@ vocabulary! {
         Alternatives = "alternatives",
         /// More ambiguous by 25: fewer than four words say little.
         Short = "short",
-        /// More ambiguous by 20: at most six words, one of which points to something that is not there.
+        /// More ambiguous by 20: at most six words, one of which points to something that is not
+        /// there.
         Pointing = "pointing",
         /// Less ambiguous by 5 for each number, up to 20.
         Numbers = "numbers",
@@ -93,7 +96,8 @@ const UNCLEAR: Share = Share::of(40);
 const DEAR: Share = Share::of(30);
 
 impl Estimate {
-    /// Estimates a topic. `language` is what the answer is to be written in, `sources` the texts that come with it.
+    /// Estimates a topic. `language` is what the answer is to be written in, `sources` the texts
+    /// that come with it.
     pub fn of(topic: &str, language: Option<&str>, sources: &[&str]) -> Self {
         let reasons = reasons(topic, language, sources);
         let sum = |measure, base: i16| {
@@ -111,7 +115,8 @@ impl Estimate {
         }
     }
 
-    /// Whether to ask before anything is answered: above 0.60 of ambiguity always, from 0.40 on where complexity is 0.30 or more.
+    /// Whether to ask before anything is answered: above 0.60 of ambiguity always, from 0.40 on
+    /// where complexity is 0.30 or more.
     pub fn needs_clarification(&self) -> bool {
         self.ambiguity > AMBIGUOUS || (self.ambiguity >= UNCLEAR && self.complexity >= DEAR)
     }

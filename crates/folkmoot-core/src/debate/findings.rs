@@ -1,6 +1,7 @@
 //! What the red team found: which of it is new, and how much of a risk is left.
 //!
-//! A report that could not be read is never "nothing found". What was found before, in other words, is not found anew.
+//! A report that could not be read is never "nothing found". What was found before, in other words,
+//! is not found anew.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +59,8 @@ impl Severity {
 const SAME: Share = Share::of(80);
 
 impl Finding {
-    /// Whether two findings are one. Where both have a test, by their tests; else by category and the words of their titles, of
-    /// which at least four of five are in both.
+    /// Whether two findings are one. Where both have a test, by their tests; else by category and
+    /// the words of their titles, of which at least four of five are in both.
     pub fn is_the_same(&self, other: &Finding) -> bool {
         if let (Some(one), Some(two)) = (self.test, other.test) {
             return one == two;
@@ -70,7 +71,8 @@ impl Finding {
     }
 }
 
-/// A test's digest, the same however it is indented at the end of lines and whatever empty lines it has.
+/// A test's digest, the same however it is indented at the end of lines and whatever empty lines it
+/// has.
 pub fn test_digest(code: &str) -> Digest {
     let lines: Vec<&str> = code.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     Digest::of(lines.join("\n").as_bytes())
@@ -139,8 +141,9 @@ impl Attack {
     }
 }
 
-/// How likely it is that one of the findings that stand does harm, were each to do so with its weight, independently: 1 less the
-/// product of what each leaves. Rounded up: no risk is understated.
+/// How likely it is that one of the findings that stand does harm, were each to do so with its
+/// weight, independently: 1 less the product of what each leaves. Rounded up: no risk is
+/// understated.
 pub fn risk<'a>(standing: impl IntoIterator<Item = &'a Finding>) -> Share {
     let mut weights: Vec<u8> = standing.into_iter().map(|finding| finding.severity.weight().as_hundredths()).collect();
     // So that rounding does not depend on who was first to find something.

@@ -1,8 +1,8 @@
 //! Lessons: what one debate learned, and another is told.
 //!
-//! A lesson rests on something that failed outside of a model's head, and on more than one word of one model: either the same
-//! root cause was found at least twice, or what was changed made the tests pass. How sure a lesson is follows from that, and not
-//! from how sure a model says it is.
+//! A lesson rests on something that failed outside of a model's head, and on more than one word of
+//! one model: either the same root cause was found at least twice, or what was changed made the
+//! tests pass. How sure a lesson is follows from that, and not from how sure a model says it is.
 
 use std::{
     cmp::Reverse,
@@ -51,8 +51,8 @@ pub struct Lesson {
     pub root_cause: String,
     /// What to do.
     pub text: String,
-    /// How well it is founded: 0.70 for the same root cause twice, 0.80 where tests passed after the change, 0.05 more for each
-    /// episode beyond what that takes, up to 0.95.
+    /// How well it is founded: 0.70 for the same root cause twice, 0.80 where tests passed after
+    /// the change, 0.05 more for each episode beyond what that takes, up to 0.95.
     pub confidence: Share,
     /// Words of the task that taught it: who has a like task will not use the words of the failure.
     pub tags: Vec<String>,
@@ -122,13 +122,15 @@ fn learned(episodes: &[&Episode], origin: Origin<'_>) -> Option<Lesson> {
     })
 }
 
-/// Words to find it by. What is longer than a tag can be is a hash or a path, and nobody looks for it.
+/// Words to find it by. What is longer than a tag can be is a hash or a path, and nobody looks for
+/// it.
 fn tags(topic: &str) -> Vec<String> {
     let words: BTreeSet<String> = keywords(topic).filter(|word| word.len() <= TAG_BYTES_MAX).collect();
     words.into_iter().take(TAGS_MAX).collect()
 }
 
-/// Those of `found` that say something new: neither `known` has it, nor did one of them say it before.
+/// Those of `found` that say something new: neither `known` has it, nor did one of them say it
+/// before.
 pub fn new_ones(known: &[Lesson], found: Vec<Lesson>) -> Vec<Lesson> {
     let mut new: Vec<Lesson> = Vec::new();
     for lesson in found {
@@ -174,9 +176,10 @@ impl Question<'_> {
     }
 }
 
-/// At most [`LESSONS_TOLD`] lessons that have to do with a topic, the most relevant first: by BM25 over the keywords of topic and
-/// lessons, a quarter more within the topic's domain. Of equals the better founded, then the newer, then the first by id. A lesson
-/// that does not fit and one without any keyword of the topic is not told.
+/// At most [`LESSONS_TOLD`] lessons that have to do with a topic, the most relevant first: by BM25
+/// over the keywords of topic and lessons, a quarter more within the topic's domain. Of equals the
+/// better founded, then the newer, then the first by id. A lesson that does not fit and one without
+/// any keyword of the topic is not told.
 pub fn relevant<'a>(lessons: &'a [Lesson], question: Question<'_>) -> Vec<&'a Lesson> {
     let told: Vec<&Lesson> = lessons.iter().filter(|lesson| question.fits(lesson)).collect();
     let texts: Vec<BTreeMap<String, u128>> = told.iter().map(|lesson| counted(lesson)).collect();
@@ -202,8 +205,8 @@ fn counted(lesson: &Lesson) -> BTreeMap<String, u128> {
     counts
 }
 
-/// BM25 with k1 = 1.2 and b = 0.75, in integers, so that two machines rank alike. With `f` times the word in a text of `l` words,
-/// and `a` words in all `n` texts, the word adds its rarity times
+/// BM25 with k1 = 1.2 and b = 0.75, in integers, so that two machines rank alike. With `f` times
+/// the word in a text of `l` words, and `a` words in all `n` texts, the word adds its rarity times
 ///
 /// ```text
 ///          f · (k1 + 1)                           22 · f · a
@@ -230,7 +233,8 @@ fn bm25(texts: &[BTreeMap<String, u128>], asked: &BTreeSet<String>) -> Vec<u128>
     texts.iter().map(score).collect()
 }
 
-/// How often `over / under` can be halved, in 65536ths: the logarithm to the base 2, without a float. Nothing below 1.
+/// How often `over / under` can be halved, in 65536ths: the logarithm to the base 2, without a
+/// float. Nothing below 1.
 fn log2(over: u128, under: u128) -> u128 {
     if under == 0 || over < under {
         return 0;

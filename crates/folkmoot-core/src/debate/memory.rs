@@ -1,7 +1,7 @@
 //! What failed, and what was learned from it: episodes, and a memory that holds so many of them.
 //!
-//! Only what failed outside of a model's head is an episode worth learning from: a test that was run, a hook, a tool, a person.
-//! An opinion is kept, and teaches nothing ([`Cause::is_outside`]).
+//! Only what failed outside of a model's head is an episode worth learning from: a test that was
+//! run, a hook, a tool, a person. An opinion is kept, and teaches nothing ([`Cause::is_outside`]).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -160,7 +160,8 @@ impl EpisodicMemory {
         Self { max: max.max(1), episodes: VecDeque::new() }
     }
 
-    /// Remembers an episode, and says which one it had to forget. One of an id that is there takes its place.
+    /// Remembers an episode, and says which one it had to forget. One of an id that is there takes
+    /// its place.
     pub fn remember(&mut self, episode: Episode) -> Option<Episode> {
         if let Some(known) = self.episodes.iter_mut().find(|known| known.id == episode.id) {
             *known = episode;
@@ -192,7 +193,8 @@ impl EpisodicMemory {
         self.episodes.iter().filter(move |episode| episode.session_id == *session)
     }
 
-    /// At most `limit` episodes that have to do with a text, those first that have most of its keywords; of equals the newest.
+    /// At most `limit` episodes that have to do with a text, those first that have most of its
+    /// keywords; of equals the newest.
     pub fn similar(&self, text: &str, limit: usize) -> Vec<&Episode> {
         let asked: BTreeSet<String> = keywords(text).collect();
         let relevance = |episode: &Episode| {
@@ -209,8 +211,8 @@ impl EpisodicMemory {
         found.into_iter().take(limit).map(|(_, episode)| episode).collect()
     }
 
-    /// What an agent is shown before it tries a task again: its newest reflections on it, at most `max`, the oldest first, and
-    /// only those that follow from something outside.
+    /// What an agent is shown before it tries a task again: its newest reflections on it, at most
+    /// `max`, the oldest first, and only those that follow from something outside.
     pub fn reflections(&self, agent: &Name, task: &str, max: usize) -> Vec<&Reflection> {
         let newest = self.of_agent(agent).rev().filter(|episode| episode.task_description == task);
         let mut shown: Vec<&Reflection> =

@@ -1,9 +1,10 @@
 //! How a debate is planned, and the plans of tasks that agents make.
 //!
-//! With `cpde` (planned in one place, carried out by many) whoever leads the phase says first who does what, and the others do it
-//! without hearing each other. With `dpde` (planned and carried out by many) each plans its own part, hears the parts of others,
-//! and what they come to is the plan. `adaptive` is one of the two, chosen at the start, and the other one after a round that
-//! came to much less than was expected of it.
+//! With `cpde` (planned in one place, carried out by many) whoever leads the phase says first who
+//! does what, and the others do it without hearing each other. With `dpde` (planned and carried out
+//! by many) each plans its own part, hears the parts of others, and what they come to is the plan.
+//! `adaptive` is one of the two, chosen at the start, and the other one after a round that came to
+//! much less than was expected of it.
 
 use std::{
     cmp::Reverse,
@@ -65,7 +66,8 @@ const COMPLEX: Share = Share::of(70);
 const CLEAR: Share = Share::of(30);
 
 impl Chosen {
-    /// What a debate begins with: as configured, or what fits the estimate and the number of agents.
+    /// What a debate begins with: as configured, or what fits the estimate and the number of
+    /// agents.
     pub fn at_the_start(configured: Style, estimate: &Estimate, agents: usize) -> Self {
         let Estimate { complexity, ambiguity, .. } = *estimate;
         let (style, reason) = match configured {
@@ -79,8 +81,9 @@ impl Chosen {
         Self { style, reason }
     }
 
-    /// What the next round is planned with. Only what was configured as adaptive changes, and only where the round missed what
-    /// was expected of it ([`Planner::missed`](super::cognition::Planner::missed)).
+    /// What the next round is planned with. Only what was configured as adaptive changes, and only
+    /// where the round missed what was expected of it
+    /// ([`Planner::missed`](super::cognition::Planner::missed)).
     pub fn after_a_round(self, configured: Style, missed: bool) -> Self {
         let style = match (configured, self.style) {
             (Style::Adaptive, Style::Cpde) if missed => Style::Dpde,
@@ -155,8 +158,9 @@ fn circle(tasks: &[Name]) -> String {
 }
 
 impl TaskPlan {
-    /// Puts tasks in order: of all that can be done next the one of the highest priority, of equals the first by id. However
-    /// they are given, the order is the same. What cannot all be done is refused; no task is ever left out.
+    /// Puts tasks in order: of all that can be done next the one of the highest priority, of equals
+    /// the first by id. However they are given, the order is the same. What cannot all be done is
+    /// refused; no task is ever left out.
     pub fn of(tasks: Vec<Task>) -> Result<Self, BadPlan> {
         if tasks.len() > TASKS_MAX {
             return Err(BadPlan::TooMany { given: tasks.len() });

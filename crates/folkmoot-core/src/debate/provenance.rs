@@ -27,7 +27,8 @@ vocabulary! {
         DebateStarted = "debate_started",
         /// It is over.
         DebateCompleted = "debate_completed",
-        /// Something went wrong: a contribution that does not count, a model that is silent, a run that failed.
+        /// Something went wrong: a contribution that does not count, a model that is silent, a run
+        /// that failed.
         ErrorOccurred = "error_occurred",
         /// It goes by something else from now on.
         ConfigChanged = "config_changed",

@@ -1,13 +1,15 @@
-//! What a debate keeps, so that people can ask for it: its session, turns, versions of code, log lines and lessons.
+//! What a debate keeps, so that people can ask for it: its session, turns, versions of code, log
+//! lines and lessons.
 //!
 //! ```text
-//!   workflow: keep(kind, payload, [Record]) ─▶ judge ─▶ an event: the payload, and a Note of each row
-//!                                                  ├──▶ a row each (Stored): plain columns, and digests of its texts
-//!                                                  └──▶ the texts, as artifacts under those digests
+//! keep(kind, payload, [Record]) ─▶ judge ─┬▶ an event: the payload, and a Note of each row
+//!                                         ├▶ a row each (Stored): plain columns, digests of texts
+//!                                         └▶ the texts, as artifacts under those digests
 //! ```
 //!
-//! A [`Note`] has the digest of all that its row says, so that a row can be compared with the log although its texts may have
-//! been erased since. What is kept again under the same id replaces what was there; the log has both.
+//! A [`Note`] has the digest of all that its row says, so that a row can be compared with the log
+//! although its texts may have been erased since. What is kept again under the same id replaces
+//! what was there; the log has both.
 
 mod check;
 mod correct;
@@ -103,7 +105,8 @@ pub struct Turn {
     pub response_time_ms: u64,
 }
 
-/// Code at a milestone. Its number names it: a version that is kept again under its number replaces the one before.
+/// Code at a milestone. Its number names it: a version that is kept again under its number replaces
+/// the one before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Version {
     /// A UUID.
@@ -126,8 +129,8 @@ pub struct Version {
     pub diff_from_previous: String,
 }
 
-/// A line for whoever looks into a debate. No prompt and no answer belongs here: its text cannot be erased by its digest, and
-/// goes only with the line.
+/// A line for whoever looks into a debate. No prompt and no answer belongs here: its text cannot be
+/// erased by its digest, and goes only with the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
     /// How grave it is.
@@ -202,8 +205,8 @@ vocabulary! {
     }
 }
 
-/// A UUID (RFC 9562, version 8) that is the same for the same parts and no others: SHA-256 over each part's length and bytes.
-/// Begin with the run's id, so that no other debate has the same.
+/// A UUID (RFC 9562, version 8) that is the same for the same parts and no others: SHA-256 over
+/// each part's length and bytes. Begin with the run's id, so that no other debate has the same.
 pub fn uuid(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

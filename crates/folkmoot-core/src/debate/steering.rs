@@ -1,8 +1,10 @@
-//! Words that are meant for those who read an answer, and not for whoever asked: they would steer a debate past its arguments.
+//! Words that are meant for those who read an answer, and not for whoever asked: they would steer a
+//! debate past its arguments.
 //!
-//! What holds against them is that others' words are shown as data and that ballots are counted by code. This is only so that the
-//! plain cases do not count and stand in the record as what they were. It knows English, and few ways of saying it: whatever else
-//! somebody writes is data like any other.
+//! What holds against them is that others' words are shown as data and that ballots are counted by
+//! code. This is only so that the plain cases do not count and stand in the record as what they
+//! were. It knows English, and few ways of saying it: whatever else somebody writes is data like
+//! any other.
 
 use crate::Name;
 

@@ -1,5 +1,5 @@
-//! What a debate's workflow tells the feed, and the log. The words of agents are in none of it: what the log has cannot be erased, and
-//! what the turns have can.
+//! What a debate's workflow tells the feed, and the log. The words of agents are in none of it:
+//! what the log has cannot be erased, and what the turns have can.
 
 use serde::{Deserialize, Serialize};
 

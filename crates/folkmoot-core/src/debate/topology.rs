@@ -9,10 +9,11 @@
 //!                       d                                  …    …      …
 //! ```
 //!
-//! A message that is routed arrives: [`Network::route`] names every hop, the last of which is whom it is for. Who leads, who
-//! stands where in the chain or the tree, and who is linked to whom, depends on the agents and never on the order in which
-//! they are given: of equals the better one comes first, as [`choose`](crate::agent::choose()) ranks them, and at last the id
-//! decides. Only lists of agents who are otherwise equal come in the order of the team.
+//! A message that is routed arrives: [`Network::route`] names every hop, the last of which is whom
+//! it is for. Who leads, who stands where in the chain or the tree, and who is linked to whom,
+//! depends on the agents and never on the order in which they are given: of equals the better one
+//! comes first, as [`choose`](crate::agent::choose()) ranks them, and at last the id decides. Only
+//! lists of agents who are otherwise equal come in the order of the team.
 
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +77,9 @@ pub struct Channel {
     pub from: Name,
     /// Who hears it.
     pub to: Name,
-    /// How much is expected of it, in hundredths. In a mesh it is more between good agents, and between those who differ in
-    /// role or domain; the way back from the end of a chain counts half.
+    /// How much is expected of it, in hundredths. In a mesh it is more between good agents, and
+    /// between those who differ in role or domain; the way back from the end of a chain counts
+    /// half.
     pub weight: u16,
 }
 
@@ -134,8 +136,8 @@ impl RoutingError {
 }
 
 impl Network {
-    /// Links `agents`, who are a [`Team`](crate::Team)'s: at least one, with ids of their own. At most `max_parallel` of them
-    /// speak at the same time, and at least one.
+    /// Links `agents`, who are a [`Team`](crate::Team)'s: at least one, with ids of their own. At
+    /// most `max_parallel` of them speak at the same time, and at least one.
     ///
     /// # Panics
     /// Without any agent.
@@ -160,8 +162,9 @@ impl Network {
         &self.agents
     }
 
-    /// Who leads a phase. In a mesh the best of those whom the phase concerns; in a star the moderator; in a chain the first
-    /// whom it concerns; in a tree the lead of security (critique, adversarial) or performance (optimization), else the root.
+    /// Who leads a phase. In a mesh the best of those whom the phase concerns; in a star the
+    /// moderator; in a chain the first whom it concerns; in a tree the lead of security (critique,
+    /// adversarial) or performance (optimization), else the root.
     pub fn leader(&self, phase: DebatePhase) -> &Name {
         match &self.shape {
             Shape::Mesh => mesh::leader(&self.agents, phase),
@@ -171,8 +174,8 @@ impl Network {
         }
     }
 
-    /// Who speaks when: one group after another, and the members of a group at the same time. Each agent is in exactly one, and
-    /// none is larger than what may speak at the same time.
+    /// Who speaks when: one group after another, and the members of a group at the same time. Each
+    /// agent is in exactly one, and none is larger than what may speak at the same time.
     pub fn groups(&self, phase: DebatePhase) -> Vec<Vec<Name>> {
         let groups = match &self.shape {
             Shape::Mesh => mesh::groups(&self.agents, phase),
@@ -183,7 +186,8 @@ impl Network {
         groups.iter().flat_map(|group| group.chunks(self.max_parallel)).map(<[Name]>::to_vec).collect()
     }
 
-    /// [`Network::groups`] of nobody but `speakers`, as [`choose`](crate::agent::choose()) chose them.
+    /// [`Network::groups`] of nobody but `speakers`, as [`choose`](crate::agent::choose()) chose
+    /// them.
     pub fn turns(&self, phase: DebatePhase, speakers: &[&Agent]) -> Vec<Vec<Name>> {
         let speaks = |id: &Name| speakers.iter().any(|agent| agent.id == *id);
         let groups = self.groups(phase).into_iter().map(|group| group.into_iter().filter(speaks).collect::<Vec<_>>());
@@ -216,9 +220,9 @@ impl Network {
         Ok(hops)
     }
 
-    /// Whose words reach `agent`, in the order of the team. In a mesh and in a star everybody else's; in a chain those of whoever
-    /// comes before it, and the first hears the last; in a tree those of its parent, its children and its siblings. Nobody's
-    /// where it is not there.
+    /// Whose words reach `agent`, in the order of the team. In a mesh and in a star everybody
+    /// else's; in a chain those of whoever comes before it, and the first hears the last; in a tree
+    /// those of its parent, its children and its siblings. Nobody's where it is not there.
     pub fn hears(&self, agent: &Name) -> Vec<Name> {
         if self.agent(agent).is_none() {
             return Vec::new();
@@ -254,9 +258,9 @@ impl Network {
         found.ok_or_else(|| RoutingError::ChannelNotFound { from: from.clone(), to: to.clone() })
     }
 
-    /// How many messages a phase costs at the most, where everybody who speaks says one thing and whoever passes things on
-    /// passes them on together. With `n` agents of whom `s` speak: `s·(n-1)` in a mesh, `s + n-1` in a star, `s` in a chain,
-    /// `2·(n-1)` in a tree.
+    /// How many messages a phase costs at the most, where everybody who speaks says one thing and
+    /// whoever passes things on passes them on together. With `n` agents of whom `s` speak:
+    /// `s·(n-1)` in a mesh, `s + n-1` in a star, `s` in a chain, `2·(n-1)` in a tree.
     pub fn messages(&self, phase: DebatePhase) -> usize {
         let others = self.agents.len() - 1;
         let speakers = self.agents.len().min(phase.rule().max_parallel);
@@ -274,8 +278,9 @@ impl Network {
         }
     }
 
-    /// The same without an agent that failed. A star gets another moderator, a chain closes the gap. In a tree whoever worked
-    /// for it works for its siblings in turn, or for its parent where it has none; a lost root's best child takes its place.
+    /// The same without an agent that failed. A star gets another moderator, a chain closes the
+    /// gap. In a tree whoever worked for it works for its siblings in turn, or for its parent where
+    /// it has none; a lost root's best child takes its place.
     pub fn without(&self, agent: &Name) -> Result<Network, RoutingError> {
         self.must_be_there(agent)?;
         let left: Vec<Agent> = self.agents.iter().filter(|other| other.id != *agent).cloned().collect();
@@ -283,7 +288,8 @@ impl Network {
             return Err(RoutingError::TopologyClosed { agent: agent.clone() });
         }
         match &self.shape {
-            // A tree is mended rather than built anew: those who are not concerned stay where they are.
+            // A tree is mended rather than built anew: those who are not concerned stay where they
+            // are.
             Shape::Tree(tree) => {
                 let shape = Shape::Tree(tree.without(agent, &left));
                 Ok(Self { topology: self.topology, agents: left, max_parallel: self.max_parallel, shape })

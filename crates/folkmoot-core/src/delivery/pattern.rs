@@ -30,8 +30,9 @@ impl Pattern {
         }
     }
 
-    /// Refuses what no event will ever match: nobody would notice that they are told nothing. Not a part of reading one, so
-    /// that what an older version wrote stays readable. What workflows tell of their own can have any other noun.
+    /// Refuses what no event will ever match: nobody would notice that they are told nothing. Not a
+    /// part of reading one, so that what an older version wrote stays readable. What workflows tell
+    /// of their own can have any other noun.
     pub fn check(&self) -> Result<(), Refusal> {
         let mut told = Kind::WORDS.iter().copied().filter(|kind| is_told(kind));
         let noun = self.0.split('.').next().unwrap_or_default();
@@ -47,7 +48,8 @@ impl Pattern {
     }
 }
 
-/// Whether two words are the same but for one letter that is another, is missing, is too much or has changed its place.
+/// Whether two words are the same but for one letter that is another, is missing, is too much or
+/// has changed its place.
 fn is_nearly(word: &str, other: &str) -> bool {
     let (a, b) = (word.as_bytes(), other.as_bytes());
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();

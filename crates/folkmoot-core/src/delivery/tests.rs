@@ -202,7 +202,8 @@ fn what_waits_for_many_channels_that_are_none_dies_in_one_commit() {
     );
 }
 
-/// Each more channel costs as much as the one before: where it cost more, many of them held up everybody who writes.
+/// Each more channel costs as much as the one before: where it cost more, many of them held up
+/// everybody who writes.
 #[test]
 fn tens_of_thousands_who_want_an_event_are_each_told_once_without_comparing_them_all() {
     let wants = |n: usize| Subscription { channel: format!("channel-{n}"), events: vec!["*".parse().unwrap()] };

@@ -24,7 +24,8 @@ pub struct Amendment {
     pub artifacts: Option<Vec<ArtifactRef>>,
 }
 
-/// Judges an amendment; `None` where it changes nothing. `standing` is the summary's text that stands, unless it was erased.
+/// Judges an amendment; `None` where it changes nothing. `standing` is the summary's text that
+/// stands, unless it was erased.
 pub(crate) fn amend(
     gate: &Gate,
     amendment: &Amendment,
@@ -43,7 +44,8 @@ pub(crate) fn amend(
     let mut content = gate.content.clone();
     text::check_filled("summary", summary, text::SUMMARY_BYTES_MAX)?;
     content.summary = Digest::of(summary.as_bytes());
-    // A title that was only the summary's first line follows the summary: it must not promise what is no longer asked.
+    // A title that was only the summary's first line follows the summary: it must not promise what
+    // is no longer asked.
     let was_first_line = standing.is_some_and(|old| one_line(first_line(old)).is_ok_and(|line| line == content.title));
     if amendment.title.is_none() && was_first_line {
         content.title = one_line(first_line(summary))?;
@@ -81,7 +83,8 @@ pub(crate) fn amend(
         let problem = format!("was changed {} times, which is the most; open another gate", gate.revision - 1);
         return Err(Refusal::invalid("gate", problem));
     }
-    // Where more is at stake, what the configuration demands there is demanded, as if it had been opened so.
+    // Where more is at stake, what the configuration demands there is demanded, as if it had been
+    // opened so.
     let raised = Some(content.risk).filter(|risk| *risk > gate.content.risk);
     let self_review = raised.map(|risk| policy.self_review_at(risk)).filter(|at| *at == SelfReview::Deny);
     let presence = raised.and_then(|risk| policy.presence.get(&risk).copied()).filter(|at| Some(*at) > gate.presence);
@@ -101,7 +104,8 @@ pub(crate) fn amend(
     }))
 }
 
-/// Where silence consents, what was changed at the last moment would be approved unseen: it gets the whole time again.
+/// Where silence consents, what was changed at the last moment would be approved unseen: it gets
+/// the whole time again.
 fn deadline(gate: &Gate, now: Timestamp) -> Deadline {
     match gate.content.on_timeout {
         OnTimeout::Approve => gate.deadline.max(gate.timeout.deadline(now)),

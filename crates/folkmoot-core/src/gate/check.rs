@@ -42,7 +42,8 @@ pub enum Check {
     Gate,
 }
 
-/// The decision where no gate is: no allocation, no clock and no row. The time is stamped where it is shown.
+/// The decision where no gate is: no allocation, no clock and no row. The time is stamped where it
+/// is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AutoApproved {
     /// There is no request.

@@ -10,7 +10,8 @@ use crate::{Digest, Name, Phase, Refusal, text};
 pub struct Content {
     /// One line.
     pub title: String,
-    /// The digest of the summary; its text is an artifact, so that it can be erased while the chain still verifies.
+    /// The digest of the summary; its text is an artifact, so that it can be erased while the chain
+    /// still verifies.
     pub summary: Digest,
     /// Where in the run it stands.
     pub phase: Phase,
@@ -44,7 +45,8 @@ pub struct ArtifactRef {
 }
 
 impl Content {
-    /// The digest that a decision names: SHA-256 of this content's canonical JSON, with the summary's text.
+    /// The digest that a decision names: SHA-256 of this content's canonical JSON, with the
+    /// summary's text.
     pub fn digest(&self, summary: &str) -> Digest {
         Digest::of_canonical(&Canonical {
             allowed: &self.allowed,

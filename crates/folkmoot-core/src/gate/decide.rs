@@ -54,9 +54,11 @@ pub(crate) fn decide(
     // Whoever comes too late is told who won, whether or not they could have decided.
     let votes = gate.must_be_open(now)?;
     may_decide(gate, verdict, by)?;
-    // Whoever calls the rules directly has no token: an embedding program answers for its own people.
+    // Whoever calls the rules directly has no token: an embedding program answers for its own
+    // people.
     if let Some(shown) = shown {
-        // Where silence consents, a no takes no more than the token itself demands: else nobody might be left to say it.
+        // Where silence consents, a no takes no more than the token itself demands: else nobody
+        // might be left to say it.
         let objects = verdict.choice == Choice::Reject && gate.content.on_timeout == OnTimeout::Approve;
         shown.must_decide(gate.presence.filter(|_| !objects))?;
     }
@@ -116,8 +118,9 @@ impl Gate {
     }
 }
 
-/// Whoever wants it changed does not want it as it is: rejections and adjustments count together, and the last of them
-/// says which it is. Otherwise a split among those who object could leave nobody to end it.
+/// Whoever wants it changed does not want it as it is: rejections and adjustments count together,
+/// and the last of them says which it is. Otherwise a split among those who object could leave
+/// nobody to end it.
 fn is_one_side(one: Choice, other: Choice) -> bool {
     let objects = |choice| matches!(choice, Choice::Reject | Choice::Adjust);
     one == other || objects(one) && objects(other)
@@ -146,8 +149,8 @@ fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refu
     Ok(())
 }
 
-/// Whether somebody says no where silence consents. Nobody who decides is kept from that: not by a list of reviewers, and not by
-/// content that changes faster than it can be read.
+/// Whether somebody says no where silence consents. Nobody who decides is kept from that: not by a
+/// list of reviewers, and not by content that changes faster than it can be read.
 fn objects(gate: &Gate, verdict: &Verdict) -> bool {
     gate.content.on_timeout == OnTimeout::Approve && verdict.choice == Choice::Reject
 }
@@ -225,7 +228,8 @@ impl Gate {
         }
     }
 
-    /// A decision on the content as it is now that no person voted for: by the clock, the configuration, or a withdrawal.
+    /// A decision on the content as it is now that no person voted for: by the clock, the
+    /// configuration, or a withdrawal.
     pub(super) fn decision_without_votes(
         &self,
         (decision, outcome): (DecisionWord, Next),

@@ -84,7 +84,8 @@ pub enum GateEvent {
         code: String,
         /// The refusal in words.
         refusal: String,
-        /// How many attempts of the same principal were refused before and are not in the log, because they were too many.
+        /// How many attempts of the same principal were refused before and are not in the log,
+        /// because they were too many.
         unrecorded: u64,
     },
 }

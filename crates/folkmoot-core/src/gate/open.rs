@@ -67,7 +67,8 @@ pub(crate) fn open(
     }
     if let Some(run) = run {
         run.must_take(by, opening.session_id.as_ref())?;
-        // An agent may ask about its own part of such a run, and wait by itself. A person who asks means to stop the run.
+        // An agent may ask about its own part of such a run, and wait by itself. A person who asks
+        // means to stop the run.
         if run.start.workflow.is_some() && by.role.decides() && run.speaker().name != by.name {
             let problem = "names a run that Folkmoot executes, which waits only at its own gates; halt its session or cancel it to \
                            stop it";

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::{OnTimeout, Opening, Risk, SelfReview};
 use crate::{Name, Presence, Principal, Refusal, Role, Timeout, delivery, presence::Demands, run::Run};
 
-/// What configuration says about gates that outside agents open. Resolved when a gate opens and recorded with it: a
-/// later change of configuration does not reach a gate that stands.
+/// What configuration says about gates that outside agents open. Resolved when a gate opens and
+/// recorded with it: a later change of configuration does not reach a gate that stands.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -99,8 +99,8 @@ impl Policy {
         check_reachable(people, self.quorum, self.reject_quorum)
     }
 
-    /// Refuses what a gate that opens later would be refused for, so that whoever wants such gates hears of it before anything is
-    /// started.
+    /// Refuses what a gate that opens later would be refused for, so that whoever wants such gates
+    /// hears of it before anything is started.
     pub fn must_allow(&self, wanted: &Wanted, by: &Principal) -> Result<(), Refusal> {
         let usual = self.self_review.unwrap_or(SelfReview::Allow);
         let resolved = Resolved {
@@ -150,7 +150,8 @@ impl Policy {
             return Err(Refusal::invalid("on_timeout", problem));
         }
         check_timeout(resolved.timeout)?;
-        // Of those who are named, whoever asks or is asked for will be refused: they make no quorum reachable.
+        // Of those who are named, whoever asks or is asked for will be refused: they make no quorum
+        // reachable.
         let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.start.initiator);
         let involved = [Some(&by.name), denied];
         let free = resolved.reviewers.iter().filter(|name| !involved.contains(&Some(name))).count();
@@ -161,7 +162,8 @@ impl Policy {
 
     fn refuse_weaker(&self, wanted: &Resolved, usual: SelfReview) -> Result<(), Refusal> {
         let weaker = |field, policy: String| Err(Refusal::WeakensPolicy { field, policy });
-        // Where silence consents, whoever chooses the reviewers or the quorums chooses who can object.
+        // Where silence consents, whoever chooses the reviewers or the quorums chooses who can
+        // object.
         if wanted.on_timeout == OnTimeout::Approve {
             self.refuse_choosing(wanted)?;
         }
@@ -219,8 +221,8 @@ pub(super) fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
     ))
 }
 
-/// Refuses numbers with which nobody could ever win, or two could. `people` are those who may decide, where they are
-/// named.
+/// Refuses numbers with which nobody could ever win, or two could. `people` are those who may
+/// decide, where they are named.
 fn check_reachable(people: Option<usize>, quorum: u32, reject_quorum: u32) -> Result<(), Refusal> {
     if quorum == 0 || reject_quorum == 0 {
         let field = if quorum == 0 { "quorum" } else { "reject_quorum" };

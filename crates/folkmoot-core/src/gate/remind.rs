@@ -10,7 +10,8 @@ use crate::{Deadline, Refusal, Timestamp};
 /// The most reminders of one deadline.
 const REMINDERS_MAX: usize = 16;
 
-/// When a gate reminds and escalates before its deadline, as the policy said when it opened, and how far it has come.
+/// When a gate reminds and escalates before its deadline, as the policy said when it opened, and
+/// how far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reminders {
@@ -70,9 +71,9 @@ impl Reminders {
         reminders
     }
 
-    /// What is to be said after `now`, and before this deadline. What would have been due already is not said: those who
-    /// would hear of it hear of what just happened. Only the first escalation cannot be passed over, because whom it
-    /// tells may not know of the gate at all.
+    /// What is to be said after `now`, and before this deadline. What would have been due already
+    /// is not said: those who would hear of it hear of what just happened. Only the first
+    /// escalation cannot be passed over, because whom it tells may not know of the gate at all.
     pub(super) fn before(&self, deadline: Deadline, now: Timestamp) -> NextReminders {
         let Deadline::At(deadline) = deadline else { return NextReminders::default() };
         let moment = |left_ms: u64| {
@@ -99,7 +100,8 @@ impl Gate {
     }
 }
 
-/// Judges a timer that came round before the deadline. A server that was down for longer says it once.
+/// Judges a timer that came round before the deadline. A server that was down for longer says it
+/// once.
 pub(super) fn remind(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
     let NextReminders { remind_at, escalate_at } = gate.reminders.next;
     let is_due = |moment: Option<Timestamp>| moment.is_some_and(|moment| moment <= now);

@@ -1,7 +1,7 @@
 //! What a hold did to an agent, a session or everyone: `agent.halted`, `session.resumed` and so on.
 //!
-//! Judged under the log's head, with what else holds the same at that moment. So of two nodes exactly one says that
-//! something was resumed, and it is true when it is said.
+//! Judged under the log's head, with what else holds the same at that moment. So of two nodes
+//! exactly one says that something was resumed, and it is true when it is said.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,7 +42,8 @@ pub struct Notice {
     /// What was answered; only where an agent is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// Whether nothing else covers it: an agent can be resumed while its session, or everyone, is still halted.
+    /// Whether nothing else covers it: an agent can be resumed while its session, or everyone, is
+    /// still halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub can_proceed: Option<bool>,
 }
@@ -89,8 +90,8 @@ impl Notice {
     }
 }
 
-/// What is to be said when a hold changes from `before` to `after`. Every hold that is put on is said; a release only
-/// when it was the last.
+/// What is to be said when a hold changes from `before` to `after`. Every hold that is put on is
+/// said; a release only when it was the last.
 pub(crate) fn notices(
     before: Option<&Hold>,
     after: Option<&Hold>,
@@ -132,7 +133,8 @@ fn notice(target: &Target, hold: &Hold, answer: Option<&Value>, can_proceed: Opt
         agent_id: hold.agent_id.clone(),
         session_id: hold.session_id.clone(),
         asked_by: hold.by.clone(),
-        // Everybody of a session, and everyone, hears that work goes on; what was answered is its asker's to know.
+        // Everybody of a session, and everyone, hears that work goes on; what was answered is its
+        // asker's to know.
         answer: answer.filter(|_| level == Level::Agent).cloned(),
         can_proceed,
     }

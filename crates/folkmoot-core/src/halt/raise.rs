@@ -38,7 +38,8 @@ pub(crate) fn raise(raising: &Raising, by: &Principal, now: Timestamp) -> Result
     })))
 }
 
-/// The scope says which of the two ids there must be; another one would promise a narrower halt than this is.
+/// The scope says which of the two ids there must be; another one would promise a narrower halt
+/// than this is.
 fn check_target(raising: &Raising) -> Result<(), Refusal> {
     let (needs_agent, needs_session) = match raising.scope {
         Scope::Agent => (true, false),

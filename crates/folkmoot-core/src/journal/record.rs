@@ -82,7 +82,8 @@ pub enum Write {
         policy: Policy,
         /// The bytes behind the digests of the opening's artifacts, in order.
         contents: Vec<Vec<u8>>,
-        /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own configuration says it.
+        /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own
+        /// configuration says it.
         alone: Option<String>,
     },
     /// It asks.
@@ -215,8 +216,8 @@ pub(crate) fn record(
     Ok(Recorded::New(entry))
 }
 
-/// Refuses a line of one kind with what is written to another's. Somebody else's agent records work and nothing else:
-/// gates and questions have doors of their own.
+/// Refuses a line of one kind with what is written to another's. Somebody else's agent records work
+/// and nothing else: gates and questions have doors of their own.
 fn must_fit(recording: &Recording) -> Result<(), Refusal> {
     let kind = recording.entry.kind;
     let work = matches!(kind, EntryKind::Step | EntryKind::Once);
@@ -263,7 +264,8 @@ fn must_be_outside(run: &Run) -> Result<(), Refusal> {
 /// Refuses code that does something else under a key than what was done under it.
 fn must_be_the_same(run: &Run, known: &Entry, recording: &Recording) -> Result<(), Refusal> {
     let new = &recording.entry;
-    // Somebody else's agent need not say again what it said when it began, and has no branches that we know of.
+    // Somebody else's agent need not say again what it said when it began, and has no branches that
+    // we know of.
     let says_all = recording.fence != Fence::Owner;
     match known.differs_from(new.kind, new.input.or(known.input.filter(|_| !says_all)), new.ordinal) {
         Some(differs) if says_all => Err(Refusal::Changed { run: run.start.id.clone(), key: new.key.clone(), differs }),

@@ -58,7 +58,8 @@ impl Case<'_> {
         }
     }
 
-    /// What the change did to agents, sessions and everyone, as further events of the halt's stream.
+    /// What the change did to agents, sessions and everyone, as further events of the halt's
+    /// stream.
     fn told(&self, halt: &mut Halt, before: Option<&Halt>, others: Others) -> Vec<Fact> {
         let (held, holds) = (before.and_then(Halt::hold), halt.hold());
         let mut tell = |notice| {

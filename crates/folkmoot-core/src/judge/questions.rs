@@ -33,7 +33,8 @@ impl Case<'_> {
 
     pub(super) fn close(&self, closing: &Closing, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let by = self.principal(closing.close.verb())?;
-        // An agent that tries to answer another's question is refused for what it is, and that is recorded.
+        // An agent that tries to answer another's question is refused for what it is, and that is
+        // recorded.
         let question = self.known(loaded.question, &closing.question)?;
         match question::close(&question, closing, by, self.shown.map(Shown::presence), self.now) {
             Ok(event) => Ok(self.moves(question, &event, loaded.others)),
@@ -87,7 +88,8 @@ impl Case<'_> {
         }
     }
 
-    /// What the change did to agents, sessions and everyone, as further events of the question's stream.
+    /// What the change did to agents, sessions and everyone, as further events of the question's
+    /// stream.
     fn noticed(&self, question: &mut Question, before: Option<&Question>, others: Others) -> Vec<Fact> {
         let answer = question.closure().and_then(|closure| closure.answer.clone());
         let (held, holds) = (before.and_then(Question::hold), question.hold());

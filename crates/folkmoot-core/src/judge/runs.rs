@@ -45,7 +45,8 @@ impl Case<'_> {
         self.must_be_system("claim a run")?;
         let run = found(loaded.run.take(), &claiming.run)?;
         if loaded.parent_over && run.ending().is_none() {
-            // What a run starts ends with it, wherever it was when that happened: it is not claimed, but cancelled.
+            // What a run starts ends with it, wherever it was when that happened: it is not
+            // claimed, but cancelled.
             return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
         }
         let event = run::claim(&run, claiming, loaded.wakes, loaded.alive_until, self.now)?;
@@ -73,7 +74,8 @@ impl Case<'_> {
         };
         if recording.waits_for_gates() {
             let gates = &loaded.gates_of_run;
-            // A step that was begun before may be the one that waits at the gate: a script that is started again begins it again.
+            // A step that was begun before may be the one that waits at the gate: a script that is
+            // started again begins it again.
             if known.is_none() {
                 must_have_no_pending_gate(&run, gates)?;
             }
@@ -110,7 +112,8 @@ impl Case<'_> {
         }
     }
 
-    /// What else a record writes, in the same transaction: so that a run that crashes after it finds it again.
+    /// What else a record writes, in the same transaction: so that a run that crashes after it
+    /// finds it again.
     fn written(&self, run: &mut Run, write: &Write, by: &Principal) -> Result<Commit, RefusedWith> {
         let rows = |rows| Ok(Commit { rows, ..Commit::default() });
         match write {
@@ -170,8 +173,8 @@ impl Case<'_> {
     pub(super) fn park(&self, parking: &Parking, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let run = found(loaded.run, &parking.run)?;
         self.writer(&run, Fence::Epoch(parking.epoch), "park a run")?;
-        // A child that has looked at its wake-ups does not know that one of them was its parent's end: parked now, it
-        // would wait for what nobody is left to bring about.
+        // A child that has looked at its wake-ups does not know that one of them was its parent's
+        // end: parked now, it would wait for what nobody is left to bring about.
         let moves_on = loaded.free || loaded.parent_over;
         let Some(event) = run::park(&run, parking, loaded.wakes, moves_on, self.now)? else {
             return Ok(Commit { outcome: Outcome::Awake(loaded.wakes), ..Commit::default() });
@@ -212,7 +215,8 @@ impl Case<'_> {
             run::must_have_ended_its_steps(&run, conclusion)?;
             if matches!(conclusion, Conclusion::Completed { .. }) {
                 must_have_no_pending_gate(&run, &loaded.gates_of_run)?;
-                // What is to come back changed may be worked on, and is not done before people have approved it.
+                // What is to come back changed may be worked on, and is not done before people have
+                // approved it.
                 must_not_be_stopped(&run, &loaded.gates_of_run, |gate| gate.stopped_at().is_some())?;
             }
         }
@@ -243,14 +247,16 @@ impl Case<'_> {
         }
     }
 
-    /// A run's end, and with it the end of what is still open of it, as far as whoever ends the run may close that.
+    /// A run's end, and with it the end of what is still open of it, as far as whoever ends the run
+    /// may close that.
     fn ends(&self, run: Run, event: &RunEvent, ender: &Ender, loaded: Loaded) -> Commit {
         let id = run.start.id.clone();
         let mut commit = self.moves_run(run, event);
         let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("a run that moves is told") };
         let reason = format!("its run {id} is over: {}", run.status());
         let by = self.command.by.name();
-        // The time of a gate or question may be over although its timer has not come round yet: then that closes it.
+        // The time of a gate or question may be over although its timer has not come round yet:
+        // then that closes it.
         let waits = |gate: &Gate| gate.decision().is_none();
         for gate in loaded.gates_of_run.into_iter().filter(|gate| waits(gate) && ender.closes_gate(&run, gate)) {
             let event = gate::expire(&gate, self.now)
@@ -325,7 +331,8 @@ impl Ender {
         self.may_withdraw(run, &gate.requested_by)
     }
 
-    /// What halts stays until somebody who decides closes it; so does a denial that its asker has not heard.
+    /// What halts stays until somebody who decides closes it; so does a denial that its asker has
+    /// not heard.
     fn closes_question(&self, run: &Run, question: &Question) -> bool {
         match self {
             Ender::Decider => true,
@@ -375,8 +382,8 @@ fn must_have_no_pending_gate(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses to go on with such a run after the decision on one of its gates has stopped it. It may ask again: what is asked after that
-/// decision, and approved by people, lets it go on.
+/// Refuses to go on with such a run after the decision on one of its gates has stopped it. It may
+/// ask again: what is asked after that decision, and approved by people, lets it go on.
 fn must_not_be_stopped(run: &Run, gates: &[Gate], stops: impl Fn(&Gate) -> bool) -> Result<(), Refusal> {
     let decided = |gate: &&Gate| gate.stopped_at();
     let Some(stopping) = gates.iter().filter(|gate| stops(gate)).max_by_key(decided) else { return Ok(()) };

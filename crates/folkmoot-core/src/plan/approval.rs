@@ -16,7 +16,8 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What is said at one. Each type takes its own; there is none that is meant when nothing is said.
+    /// What is said at one. Each type takes its own; there is none that is meant when nothing is
+    /// said.
     pub enum ApprovalStatus {
         /// Go on.
         Approved = "approved",
@@ -54,8 +55,8 @@ impl ApprovalStatus {
     }
 }
 
-/// What a gate of a plan asks, beside the text that is shown. It is part of the gate's content, so that whoever approves has
-/// approved the pace too.
+/// What a gate of a plan asks, beside the text that is shown. It is part of the gate's content, so
+/// that whoever approves has approved the pace too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Which gate.
@@ -79,8 +80,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// Its name in the planner API. A bare `checkpoint_iter3` names one in every session, so the session is in
-    /// it, and for another proposal its number, behind a letter that no session's name has.
+    /// Its name in the planner API. A bare `checkpoint_iter3` names one in every session, so the
+    /// session is in it, and for another proposal its number, behind a letter that no session's
+    /// name has.
     pub fn approval_id(&self, session: &SessionId) -> String {
         match (self.approval_type, self.number) {
             (ApprovalType::Proposal, 1) => format!("proposal_{session}"),

@@ -20,8 +20,9 @@ const SECTIONS_MAX: usize = 100;
 const SUMMARY: &str = "executive_summary_report";
 const IMPLEMENTATION: &str = "detailed_implementation_plan";
 
-/// The sections of a final plan, each a line that begins with `## ` and what follows it. An error, in words for whoever wrote it,
-/// where the executive summary or the implementation plan is missing or empty.
+/// The sections of a final plan, each a line that begins with `## ` and what follows it. An error,
+/// in words for whoever wrote it, where the executive summary or the implementation plan is missing
+/// or empty.
 pub fn entities(plan: &str) -> Result<Vec<Entity>, String> {
     let mut entities: Vec<Entity> = Vec::new();
     let mut fence = None;

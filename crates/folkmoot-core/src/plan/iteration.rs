@@ -83,7 +83,8 @@ impl Tally {
     }
 }
 
-/// What people read at a checkpoint: what these iterations gave, whole, and what all of them count up to.
+/// What people read at a checkpoint: what these iterations gave, whole, and what all of them count
+/// up to.
 pub fn summary(shown: &[Shown], tally: Tally, total: u32) -> String {
     let mut text = String::new();
     for Shown { number, gave } in shown {

@@ -67,8 +67,9 @@ pub(crate) fn ask(
     let options = options(asking)?;
     let timeout = asking.timeout.unwrap_or(usual.timeout);
     check_timeout(timeout)?;
-    // A configured default that this question does not offer, or that its type cannot have, is none. Nor is it one
-    // where the question halts more than its type does: there silence answers only if that was asked for.
+    // A configured default that this question does not offer, or that its type cannot have, is
+    // none. Nor is it one where the question halts more than its type does: there silence answers
+    // only if that was asked for.
     let widened = asking.halts > question_type.halts();
     let is_usual = |default: &Value| question_type.may_have_default() && !widened && is_offered(&options, default);
     let configured = usual.default.clone().filter(is_usual);
@@ -103,7 +104,8 @@ pub(crate) fn ask(
     })))
 }
 
-/// The wider of what the type halts and what was asked for. Without a session there is none to halt.
+/// The wider of what the type halts and what was asked for. Without a session there is none to
+/// halt.
 fn halts(asking: &Asking) -> Result<Option<Scope>, Refusal> {
     if asking.halts == Some(Scope::Session) && asking.session_id.is_none() {
         return Err(Refusal::invalid("session_id", "is missing: `halts: session` must say which session"));

@@ -82,13 +82,14 @@ fn answered(question: &Question, answer: &Value) -> Result<(Status, Option<Value
     Ok((if denies { Status::Denied } else { Status::Answered }, Some(answer.clone())))
 }
 
-/// People who may decide may close what others asked. An asker may only withdraw what halts nobody; an admin also what
-/// halts, and must then say why.
+/// People who may decide may close what others asked. An asker may only withdraw what halts nobody;
+/// an admin also what halts, and must then say why.
 fn may_close(question: &Question, Closing { close, reason, .. }: &Closing, by: &Principal) -> Result<(), Refusal> {
     let verb = close.verb();
     let withdraws = match close {
         Close::Answer(_) | Close::Deny => false,
-        // Not whom it was asked for: what people and other agents ask in an agent's name is not the agent's to take back.
+        // Not whom it was asked for: what people and other agents ask in an agent's name is not the
+        // agent's to take back.
         Close::Skip | Close::Cancel => question.asked_by == by.name,
     };
     match by.role {

@@ -60,7 +60,8 @@ pub struct RefusedAttempt {
     pub code: String,
     /// The refusal in words.
     pub refusal: String,
-    /// How many attempts of the same principal were refused before and are not in the log, because they were too many.
+    /// How many attempts of the same principal were refused before and are not in the log, because
+    /// they were too many.
     #[serde(default, skip_serializing_if = "crate::quota::is_zero")]
     pub unrecorded: u64,
 }

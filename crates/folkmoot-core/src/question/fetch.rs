@@ -3,8 +3,9 @@
 use super::{Question, QuestionEvent, Status};
 use crate::{Name, Principal, Refusal, Timestamp, text};
 
-/// Judges a fetch; `None` where there is nothing to fetch, or somebody looks who neither asked nor decides. A verb of its own, so
-/// that whoever cancels a question at the moment at which another denies it releases nobody.
+/// Judges a fetch; `None` where there is nothing to fetch, or somebody looks who neither asked nor
+/// decides. A verb of its own, so that whoever cancels a question at the moment at which another
+/// denies it releases nobody.
 pub(crate) fn fetch(
     question: &Question,
     reason: &str,

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::{AtTimeout, Closure, Question, QuestionEvent, State, Status, close::by_the_clock};
 use crate::{Timeout, Timestamp};
 
-/// However soon a question was to remind, it does not remind again sooner than this: each time is an event.
+/// However soon a question was to remind, it does not remind again sooner than this: each time is
+/// an event.
 const REMINDERS_APART: Duration = Duration::from_secs(60);
 
 /// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.

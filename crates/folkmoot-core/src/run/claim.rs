@@ -12,7 +12,8 @@ pub struct Claiming {
     pub node: Name,
 }
 
-/// Judges a claim. `alive_until` is the moment until which the node that holds the run is known to live.
+/// Judges a claim. `alive_until` is the moment until which the node that holds the run is known to
+/// live.
 pub(crate) fn claim(
     run: &Run,
     claiming: &Claiming,
@@ -24,7 +25,8 @@ pub(crate) fn claim(
     match &run.state {
         State::Pending => {}
         State::Parked(parked) if wakes > parked.wakes => {}
-        // Its node is dead, or does not know that it has it: whether the last claim was written was never told.
+        // Its node is dead, or does not know that it has it: whether the last claim was written was
+        // never told.
         State::Running { node, .. } if *node == claiming.node || alive_until.is_none_or(|until| until <= now) => {}
         State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => return Err(taken),
         State::Ended(_) => run.must_go_on()?,

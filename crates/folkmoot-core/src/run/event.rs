@@ -234,8 +234,8 @@ impl Run {
         Ok((run, journal))
     }
 
-    /// Moves the row on by one event; `known` is the entry that a record replaces. The only way in which a row ever
-    /// changes.
+    /// Moves the row on by one event; `known` is the entry that a record replaces. The only way in
+    /// which a row ever changes.
     pub fn apply(&mut self, event: &RunEvent, known: Option<&Entry>) -> Result<(), Broken> {
         if self.ending().is_some() {
             if event.kind() == LESSON_CORRECTED {

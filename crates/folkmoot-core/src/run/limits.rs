@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Run;
 use crate::{Principal, Refusal, Role, Timestamp};
 
-/// What a run may use up before it fails. Recorded when it starts: a later change of code does not reach it.
+/// What a run may use up before it fails. Recorded when it starts: a later change of code does not
+/// reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -52,7 +53,8 @@ impl Limits {
 }
 
 impl Run {
-    /// Refuses one more entry with a result of so many bytes where that is more than the run may have.
+    /// Refuses one more entry with a result of so many bytes where that is more than the run may
+    /// have.
     pub(crate) fn must_have_room(&self, new_entries: u32, bytes: u64, now: Timestamp) -> Result<(), Refusal> {
         let limits = &self.start.limits;
         let over = |what, limit: u64| Err(Refusal::LimitExceeded { run: self.start.id.clone(), what, limit });

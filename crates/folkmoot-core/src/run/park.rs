@@ -22,8 +22,8 @@ pub struct Parking {
     pub session_id: SessionId,
 }
 
-/// Judges a parking; `None` where something has changed since the worker looked. `moves_on` says whether
-/// one of the agents that wait for clearance has it, or the run is to end with its parent.
+/// Judges a parking; `None` where something has changed since the worker looked. `moves_on` says
+/// whether one of the agents that wait for clearance has it, or the run is to end with its parent.
 pub(crate) fn park(
     run: &Run,
     parking: &Parking,

@@ -1,5 +1,5 @@
-//! Resuming a run that stopped, or that waits for a provider. It passes no gate: a run that waits for a decision goes on when it is
-//! made.
+//! Resuming a run that stopped, or that waits for a provider. It passes no gate: a run that waits
+//! for a decision goes on when it is made.
 
 use super::{Run, RunEvent, State};
 use crate::{Principal, Refusal, Timestamp};

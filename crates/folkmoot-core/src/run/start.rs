@@ -63,7 +63,8 @@ pub struct Starting {
     pub limits: Limits,
 }
 
-/// What somebody gets who starts a run under an id that is taken: that run, if it is theirs and the same.
+/// What somebody gets who starts a run under an id that is taken: that run, if it is theirs and the
+/// same.
 pub(crate) fn start_again(starting: &Starting, by: &Principal, existing: &Run, now: Timestamp) -> Result<(), Refusal> {
     let known = &existing.start;
     let again = start(starting, by, now)?;
@@ -105,7 +106,8 @@ pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Resu
     })
 }
 
-/// What a run starts, it starts for whoever started it, and in its own session unless it says otherwise.
+/// What a run starts, it starts for whoever started it, and in its own session unless it says
+/// otherwise.
 pub(crate) fn start_child(starting: &Starting, parent: &Run, now: Timestamp) -> Result<Start, Refusal> {
     let by = Principal::new(parent.start.initiator.clone(), parent.start.role);
     let starting = Starting {

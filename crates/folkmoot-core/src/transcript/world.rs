@@ -91,7 +91,8 @@ impl World {
         holds
     }
 
-    /// What covers an agent, oldest first; by looking at every row, and as a node that only follows the changes says.
+    /// What covers an agent, oldest first; by looking at every row, and as a node that only follows
+    /// the changes says.
     pub(crate) fn covering(&self, agent: &Name, session: Option<&SessionId>) -> Vec<Hold> {
         let covers = |hold: &Hold| hold.covers(agent, session);
         let covering: Vec<_> = self.all_holds().into_iter().filter(covers).collect();
@@ -207,7 +208,8 @@ impl World {
         self.gates.values().filter(move |gate| gate.run_id.as_ref() == Some(run))
     }
 
-    /// A run's questions that wait or hold, each with what else holds the same; the others of these are not counted.
+    /// A run's questions that wait or hold, each with what else holds the same; the others of these
+    /// are not counted.
     fn open_questions(&self, run: &RunId) -> Vec<(Question, Others)> {
         let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
         let is_open = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
@@ -336,7 +338,8 @@ impl World {
         Record::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 
-    /// Only what halts, and what others than its workflow and its agent opened, stays open when a run is over.
+    /// Only what halts, and what others than its workflow and its agent opened, stays open when a
+    /// run is over.
     fn check_what_outlives(&self, run: &Run) {
         let ending = run.ending().expect("it is over");
         let by_decider = self.principal_is(&ending.by, Role::decides);
@@ -452,8 +455,8 @@ fn subject(command: &Command, loaded: &Loaded) -> Option<Record> {
         .or_else(|| loaded.halt.clone().map(|halt| Record::Halt(Box::new(halt))))
 }
 
-/// A refused attempt to decide, to close a question, or to raise or lift a halt leaves one event and nothing else; any
-/// other refusal leaves nothing at all.
+/// A refused attempt to decide, to close a question, or to raise or lift a halt leaves one event
+/// and nothing else; any other refusal leaves nothing at all.
 fn check_record(command: &Command, subject: Option<Record>, refusal: &Refusal, record: &Commit) {
     let by_somebody = matches!(command.by, Actor::Principal(_));
     let named = record.events.iter().all(|fact| fact.actor == command.by.name());

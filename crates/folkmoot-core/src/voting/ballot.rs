@@ -59,10 +59,12 @@ pub enum BadBallot {
     },
 }
 
-/// From so many candidates on nobody votes for their own: with two there would be nothing left to say.
+/// From so many candidates on nobody votes for their own: with two there would be nothing left to
+/// say.
 const NO_SELF_VOTES_FROM: usize = 3;
 
-/// The ballots as they are counted: without votes for one's own, and without those that then rank nobody.
+/// The ballots as they are counted: without votes for one's own, and without those that then rank
+/// nobody.
 pub(super) fn checked(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Ballot>, BadBallot> {
     if let Some(candidate) = twice(candidates) {
         return Err(BadBallot::StandsTwice { candidate: candidate.clone() });

@@ -27,7 +27,8 @@ fn firsts(candidates: &[Name], ballots: &[Ballot], worth: impl Fn(&Ballot) -> u6
     counted
 }
 
-/// Borda's points, doubled so that the mean of two places is a whole number, and by how many judges.
+/// Borda's points, doubled so that the mean of two places is a whole number, and by how many
+/// judges.
 pub(super) fn places(candidates: &[Name], ballots: &[Ballot]) -> Counted {
     let mut counted: Counted = candidates.iter().map(|name| (name.clone(), Points::default())).collect();
     for ballot in ballots {

@@ -69,8 +69,8 @@ impl Pairwise {
         self.all().map(|one| (self.names[one].clone(), Points { points: beats(one), of: 1 })).collect()
     }
 
-    /// Those from whom the strongest chain of victories to each other is at least as strong as the one back. A chain is as strong as
-    /// its smallest margin.
+    /// Those from whom the strongest chain of victories to each other is at least as strong as the
+    /// one back. A chain is as strong as its smallest margin.
     pub fn schulze(&self) -> Vec<Name> {
         let mut strongest: Vec<Vec<i64>> =
             self.all().map(|one| self.all().map(|two| self.margin(one, two).max(0)).collect()).collect();
@@ -85,8 +85,9 @@ impl Pairwise {
         self.named(|one| self.others(one).all(|two| strongest[one][two] >= strongest[two][one]))
     }
 
-    /// Those whom no locked victory beats. Victories of equal margin are judged together: those of them that close a circle with what
-    /// is locked, or with each other, are all left out, so that no order among them decides.
+    /// Those whom no locked victory beats. Victories of equal margin are judged together: those of
+    /// them that close a circle with what is locked, or with each other, are all left out, so that
+    /// no order among them decides.
     pub fn ranked_pairs(&self) -> Vec<Name> {
         let mut locked = vec![vec![false; self.names.len()]; self.names.len()];
         let mut margins: Vec<i64> = self

@@ -250,8 +250,9 @@ mod definitions {
         best
     }
 
-    /// The order of all candidates in which no victory that is not locked is greater than those that keep it out; by trying every
-    /// order from the greatest victory down. Only where no two margins are equal.
+    /// The order of all candidates in which no victory that is not locked is greater than those
+    /// that keep it out; by trying every order from the greatest victory down. Only where no two
+    /// margins are equal.
     pub fn ranked_pairs(all: &[Name], ballots: &[Ballot]) -> Option<Name> {
         let mut pairs: Vec<(i64, &Name, &Name)> = Vec::new();
         for one in all {

@@ -4,7 +4,8 @@ use super::Ballot;
 use crate::Name;
 
 vocabulary! {
-    /// A rule for ties. Each is a fact about the ballots; where it does not tell them apart either, it stays a tie.
+    /// A rule for ties. Each is a fact about the ballots; where it does not tell them apart either,
+    /// it stays a tie.
     pub enum TieBreak {
         /// For whom the surest voter is.
         HighestConfidence = "highest_confidence",

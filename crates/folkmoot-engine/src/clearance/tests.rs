@@ -1,5 +1,5 @@
-//! Nobody sleeps through their release, and nobody is released early, in whatever order halts, releases and those who wait
-//! take their turns.
+//! Nobody sleeps through their release, and nobody is released early, in whatever order halts,
+//! releases and those who wait take their turns.
 
 use std::sync::Arc;
 
@@ -58,7 +58,8 @@ fn whoever_looks_before_registering_is_kept_in_some_order() {
     });
 }
 
-/// An agent is held by a question of its own and, for a while, by a halt of its session. Two wait for it to be clear.
+/// An agent is held by a question of its own and, for a while, by a halt of its session. Two wait
+/// for it to be clear.
 fn play(wait: fn(&Clearance, &Name, &SessionId)) {
     let (agent, session): (Name, SessionId) = ("a1".parse().expect("a name"), "s1".parse().expect("an id"));
     let question = hold(HoldId::Question("q1".parse().expect("an id")), Scope::Agent, &agent, &session);

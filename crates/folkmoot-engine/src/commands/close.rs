@@ -11,8 +11,8 @@ impl Engine {
         self.execute_on_question(caller, Action::Close(closing)).await
     }
 
-    /// Takes note that the caller has heard a denial, if it is the one that asked: it is not held by it any more. Whoever decides
-    /// releases the asker from it.
+    /// Takes note that the caller has heard a denial, if it is the one that asked: it is not held
+    /// by it any more. Whoever decides releases the asker from it.
     pub async fn acknowledge(&self, caller: Caller, question: QuestionId, reason: String) -> Result<Question, Error> {
         self.execute_on_question(caller, Action::Fetch { question, reason }).await
     }

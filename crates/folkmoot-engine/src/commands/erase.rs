@@ -16,12 +16,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Erasure {
     /// Now, and not before.
     pub digests: Vec<Digest>,
-    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own time.
+    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own
+    /// time.
     pub scrubbed: bool,
 }
 
 impl Engine {
-    /// Erases content, unless something that is not over still needs it. On return the bytes are gone.
+    /// Erases content, unless something that is not over still needs it. On return the bytes are
+    /// gone.
     pub async fn erase(&self, caller: Caller, erasing: Erasing) -> Result<Erasure, Error> {
         if caller.principal.role == Role::Admin {
             for digest in &erasing.digests {

@@ -1,4 +1,5 @@
-//! Starting, cancelling, resuming and ending runs, and recording the steps of somebody else's agent.
+//! Starting, cancelling, resuming and ending runs, and recording the steps of somebody else's
+//! agent.
 
 use folkmoot_core::{
     Action, Outcome, Refusal, Run, RunId,
@@ -15,7 +16,8 @@ use crate::{Caller, Engine};
 pub struct Recorded {
     /// As it is.
     pub entry: Entry,
-    /// Whether this call wrote it; otherwise it stood before. Of two that begin the same step only one is told so.
+    /// Whether this call wrote it; otherwise it stood before. Of two that begin the same step only
+    /// one is told so.
     pub is_new: bool,
 }
 
@@ -51,7 +53,8 @@ impl Engine {
         Ok(self.start_or_find_run(caller, starting).await?.0)
     }
 
-    /// As [`Engine::start_run`], and says whether the run is new: whoever starts the same under the same id finds it.
+    /// As [`Engine::start_run`], and says whether the run is new: whoever starts the same under the
+    /// same id finds it.
     pub async fn start_or_find_run(&self, caller: Caller, starting: Starting) -> Result<(Run, bool), Error> {
         if let Some(workflow) = &starting.workflow {
             self.worker().must_know(workflow).map_err(|problem| Refusal::invalid("workflow", problem))?;
@@ -78,7 +81,8 @@ impl Engine {
         self.execute_on_run(caller, Action::EndRun { run, fence: Fence::Owner, conclusion }).await
     }
 
-    /// Records a step of a run that somebody else's agent executes. What stands is returned, whoever wrote it.
+    /// Records a step of a run that somebody else's agent executes. What stands is returned,
+    /// whoever wrote it.
     pub async fn record_step(
         &self,
         caller: Caller,
@@ -94,7 +98,8 @@ impl Engine {
         let key = entry.key.clone();
         let recording = Recording { run: run.clone(), fence: Fence::Owner, entry, write };
         match self.execute(caller, Action::Record(Box::new(recording))).await? {
-            // A repetition gets the first answer, which was "do it"; but not where it has been done since.
+            // A repetition gets the first answer, which was "do it"; but not where it has been done
+            // since.
             Outcome::Entry(first) if begins && keyed => {
                 let query = JournalQuery { run, after: None, limit: 1, key: Some(key), results: false };
                 let stands = self.0.store.journal(query).await?.pop().map_or(*first, |line| line.entry);
@@ -106,7 +111,8 @@ impl Engine {
         }
     }
 
-    /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then. What was begun before can be ended.
+    /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then. What
+    /// was begun before can be ended.
     async fn must_be_cleared(&self, caller: &Caller, run: &RunId, entry: &NewEntry, begins: bool) -> Result<(), Error> {
         // What is wrong with the run itself, the rules say better.
         let Some(run) = self.0.store.run(run).await?.filter(|run| run.ending().is_none()) else { return Ok(()) };

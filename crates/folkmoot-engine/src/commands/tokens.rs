@@ -10,8 +10,8 @@ use folkmoot_store::{Error, Store};
 
 use crate::{Caller, Engine, clearance::SILENCE_MAX, credentials};
 
-/// After so long every node of a shared database has heard of a revocation, or is out of touch: their clocks need not agree,
-/// only run about equally fast.
+/// After so long every node of a shared database has heard of a revocation, or is out of touch:
+/// their clocks need not agree, only run about equally fast.
 const HEARD_AFTER: Duration = SILENCE_MAX.saturating_add(Duration::from_millis(50));
 /// The shortest secret that somebody may choose.
 const SECRET_CHARS_MIN: usize = 16;
@@ -39,8 +39,9 @@ impl Engine {
         Ok(Minted { token, secret: Some(secret) })
     }
 
-    /// Ends a token. From its commit on the token writes nothing; when this returns, no node heeds it in any other way either:
-    /// where there may be other nodes, it gives them time to hear of it, or to notice that they hear nothing.
+    /// Ends a token. From its commit on the token writes nothing; when this returns, no node heeds
+    /// it in any other way either: where there may be other nodes, it gives them time to hear of
+    /// it, or to notice that they hear nothing.
     pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
         let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
         self.0.credentials.end(token.id.clone());
@@ -65,7 +66,8 @@ impl Engine {
         Ok(self.0.store.tokens().await?.into_iter().map(|(token, _)| token.principal).collect())
     }
 
-    /// Makes sure that `secret` is a token of `principal`, of this kind: for the first start, and for automation.
+    /// Makes sure that `secret` is a token of `principal`, of this kind: for the first start, and
+    /// for automation.
     pub async fn ensure_token(&self, principal: Principal, kind: Kind, secret: &str) -> Result<(), Error> {
         if let Some(token) = self.token_of(secret).await? {
             // Another node may have made it since this one has looked.
@@ -95,8 +97,9 @@ impl Engine {
         }
     }
 
-    /// Makes sure that a token which configuration names is there. It gives nobody new a say where somebody has protected their
-    /// token: whoever may start a server could then still decide without the passphrase.
+    /// Makes sure that a token which configuration names is there. It gives nobody new a say where
+    /// somebody has protected their token: whoever may start a server could then still decide
+    /// without the passphrase.
     pub async fn ensure_configured_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
         let known = self.token_of(secret).await?;
         if known.as_ref().is_some_and(|token| token.revoked_at.is_some()) {

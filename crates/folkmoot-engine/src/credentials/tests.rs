@@ -31,8 +31,8 @@ fn token(id: &str) -> Token {
 /// All tokens, as they were read, with the hashes of their secrets.
 type Rows = Vec<(Token, [u8; 32])>;
 
-/// One node revokes a token while another is made beside it, and others read all tokens: from the log, and because somebody
-/// follows it. `learn` is how what was read gets into memory.
+/// One node revokes a token while another is made beside it, and others read all tokens: from the
+/// log, and because somebody follows it. `learn` is how what was read gets into memory.
 fn revoke_beside_mint(learn: fn(&Credentials, Rows)) {
     in_any_order(move || {
         let rows = Arc::new(Mutex::new(vec![(token("old"), OLD)]));
@@ -79,7 +79,8 @@ fn no_order_of_events_revives_a_revoked_token_or_loses_a_new_one() {
     revoke_beside_mint(|credentials, read| credentials.learn(read));
 }
 
-/// That the above can fail at all: to replace all of them by what was read lets an older reading win.
+/// That the above can fail at all: to replace all of them by what was read lets an older reading
+/// win.
 #[test]
 #[should_panic(expected = "a token")]
 fn replacing_what_is_known_revives_a_token_in_some_order() {

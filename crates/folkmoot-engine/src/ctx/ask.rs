@@ -91,7 +91,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether somebody answered, or a timeout applied the default; not where it was denied, skipped or cancelled.
+    /// Whether somebody answered, or a timeout applied the default; not where it was denied,
+    /// skipped or cancelled.
     pub fn is_given(&self) -> bool {
         self.closure.status != Status::Denied && self.closure.answer.is_some()
     }

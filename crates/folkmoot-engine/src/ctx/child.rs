@@ -12,8 +12,8 @@ use super::{Ctx, PassEnd, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
-    /// Starts another run and waits for its end; what it fails with is this call's failure. It works in this run's
-    /// session, for whoever started this run, and ends with it.
+    /// Starts another run and waits for its end; what it fails with is this call's failure. It
+    /// works in this run's session, for whoever started this run, and ends with it.
     pub async fn child<T: DeserializeOwned>(
         &self,
         key: impl AsRef<str>,

@@ -17,8 +17,9 @@ impl Ctx {
         self.tell(key.as_ref(), digest_of(&(kind, given)), kind, payload, Vec::new()).await
     }
 
-    /// As [`Ctx::emit`], and keeps records with the event, in the same transaction: all of it, once, or nothing. Only a
-    /// debate does. The payload must be an object, and has no member `records`: that is where the log says what was kept.
+    /// As [`Ctx::emit`], and keeps records with the event, in the same transaction: all of it,
+    /// once, or nothing. Only a debate does. The payload must be an object, and has no member
+    /// `records`: that is where the log says what was kept.
     pub async fn keep(
         &self,
         key: impl AsRef<str>,

@@ -57,8 +57,8 @@ impl GateRequest {
         }
     }
 
-    /// Asks nobody: the gate stands in the log, approved at once, with this reason. For what the configuration of the node has
-    /// switched off, never for what a run was given.
+    /// Asks nobody: the gate stands in the log, approved at once, with this reason. For what the
+    /// configuration of the node has switched off, never for what a run was given.
     #[must_use]
     pub fn approved_alone(mut self, reason: impl Into<String>) -> Self {
         self.alone = Some(reason.into());
@@ -207,16 +207,17 @@ impl Decided {
 }
 
 impl Ctx {
-    /// Opens a gate and waits until it is decided. Where a timeout means `retry`, another is opened, at most three
-    /// times.
+    /// Opens a gate and waits until it is decided. Where a timeout means `retry`, another is
+    /// opened, at most three times.
     pub async fn gate(&self, key: impl AsRef<str>, request: GateRequest) -> Result<Decided, Failure> {
         let ordinal = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
         self.gate_at(key.as_ref(), ordinal, request).await
     }
 
-    /// The same for a gate of the whole run, which any branch may come to first: its key has no branch in it, and it has no place in
-    /// the order of calls. Like every key it is used once in a pass, so branches that wait for it share this future; and what it asks
-    /// must not depend on which of them came first.
+    /// The same for a gate of the whole run, which any branch may come to first: its key has no
+    /// branch in it, and it has no place in the order of calls. Like every key it is used once in a
+    /// pass, so branches that wait for it share this future; and what it asks must not depend on
+    /// which of them came first.
     pub async fn gate_of_run(&self, key: impl AsRef<str>, request: GateRequest) -> Result<Decided, Failure> {
         let run = Self { branch: "".into(), ..self.clone() };
         run.gate_at(key.as_ref(), 0, request).await
@@ -225,7 +226,8 @@ impl Ctx {
     pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateRequest) -> Result<Decided, Failure> {
         let mut decided = self.one_gate(key, ordinal, &request).await?;
         for retry in 1..=RETRIES {
-            // An adjustment, too, means that the run comes back with another gate: but with another content.
+            // An adjustment, too, means that the run comes back with another gate: but with another
+            // content.
             let timed_out = decided.decision.decision == DecisionWord::TimedOut;
             if !timed_out || decided.decision.outcome != Next::Retry {
                 break;
@@ -285,7 +287,8 @@ impl Ctx {
         self.pass.read(move |engine| async move { engine.recorded(Some(digest)).await }).await
     }
 
-    /// Waits until `look` finds what is looked for, which only events of this stream can bring about.
+    /// Waits until `look` finds what is looked for, which only events of this stream can bring
+    /// about.
     pub(super) async fn until<T, F>(&self, stream: &str, look: impl Fn(Engine) -> F) -> T
     where
         F: Future<Output = Result<Option<T>, Error>>,

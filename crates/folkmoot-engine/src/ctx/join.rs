@@ -8,9 +8,9 @@ use super::{Ctx, PassEnd};
 use crate::Failure;
 
 impl Ctx {
-    /// Runs a branch for each item, all at the same time, and gives what they give in the order of the items. Keys in a
-    /// branch are its own: two branches can use the same. All branches run to their end; then the first failure, in the
-    /// order of the items, is the join's.
+    /// Runs a branch for each item, all at the same time, and gives what they give in the order of
+    /// the items. Keys in a branch are its own: two branches can use the same. All branches run to
+    /// their end; then the first failure, in the order of the items, is the join's.
     pub async fn join<I, T, F>(
         &self,
         key: impl AsRef<str>,

@@ -10,9 +10,10 @@ use super::Ctx;
 use crate::Failure;
 
 impl Ctx {
-    /// The newest lessons of debates of whoever started this run, as they were when this was first called. Nobody else's: a lesson is a
-    /// model's words, and whoever chose that model would speak in other people's debates. What a rehearsal learnt is shown to rehearsals,
-    /// and what models learnt to models.
+    /// The newest lessons of debates of whoever started this run, as they were when this was first
+    /// called. Nobody else's: a lesson is a model's words, and whoever chose that model would speak
+    /// in other people's debates. What a rehearsal learnt is shown to rehearsals, and what models
+    /// learnt to models.
     pub async fn lessons(
         &self,
         key: impl Into<String>,

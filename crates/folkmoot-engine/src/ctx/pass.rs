@@ -28,10 +28,12 @@ pub(crate) const AGAIN: Duration = Duration::from_millis(200);
 pub(crate) const NOT_RECORDED: &str = "not_recorded";
 /// Why a run is stopped whose workflow is polled and never waits.
 pub(crate) const SPINS: &str = "spins";
-/// How many joins may follow each other with no other call between them. Only a loop without end makes so many.
+/// How many joins may follow each other with no other call between them. Only a loop without end
+/// makes so many.
 const EMPTY_JOINS_MAX: u32 = 10_000;
 
-/// When a pass must be over, and when the poll began that is under way. Whoever watches over a worker's passes shares it.
+/// When a pass must be over, and when the poll began that is under way. Whoever watches over a
+/// worker's passes shares it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// When the run has used up its time.
@@ -197,8 +199,8 @@ impl Pass {
         self.progress.load(Ordering::Relaxed)
     }
 
-    /// Never returns where the run is over, another's, or has used up its time: then the poll ends here, also one that would
-    /// otherwise go on for ever.
+    /// Never returns where the run is over, another's, or has used up its time: then the poll ends
+    /// here, also one that would otherwise go on for ever.
     pub(super) async fn must_be_allowed(&self) {
         if self.gone.is_cancelled() {
             std::future::pending::<()>().await;
@@ -246,8 +248,9 @@ impl Pass {
 
     /// # Panics
     ///
-    /// If this is called by a step, or by a task that the workflow has spawned: once the step is recorded, no replay would
-    /// make the call again; it would wait for a turn that the step has; and the run could be parked while it works.
+    /// If this is called by a step, or by a task that the workflow has spawned: once the step is
+    /// recorded, no replay would make the call again; it would wait for a turn that the step has;
+    /// and the run could be parked while it works.
     pub(super) fn must_be_polled(&self, key: &str) {
         let polled = *lock(&self.polled_by) == Some(std::thread::current().id());
         assert!(polled, "step {key:?} is called outside its workflow's function: a step must not use the Ctx");
@@ -313,7 +316,8 @@ impl Pass {
         self.look_again.send_modify(|n| *n += 1);
     }
 
-    /// Resolves when everything that is waited for is to be looked at again. Taken before the look that it follows.
+    /// Resolves when everything that is waited for is to be looked at again. Taken before the look
+    /// that it follows.
     pub(super) fn next_look(&self) -> watch::Receiver<u64> {
         self.look_again.subscribe()
     }
@@ -348,14 +352,16 @@ impl Pass {
         self.empty_joins.store(0, Ordering::Relaxed);
     }
 
-    /// What is recorded under this key, once: no pass uses a key twice, and what it was told need not stay in memory.
+    /// What is recorded under this key, once: no pass uses a key twice, and what it was told need
+    /// not stay in memory.
     pub(super) fn recorded(&self, key: &Key) -> Option<Line> {
         lock(&self.journal).remove(key)
     }
 
-    /// Writes to the journal. Returns when it is durable; never, where the run is no longer this worker's. What the
-    /// rules refuse is the workflow's to handle, and is recorded too: it goes on from there, and must not find another
-    /// answer when it is replayed under another policy, or do again what it has done.
+    /// Writes to the journal. Returns when it is durable; never, where the run is no longer this
+    /// worker's. What the rules refuse is the workflow's to handle, and is recorded too: it goes on
+    /// from there, and must not find another answer when it is replayed under another policy, or do
+    /// again what it has done.
     pub(super) async fn record(
         &self,
         call: &Call,
@@ -372,7 +378,8 @@ impl Pass {
         }
     }
 
-    /// Records that a call has failed for good, and returns the failure as every later pass finds it.
+    /// Records that a call has failed for good, and returns the failure as every later pass finds
+    /// it.
     pub(super) async fn fail(
         &self,
         call: &Call,
@@ -417,8 +424,8 @@ impl Pass {
         }
     }
 
-    /// Writes for this run, for as long as it takes: what is only told late is not lost. Never returns where the run is
-    /// over, or another worker's.
+    /// Writes for this run, for as long as it takes: what is only told late is not lost. Never
+    /// returns where the run is over, or another worker's.
     pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
         if self.replays {
             return self.end(PassEnd::stop(NOT_RECORDED, format!("a replay does not {}", action.word()))).await;
@@ -439,7 +446,8 @@ impl Pass {
                     std::future::pending::<()>().await;
                 }
                 Err(error) => {
-                    // Also where nobody knows whether it was written: what stands is found when it is written again.
+                    // Also where nobody knows whether it was written: what stands is found when it
+                    // is written again.
                     let run = &self.run.start.id;
                     tracing::warn!(run.id = %run, "run {run}: cannot be written just now: {error}");
                     self.engine.0.host.sleep(AGAIN).await;

@@ -16,7 +16,8 @@ use tokio::sync::oneshot;
 use super::{Call, Ctx, GateRequest, PassEnd, canonical, digest_of, pass::Wait};
 use crate::{Failure, Hindrance, Timeout, host::guarded, step_limit::StepPermit};
 
-/// How long a step that does not say may take: a model that never answers must not hold its run for ever.
+/// How long a step that does not say may take: a model that never answers must not hold its run for
+/// ever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How long an attempt whose time is over may take to end.
@@ -68,7 +69,8 @@ impl Retry {
     }
 }
 
-/// What becomes of a `once` step whose fate nobody knows: its node died, or its time was over, while it was in flight.
+/// What becomes of a `once` step whose fate nobody knows: its node died, or its time was over,
+/// while it was in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUncertain {
     /// A gate asks a person. It is never repeated by itself.
@@ -96,8 +98,8 @@ pub struct Step<T, W> {
 }
 
 impl Ctx {
-    /// Executes `work` and records its result under `key`; where it is recorded, answers with that. If its node dies
-    /// while it is in flight it is done again, unless it is [`Step::once`].
+    /// Executes `work` and records its result under `key`; where it is recorded, answers with that.
+    /// If its node dies while it is in flight it is done again, unless it is [`Step::once`].
     pub fn step<T, F, W>(&self, key: impl Into<String>, work: W) -> Step<T, W>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
@@ -144,8 +146,8 @@ impl<T, W> Step<T, W> {
         self
     }
 
-    /// The agent that works, and needs clearance for it as `agent@run`; the run's own unless it is said. An operator's halt of the bare
-    /// name holds it too.
+    /// The agent that works, and needs clearance for it as `agent@run`; the run's own unless it is
+    /// said. An operator's halt of the bare name holds it too.
     pub fn agent(mut self, agent: Name) -> Self {
         self.agent = Some(agent);
         self
@@ -213,7 +215,8 @@ enum Ended {
     Failed(Failure),
     /// Its time was over, and nobody knows what it did.
     OutOfTime,
-    /// Before a `once` step did anything, its node stood still for so long that another may have taken the run.
+    /// Before a `once` step did anything, its node stood still for so long that another may have
+    /// taken the run.
     NotBegun,
 }
 
@@ -292,8 +295,8 @@ impl Job {
         }
     }
 
-    /// Records an attempt that came to nothing for a reason outside of the step, and says what to wait for. Never returns where a
-    /// person must look at it.
+    /// Records an attempt that came to nothing for a reason outside of the step, and says what to
+    /// wait for. Never returns where a person must look at it.
     async fn hindered(
         &self,
         call: &Call,
@@ -336,14 +339,16 @@ impl Job {
         result.ok_or_else(erased)
     }
 
-    /// Waits for its turn and for clearance, and records the intent of a `once` step, with the lease under which that holds.
+    /// Waits for its turn and for clearance, and records the intent of a `once` step, with the
+    /// lease under which that holds.
     async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, StepPermit, Option<u64>), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
         let permit = loop {
             self.ctx.clearance(&agent).await;
             let _busy = pass.busy();
             let permit = pass.engine.worker().step_limit.take(&pass.run.start.id).await;
-            // As the store has it by now: it may have been halted while it waited, or on another node.
+            // As the store has it by now: it may have been halted while it waited, or on another
+            // node.
             if pass.engine.is_cleared_in(&pass.run, &agent).await && pass.engine.has_lease() {
                 break permit;
             }
@@ -357,11 +362,11 @@ impl Job {
             let _busy = pass.busy();
             loop {
                 lease = pass.engine.lease();
-                // As the journal counts: where the first word of it was untold, it was written twice. What is asked about
-                // this attempt must be found again by who replays it.
+                // As the journal counts: where the first word of it was untold, it was written
+                // twice. What is asked about this attempt must be found again by who replays it.
                 *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
-                // A node that stood still after this was written may have lost the run, and somebody may have been told
-                // that it was not done. Writing once more finds out.
+                // A node that stood still after this was written may have lost the run, and
+                // somebody may have been told that it was not done. Writing once more finds out.
                 if lease.is_some() && pass.engine.lease() == lease {
                     break;
                 }
@@ -371,8 +376,8 @@ impl Job {
         Ok((began_at, permit, lease))
     }
 
-    /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with the pass. With a lease it
-    /// begins only under that lease.
+    /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with
+    /// the pass. With a lease it begins only under that lease.
     async fn try_once(&self, lease: Option<u64>) -> Ended {
         let pass = &self.ctx.pass;
         let _busy = pass.busy();
@@ -388,7 +393,8 @@ impl Job {
         };
         let engine = pass.engine.clone();
         let attempt = Box::pin(async move {
-            // As late as it can be looked at: the node may have stood still since the intent was recorded.
+            // As late as it can be looked at: the node may have stood still since the intent was
+            // recorded.
             let taken_away = lease.is_some() && engine.lease() != lease;
             let ended = tokio::select! {
                 biased;
@@ -414,7 +420,8 @@ impl Job {
             },
             () = over => {
                 gone.cancel();
-                // Whatever is dropped with it is dropped before the workflow goes on, unless it does not let go of its thread.
+                // Whatever is dropped with it is dropped before the workflow goes on, unless it
+                // does not let go of its thread.
                 tokio::select! {
                     biased;
                     _ = &mut told => {}
@@ -490,7 +497,8 @@ impl Job {
 
 /// Why a run is stopped that has waited for a provider as long as it may.
 const PROVIDER_AWAY: &str = "provider_away";
-/// How long a provider that is away is left alone after the first attempt; after each one more twice as long, up to the second.
+/// How long a provider that is away is left alone after the first attempt; after each one more
+/// twice as long, up to the second.
 const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 const OUTAGE_PAUSE_MAX: Duration = Duration::from_secs(300);
 /// The longest that a provider is left alone which says for how long.
@@ -519,8 +527,8 @@ fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {
 }
 
 impl Ctx {
-    /// Returns when this node knows of nothing that keeps the agent from working in this run's session. It can be waited
-    /// for while the run is parked.
+    /// Returns when this node knows of nothing that keeps the agent from working in this run's
+    /// session. It can be waited for while the run is parked.
     async fn clearance(&self, agent: &Name) {
         let engine = &self.pass.engine;
         loop {
@@ -542,7 +550,8 @@ impl Ctx {
         self.wait(moment, Wait::Until(moment)).await;
     }
 
-    /// Returns when the provider is to be tried again. It can be waited for while the run is parked.
+    /// Returns when the provider is to be tried again. It can be waited for while the run is
+    /// parked.
     async fn wait_for(&self, outage: Outage) {
         self.wait(outage.retry_at, Wait::Provider(outage)).await;
     }
@@ -552,7 +561,8 @@ impl Ctx {
         while engine.now() < moment {
             let left = moment.since(engine.now());
             let _waiting = self.pass.waiting(wait.clone());
-            // Not longer: the clock may jump, and passes while the machine is suspended; what sleeps here does not.
+            // Not longer: the clock may jump, and passes while the machine is suspended; what
+            // sleeps here does not.
             engine.0.host.sleep(left.min(crate::worker::LOOK_EVERY)).await;
         }
     }

@@ -1,4 +1,5 @@
-//! Whoever sets a deadline is not slept through, in whatever order setting and looking take their turns.
+//! Whoever sets a deadline is not slept through, in whatever order setting and looking take their
+//! turns.
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -33,7 +34,8 @@ fn next(timers: &Timers) -> Option<Timestamp> {
     lock(timers).iter().min().map(|micros| Timestamp::from_micros(*micros))
 }
 
-/// Two set a deadline each, as a commit does: first in the store, then here. One waits until it knows of the first.
+/// Two set a deadline each, as a commit does: first in the store, then here. One waits until it
+/// knows of the first.
 fn play(arm: fn(&Deadlines, &Timers) -> i64) {
     let (deadlines, timers) = (Arc::new(Deadlines::default()), Timers::default());
     let mut tasks = Vec::new();

@@ -35,7 +35,8 @@ fn a_place_that_is_given_up_goes_to_whoever_has_none() {
 
 #[test]
 fn of_those_who_have_as_few_the_one_that_was_served_least_recently_is_next() {
-    // All places but one are taken by receivers that do not answer, and each of them has more to be told.
+    // All places but one are taken by receivers that do not answer, and each of them has more to be
+    // told.
     let hang: HashMap<String, usize> = ('b'..='p').map(|name| (name.to_string(), 1)).collect();
     let before = ["z", "y", "a"];
     assert_eq!(share_after(&before, &hang, &["a", "y", "z"]), [0, 0, 1]);

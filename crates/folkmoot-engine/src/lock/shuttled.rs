@@ -1,7 +1,9 @@
-//! The same primitives where shuttle says who runs: every one of them is a moment at which another task may be next.
+//! The same primitives where shuttle says who runs: every one of them is a moment at which another
+//! task may be next.
 //!
-//! All tasks of shuttle are on one thread, so a lock that is held is looked at again instead of waited for. tokio's own
-//! channels and notifications are used as they are: nothing is switched inside of them, and their wakers are shuttle's.
+//! All tasks of shuttle are on one thread, so a lock that is held is looked at again instead of
+//! waited for. tokio's own channels and notifications are used as they are: nothing is switched
+//! inside of them, and their wakers are shuttle's.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -18,8 +20,9 @@ use shuttle::{
     thread,
 };
 
-/// Plays a scene in as many orders as `FOLKMOOT_SCHEDULES` says: half of them choose who is next at every turn, half hold
-/// somebody back for long. Tasks that wait for ever are a deadlock, and that a panic.
+/// Plays a scene in as many orders as `FOLKMOOT_SCHEDULES` says: half of them choose who is next at
+/// every turn, half hold somebody back for long. Tasks that wait for ever are a deadlock, and that
+/// a panic.
 pub(crate) fn in_any_order(scene: impl Fn() + Send + Sync + 'static) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let half = usize::try_from(number("FOLKMOOT_SCHEDULES").unwrap_or(300) / 2).expect("a small number");

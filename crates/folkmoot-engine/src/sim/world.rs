@@ -70,8 +70,8 @@ impl World {
         self.dead.store(false, Ordering::SeqCst);
     }
 
-    /// Runs `main` and everything that it spawns until it is done. Where the process dies before that, `autopsy` looks at
-    /// what it leaves.
+    /// Runs `main` and everything that it spawns until it is done. Where the process dies before
+    /// that, `autopsy` looks at what it leaves.
     pub(super) fn run<T: Send + 'static>(
         self: &Arc<Self>,
         main: impl Future<Output = T> + Send + 'static,

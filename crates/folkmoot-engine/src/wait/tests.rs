@@ -1,5 +1,6 @@
-//! No wake-up is lost, in whatever order a commit, the tailer and those who wait take their turns. What runs is the code of
-//! this module and of `gate_cache`, on a row and a log that are just large enough.
+//! No wake-up is lost, in whatever order a commit, the tailer and those who wait take their turns.
+//! What runs is the code of this module and of `gate_cache`, on a row and a log that are just large
+//! enough.
 
 use std::sync::{Arc, Mutex};
 
@@ -78,7 +79,8 @@ fn whoever_reads_before_registering_is_lost_in_some_order() {
     });
 }
 
-/// The gate's life: a commit after the other, a tailer behind them, and two who come whenever they come.
+/// The gate's life: a commit after the other, a tailer behind them, and two who come whenever they
+/// come.
 fn play(story: &[(Gate, Arc<Event>)], waiting: fn(Arc<Node>, GateId)) -> Arc<Node> {
     let (opened, id) = (story[0].0.clone(), story[0].0.id.clone());
     let row = Mutex::new(GateView { gate: opened.clone(), summary: Some("Deploy".to_owned()) });

@@ -31,10 +31,11 @@ use crate::{
 
 /// How many lines of a journal are read at once.
 const LINES: u32 = 20_000;
-/// A pause that is over so soon is waited for in memory: parking and taking up again would cost more.
+/// A pause that is over so soon is waited for in memory: parking and taking up again would cost
+/// more.
 const LINGER: Duration = Duration::from_secs(1);
-/// How often a workflow is polled at most while nothing happens that the `Ctx` knows of: whoever is woken so often for nothing wakes
-/// itself.
+/// How often a workflow is polled at most while nothing happens that the `Ctx` knows of: whoever is
+/// woken so often for nothing wakes itself.
 const IDLE_POLLS_MAX: u32 = 1_000;
 /// How long a run waits that cannot be parked, and has nothing to do either.
 const NOT_YET: Duration = Duration::from_millis(20);
@@ -50,7 +51,8 @@ pub(super) enum Stretch {
 
 pub(super) type Execution = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
 
-/// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it where it is.
+/// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it
+/// where it is.
 pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken, watch: Arc<Watch>) {
     let time_left = run.start.limits.time_left(&run, engine.now());
     let Some((journal, input)) = load(engine, &run).await else { return };
@@ -90,7 +92,8 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
         match pass.persist(action).await {
             Ok(Outcome::Awake(had)) => {
                 if had == wakes {
-                    // Nothing woke it: the store knows of a clearance that this node has yet to hear of.
+                    // Nothing woke it: the store knows of a clearance that this node has yet to
+                    // hear of.
                     engine.0.host.sleep(NOT_YET).await;
                 }
                 wakes = had;
@@ -112,8 +115,9 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
     }
 }
 
-/// Wakes a run that has just parked because of an operator's halt of all agents of one name, if that halt was lifted meanwhile. The
-/// store cannot tell: to it, somebody's open question under the same name holds the run too.
+/// Wakes a run that has just parked because of an operator's halt of all agents of one name, if
+/// that halt was lifted meanwhile. The store cannot tell: to it, somebody's open question under the
+/// same name holds the run too.
 async fn wake_if_released(engine: &Engine, run: &Run, held: &[Name]) {
     for agent in held.iter().filter(|agent| !is_own_agent(agent, &run.start.id)) {
         if engine.is_cleared_in(run, agent).await {
@@ -148,7 +152,8 @@ fn stop(run: &Run, code: String, message: String) -> Action {
     Action::Stop(Stopping { run: run.start.id.clone(), epoch: run.epoch, code, message })
 }
 
-/// All that the run has recorded, and what it was given; nothing where it is no longer this worker's.
+/// All that the run has recorded, and what it was given; nothing where it is no longer this
+/// worker's.
 async fn load(engine: &Engine, run: &Run) -> Option<(Vec<Line>, Option<String>)> {
     loop {
         match read(engine, run).await {
@@ -215,7 +220,8 @@ pub(super) async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
         match polled {
             Poll::Ready(Ok(result)) => Poll::Ready(Stretch::Ended(result)),
             Poll::Ready(Err(panic)) => Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
-            // Whoever rang has woken this too: it is polled again, but not before others had their turn.
+            // Whoever rang has woken this too: it is polled again, but not before others had their
+            // turn.
             Poll::Pending if bell.rung.load(Ordering::SeqCst) => Poll::Pending,
             Poll::Pending if pass.is_idle() && !lingers(pass) => Poll::Ready(Stretch::Idle),
             Poll::Pending => Poll::Pending,

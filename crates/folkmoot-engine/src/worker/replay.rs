@@ -1,4 +1,5 @@
-//! Replaying a run: its workflow once more, from what is recorded alone. Nothing is executed, and nothing is written.
+//! Replaying a run: its workflow once more, from what is recorded alone. Nothing is executed, and
+//! nothing is written.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -27,7 +28,8 @@ pub enum Replayed {
         /// The key of the call that differs, where it is one.
         at: Option<String>,
     },
-    /// It came to the end of what is recorded, at this call where it is one: it is not over, or was ended there.
+    /// It came to the end of what is recorded, at this call where it is one: it is not over, or was
+    /// ended there.
     Recorded {
         /// The key of the call that was not recorded.
         until: Option<String>,
@@ -61,7 +63,8 @@ impl Engine {
         let mut execution: Execution = Box::pin(AssertUnwindSafe(execution).catch_unwind());
         let replayed = match stretch(&mut execution, &pass).await {
             Stretch::Ended(ended) => Replayed::Ended(ended),
-            // Also where parts of a run that was stopped are missing; what it came to after them is unused then.
+            // Also where parts of a run that was stopped are missing; what it came to after them is
+            // unused then.
             Stretch::PassEnded(PassEnd::Stop { code, at, .. }) if code == NOT_RECORDED => {
                 Replayed::Recorded { until: at.map(|key| key.to_string()) }
             }

@@ -202,7 +202,8 @@ async fn each_waiter_has_its_own_time() {
     assert_eq!(patient.await.unwrap().unwrap().reason, Reason::Answered);
 }
 
-/// A waiter's time is for what covers it. Whom nothing covers is cleared, however little time it brings.
+/// A waiter's time is for what covers it. Whom nothing covers is cleared, however little time it
+/// brings.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whom_nothing_covers_needs_no_time() {
     let moot = Moot::start().await;

@@ -466,7 +466,8 @@ async fn a_webhook_that_one_node_made_is_told_once_of_what_happens_on_another() 
     assert_eq!((count, ids.len()), (30, 30), "each once");
 }
 
-/// Nodes on one database, by one clock, each with settings of its own and what it was given to carry.
+/// Nodes on one database, by one clock, each with settings of its own and what it was given to
+/// carry.
 async fn nodes(settings: Vec<(Settings, Given)>) -> Option<(Vec<(Engine, Given)>, Arc<ManualClock>)> {
     let database = empty_schema().await?;
     let clock = Moot::start().await.clock;

@@ -1,4 +1,5 @@
-//! Two nodes on one store: once the revocation of a token was acknowledged on one, neither obeys it.
+//! Two nodes on one store: once the revocation of a token was acknowledged on one, neither obeys
+//! it.
 
 use std::{
     collections::BTreeSet,
@@ -36,8 +37,8 @@ async fn no_node_obeys_a_token_after_its_revocation_was_acknowledged() {
     }
 }
 
-/// Revokes each token on one node while several senders use it on both. `FOLKMOOT_SEED` says who pauses where, and for how
-/// long.
+/// Revokes each token on one node while several senders use it on both. `FOLKMOOT_SEED` says who
+/// pauses where, and for how long.
 async fn revoke_while_commands_are_sent(nodes: [Engine; 2]) {
     let mut chance = Chance(std::env::var("FOLKMOOT_SEED").map_or(7, |seed| seed.parse().expect("a number")));
     let (mut revokers, mut senders) = (JoinSet::new(), JoinSet::new());
@@ -69,7 +70,8 @@ async fn revoke_while_commands_are_sent(nodes: [Engine; 2]) {
     println!("{obeyed} commands were obeyed, and {refused} refused");
     assert!(obeyed > 0 && refused >= TOKENS * SENDERS, "{obeyed} obeyed and {refused} refused show nothing");
 
-    // What was sent before the acknowledgement counts too: nothing of a token comes after its revocation.
+    // What was sent before the acknowledgement counts too: nothing of a token comes after its
+    // revocation.
     let (mut revoked, mut position) = (BTreeSet::<TokenId>::new(), 0);
     while position < nodes[1].position().await.unwrap() {
         let (reached, events) = nodes[1].events(&root(), position, 1000, None).await.unwrap();

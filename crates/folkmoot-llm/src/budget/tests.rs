@@ -80,7 +80,8 @@ fn dollars_have_at_least_cents() {
 }
 
 proptest! {
-    /// However reservations and settlements interleave: never more reserved than there is, and nothing stays reserved.
+    /// However reservations and settlements interleave: never more reserved than there is, and
+    /// nothing stays reserved.
     #[test]
     fn a_purse_never_promises_more_than_it_has(calls in proptest::collection::vec((1_u64..40, 0_u64..40, 0_usize..4), 1..40)) {
         let purse = Purse::new(Budget { tokens: Some(100), usd_micros: None });

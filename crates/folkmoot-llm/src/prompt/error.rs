@@ -56,7 +56,8 @@ impl PromptError {
         PromptError::Template { file: file.to_owned(), line, problem: problem.into() }
     }
 
-    /// What the engine says, about the file in which it happened: that may be one that `prompt` includes.
+    /// What the engine says, about the file in which it happened: that may be one that `prompt`
+    /// includes.
     pub(super) fn of(prompt: &str, error: &minijinja::Error) -> Self {
         let mut cause = error;
         while let Some(inner) = std::error::Error::source(cause).and_then(|source| source.downcast_ref()) {

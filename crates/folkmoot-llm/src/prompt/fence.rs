@@ -6,9 +6,9 @@
 //! [[end 5be2c4f09d1a7733]]
 //! ```
 //!
-//! The mark comes from a hash of all texts of the rendering, and is in none of them. Who writes a text cannot know it: it
-//! depends on what they write, and on what others write. It is the same whenever the texts are, so that a replay sends the
-//! same bytes.
+//! The mark comes from a hash of all texts of the rendering, and is in none of them. Who writes a
+//! text cannot know it: it depends on what they write, and on what others write. It is the same
+//! whenever the texts are, so that a replay sends the same bytes.
 
 use std::{
     fmt,
@@ -33,7 +33,8 @@ pub(super) const SPILLED: &str =
 /// What to do with data, for errors.
 pub(super) const HOW: &str = "write it as {{ name | fence(\"label\") }}";
 
-/// How long a mark is. 64 bits: a text that is to contain its own mark, in whatever spelling, takes 2^64 attempts.
+/// How long a mark is. 64 bits: a text that is to contain its own mark, in whatever spelling, takes
+/// 2^64 attempts.
 const MARK_DIGITS: usize = 16;
 /// The longest label, in bytes.
 const LABEL_BYTES_MAX: usize = 64;
@@ -127,7 +128,8 @@ impl Object for Data {
         !self.text.is_empty()
     }
 
-    // Not an error: the engine formats with `to_string` in places, which panics at one. The rendering is refused afterwards.
+    // Not an error: the engine formats with `to_string` in places, which panics at one. The
+    // rendering is refused afterwards.
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rendering.spilled.store(true, Ordering::Relaxed);
         f.write_str("(data)")

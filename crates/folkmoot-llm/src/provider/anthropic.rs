@@ -49,7 +49,8 @@ impl Model for Anthropic {
     }
 }
 
-/// A shape is asked for as the input of a tool that the model must use: every model of theirs can do that.
+/// A shape is asked for as the input of a tool that the model must use: every model of theirs can
+/// do that.
 fn body(request: &Request, model: &str) -> Result<Value, Fault> {
     let said = request.messages.iter().map(|message| {
         let role = match message.speaker {

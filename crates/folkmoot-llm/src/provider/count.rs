@@ -1,4 +1,5 @@
-//! What a vendor counted. An answer is worth more than its bill: a count that cannot be one makes an estimate, never a failure.
+//! What a vendor counted. An answer is worth more than its bill: a count that cannot be one makes
+//! an estimate, never a failure.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;

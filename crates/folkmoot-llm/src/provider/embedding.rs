@@ -9,7 +9,8 @@ pub(super) type Embedding = Vec<f32>;
 
 /// How many texts go in one request. Gemini takes a hundred.
 const BATCH: usize = 64;
-/// How long one vector may be on the wire: more than eight thousand numbers with all of their digits.
+/// How long one vector may be on the wire: more than eight thousand numbers with all of their
+/// digits.
 const VECTOR_BYTES_MAX: usize = 256 * 1024;
 
 /// A vendor's answer to one batch.
@@ -18,7 +19,8 @@ pub(super) trait Vectors: DeserializeOwned {
     fn in_order(self) -> Result<Vec<Embedding>, Fault>;
 }
 
-/// A vector for each of `texts`, asked for in batches one after another at `path` with what `body` makes of each.
+/// A vector for each of `texts`, asked for in batches one after another at `path` with what `body`
+/// makes of each.
 pub(super) async fn embed<T: Vectors>(
     http: &Http,
     texts: &[String],

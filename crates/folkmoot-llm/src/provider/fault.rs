@@ -43,8 +43,8 @@ impl Fault {
         Failure::new(provider, self.kind, tame(&self.detail, key)).after(self.retry_after)
     }
 
-    /// What a vendor says in place of an answer: `{"error": …}`. Every vendor has the same idea of it, and none the same
-    /// fields.
+    /// What a vendor says in place of an answer: `{"error": …}`. Every vendor has the same idea of
+    /// it, and none the same fields.
     pub(super) fn told(error: &Value) -> Self {
         let code = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
         let kind = code
@@ -65,7 +65,8 @@ impl Fault {
         });
         let error = parsed.as_ref().map(|value| value.get("error").unwrap_or(value));
         let kind = kind_of_status(status);
-        // The status decides but for what it cannot tell: an empty purse is no matter of a moment, and Gemini says 400 of a key.
+        // The status decides but for what it cannot tell: an empty purse is no matter of a moment,
+        // and Gemini says 400 of a key.
         let named = error.and_then(|error| words(error).find_map(kind_of_word));
         let kind = match named {
             Some(named @ (FailureKind::Refused | FailureKind::Unauthorised | FailureKind::NoCredit))
@@ -84,7 +85,8 @@ impl Fault {
     }
 }
 
-/// One line of visible characters without the key. The key goes before the line is cut, or half of it might stay.
+/// One line of visible characters without the key. The key goes before the line is cut, or half of
+/// it might stay.
 pub(super) fn tame(text: &str, key: Option<&Secret>) -> String {
     let line: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_unseen(*c)).collect();

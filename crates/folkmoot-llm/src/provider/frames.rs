@@ -118,7 +118,8 @@ impl Frames {
         Ok(())
     }
 
-    /// Some servers answer with one JSON document although they were asked to stream, and gateways with a web page.
+    /// Some servers answer with one JSON document although they were asked to stream, and gateways
+    /// with a web page.
     fn recognise(&self, bytes: &[u8]) -> Result<Shape, Fault> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         match bytes.first() {
@@ -182,7 +183,8 @@ fn text(bytes: &[u8]) -> Result<&str, Fault> {
     std::str::from_utf8(bytes).map_err(|error| Fault::malformed(format!("the answer is not UTF-8: {error}")))
 }
 
-/// A document that ends before its end lost it on the way; one that is wrong before that was written so.
+/// A document that ends before its end lost it on the way; one that is wrong before that was
+/// written so.
 fn must_be_complete(document: &[u8]) -> Result<(), Fault> {
     let is_half_a_character = std::str::from_utf8(document).is_err_and(|error| error.error_len().is_none());
     match serde_json::from_slice::<IgnoredAny>(document) {

@@ -37,8 +37,8 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
 impl Http {
-    /// A client for `endpoint`. People write the address with and without `version`, the first step of each path; both mean
-    /// the same.
+    /// A client for `endpoint`. People write the address with and without `version`, the first step
+    /// of each path; both mean the same.
     pub(super) fn new(endpoint: Endpoint, version: &str, key: Key) -> Result<Self, Failure> {
         let misconfigured =
             |detail: String| Fault::new(FailureKind::Misconfigured, detail).of(&endpoint.name, endpoint.key.as_ref());
@@ -47,7 +47,8 @@ impl Http {
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(misconfigured(format!("{url:?} is no base URL: it must begin with http:// or https://")));
         }
-        // Where a password is, it is printed with the address. Not repeated here, for the same reason.
+        // Where a password is, it is printed with the address. Not repeated here, for the same
+        // reason.
         if !parsed.username().is_empty() || parsed.password().is_some() || parsed.query().is_some() {
             let detail = "the base URL must have no user, password or query: a key belongs in the key's place";
             return Err(misconfigured(detail.to_owned()));
@@ -202,14 +203,16 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// How many connections are kept for the next calls. Where there is no TLS, a new one costs next to nothing, and there are the
-/// servers that cannot be trusted to keep one: llama.cpp's promises `keep-alive` with a streamed answer and hangs up behind it, so
-/// that every second call would fail.
+/// How many connections are kept for the next calls. Where there is no TLS, a new one costs next to
+/// nothing, and there are the servers that cannot be trusted to keep one: llama.cpp's promises
+/// `keep-alive` with a streamed answer and hangs up behind it, so that every second call would
+/// fail.
 fn connections_kept(base: &Url) -> usize {
     if base.scheme() == "http" { 0 } else { usize::MAX }
 }
 
-/// With the name of this call, for a vendor that charges once for what it is asked twice under one name.
+/// With the name of this call, for a vendor that charges once for what it is asked twice under one
+/// name.
 pub(super) fn named(post: RequestBuilder, request: &Request) -> RequestBuilder {
     match &request.idempotency_key {
         Some(key) => post.header("idempotency-key", key),

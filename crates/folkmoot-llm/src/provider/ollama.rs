@@ -31,13 +31,14 @@ impl Ollama {
     /// Where it is when it runs on the same machine.
     pub const BASE_URL: &str = "http://localhost:11434";
 
-    /// The `model` at `endpoint`, or, where none is named, the first that the server has when it is first asked. The base URL
-    /// ends where `/api` begins.
+    /// The `model` at `endpoint`, or, where none is named, the first that the server has when it is
+    /// first asked. The base URL ends where `/api` begins.
     pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, Failure> {
         Ok(Self { http: Http::new(endpoint, "/api", Key::Bearer)?, model: OnceCell::new_with(model) })
     }
 
-    /// The model that is asked. A server whose models nobody named is asked for them the first time.
+    /// The model that is asked. A server whose models nobody named is asked for them the first
+    /// time.
     pub async fn model_name(&self) -> Result<&str, Failure> {
         self.model().await.map_err(|fault| self.http.failure(fault))
     }

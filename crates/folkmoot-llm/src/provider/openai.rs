@@ -35,13 +35,14 @@ impl OpenAi {
     /// Where OpenAI's own is.
     pub const BASE_URL: &str = "https://api.openai.com/v1";
 
-    /// The `model` at `endpoint`, or, where none is named, the first that the server lists when it is first asked. The base
-    /// URL ends where `/chat/completions` begins.
+    /// The `model` at `endpoint`, or, where none is named, the first that the server lists when it
+    /// is first asked. The base URL ends where `/chat/completions` begins.
     pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, Failure> {
         Ok(Self { http: Http::new(endpoint, "", Key::Bearer)?, model: OnceCell::new_with(model) })
     }
 
-    /// The model that is asked. A server whose models nobody named is asked for them the first time.
+    /// The model that is asked. A server whose models nobody named is asked for them the first
+    /// time.
     pub async fn model_name(&self) -> Result<&str, Failure> {
         self.model().await.map_err(|fault| self.http.failure(fault))
     }
@@ -146,7 +147,8 @@ fn body(request: &Request, model: &str, is_theirs: bool) -> Value {
         body["seed"] = seed.into();
     }
     if let Some(schema) = &request.schema {
-        // A schema that cannot be said strictly is sent as it is: strict or not, the answer is checked here.
+        // A schema that cannot be said strictly is sent as it is: strict or not, the answer is
+        // checked here.
         let wire = portable(&schema.schema);
         let strict = strict(&wire);
         let is_strict = strict.is_some();

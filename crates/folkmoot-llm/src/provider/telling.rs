@@ -60,9 +60,11 @@ pub(super) struct Asked<'a> {
 
 /// What a message may hold beside its text.
 const ENVELOPE_BYTES: usize = 256 * 1024;
-/// JSON writes a character of two bytes with six: a message may be so many times longer than its text.
+/// JSON writes a character of two bytes with six: a message may be so many times longer than its
+/// text.
 const ESCAPED: usize = 3;
-/// How long the end of the connection's turn is waited for once the answer is complete, so that it can serve the next one.
+/// How long the end of the connection's turn is waited for once the answer is complete, so that it
+/// can serve the next one.
 const FAREWELL: Duration = Duration::from_millis(20);
 
 impl Http {
@@ -238,7 +240,8 @@ impl<'a> Told<'a> {
     }
 }
 
-/// About four bytes make a token of English; of other languages, fewer, which makes this low for them.
+/// About four bytes make a token of English; of other languages, fewer, which makes this low for
+/// them.
 fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }

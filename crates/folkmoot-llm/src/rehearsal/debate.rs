@@ -1,4 +1,5 @@
-//! What the player has to say in a debate beside its answers: questions, plans, points, scores, votes.
+//! What the player has to say in a debate beside its answers: questions, plans, points, scores,
+//! votes.
 
 use folkmoot_core::debate::Part;
 use serde_json::{Map, Value, json};

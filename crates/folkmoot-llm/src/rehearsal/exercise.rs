@@ -72,7 +72,8 @@ pub fn exercises() -> &'static [Exercise] {
 }
 
 impl Exercise {
-    /// The exercise that a text is about, if it is about one: two of its words, or its name. The first of the best counts.
+    /// The exercise that a text is about, if it is about one: two of its words, or its name. The
+    /// first of the best counts.
     pub(super) fn about(text: &str) -> Option<&'static Exercise> {
         let text = text.to_lowercase();
         let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();

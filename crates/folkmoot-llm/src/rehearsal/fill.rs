@@ -1,4 +1,5 @@
-//! A value for a schema: from what there is to say where it fits, else the plainest value that the schema takes.
+//! A value for a schema: from what there is to say where it fits, else the plainest value that the
+//! schema takes.
 
 use std::cell::Cell;
 

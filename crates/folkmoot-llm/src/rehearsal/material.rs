@@ -40,7 +40,8 @@ fn choice(count: usize, words: &[&str]) -> usize {
 
 fn of_exercise(exercise: &Exercise, cue: &Cue) -> Map<String, Value> {
     let best = exercise.solutions.len() - 1;
-    // Code that it is shown is mended by one step. Else every agent begins somewhere, mostly wrong, and learns with each attempt.
+    // Code that it is shown is mended by one step. Else every agent begins somewhere, mostly wrong,
+    // and learns with each attempt.
     let shown = cue.given.get("code").and_then(Value::as_str).and_then(|code| exercise.which(code));
     let begin = choice(best, &[&cue.agent, &cue.topic]);
     let attempt = usize::try_from(cue.attempt).unwrap_or(usize::MAX);
@@ -105,7 +106,8 @@ fn of_nothing() -> Map<String, Value> {
     object(json!({ "summary": summary, "answer": summary, "content": summary }))
 }
 
-/// What it says about a topic that is no exercise. Three positions, so that there is something to vote on.
+/// What it says about a topic that is no exercise. Three positions, so that there is something to
+/// vote on.
 fn of_topic(cue: &Cue) -> Map<String, Value> {
     const POSITIONS: [&str; 3] = ["for it", "against it", "for trying it first in a small place"];
     let position = POSITIONS[choice(POSITIONS.len(), &[&cue.agent, &cue.topic])];
@@ -122,8 +124,8 @@ fn of_topic(cue: &Cue) -> Map<String, Value> {
     }))
 }
 
-/// Candidates from the best to the worst: by the tests that they passed, where that is told, and then always in the same order.
-/// One's own is left out.
+/// Candidates from the best to the worst: by the tests that they passed, where that is told, and
+/// then always in the same order. One's own is left out.
 fn ranking(cue: &Cue) -> Vec<String> {
     let Some(candidates) = cue.given.get("candidates").and_then(Value::as_array) else { return Vec::new() };
     let mut ranked: Vec<(i64, usize, &str)> = candidates

@@ -1,5 +1,5 @@
-//! What the player has to say when a plan is made: a question for each iteration, the same for every goal. It invents no fact; what
-//! looks like one is marked as assumed.
+//! What the player has to say when a plan is made: a question for each iteration, the same for
+//! every goal. It invents no fact; what looks like one is marked as assumed.
 
 use serde_json::{Map, Value, json};
 

@@ -26,7 +26,8 @@ pub(super) fn call(request: &Request, schema: &Value, material: &Map<String, Val
     can_execute.then(|| json!({ "tool": "execute", "arguments": { "language": language, "code": code } }))
 }
 
-/// What there is to say, with what came of the call. A call that failed shows nothing, and is told so.
+/// What there is to say, with what came of the call. A call that failed shows nothing, and is told
+/// so.
 pub(super) fn with_result(request: &Request, mut material: Map<String, Value>) -> Map<String, Value> {
     let called = request.messages.iter().any(|message| message.speaker == Speaker::Assistant);
     let summary = material.get("summary").and_then(Value::as_str).unwrap_or_default();
@@ -34,7 +35,8 @@ pub(super) fn with_result(request: &Request, mut material: Map<String, Value>) -
         return material;
     }
     let heard = request.messages.last().map_or("", |message| message.text.as_str());
-    // The result is a line of its own, as JSON; the call, which is another, has none of these fields.
+    // The result is a line of its own, as JSON; the call, which is another, has none of these
+    // fields.
     let told = heard.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find_map(|told| {
         match (told["verdict"].as_str(), told["end"].as_str()) {
             (Some(_), _) => Some(format!("run_tests: {} of {} tests passed.", told["passed"], told["of"])),

@@ -1,5 +1,5 @@
-//! How much work a schema can make of a value. A few hundred bytes suffice for one that nobody ever finishes checking: parts
-//! that refer twice to a part that refers twice to a part, and so on.
+//! How much work a schema can make of a value. A few hundred bytes suffice for one that nobody ever
+//! finishes checking: parts that refer twice to a part that refers twice to a part, and so on.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 /// How often parts of a schema may come to a value's turn, with every reference followed.
 const PARTS_MAX: usize = 100_000;
-/// How deep parts may be within each other, with every reference followed: whoever checks goes as deep, on its stack.
+/// How deep parts may be within each other, with every reference followed: whoever checks goes as
+/// deep, on its stack.
 const DEPTH_MAX: usize = 128;
 /// How often a part that contains itself may come to the turn of one place in a value.
 const TURNS_MAX: u64 = 100_000;

@@ -1,10 +1,12 @@
-//! Schemas as vendors take them. Each vendor takes its own part of JSON Schema and refuses a request with anything else, or
-//! ignores it. What is left out on the way is checked when the answer is read.
+//! Schemas as vendors take them. Each vendor takes its own part of JSON Schema and refuses a
+//! request with anything else, or ignores it. What is left out on the way is checked when the
+//! answer is read.
 
 use serde_json::{Map, Value, json};
 
-/// What OpenAI, Gemini and Ollama all take. Lengths and patterns of texts are not among it: OpenAI refuses lengths, Gemini
-/// knows neither, and a grammar of thirty thousand optional letters is more than a local server can build.
+/// What OpenAI, Gemini and Ollama all take. Lengths and patterns of texts are not among it: OpenAI
+/// refuses lengths, Gemini knows neither, and a grammar of thirty thousand optional letters is more
+/// than a local server can build.
 const TAKEN: [&str; 12] = [
     "type",
     "title",
@@ -84,8 +86,9 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A portable schema as OpenAI takes it as strict, if it can be said so: every object closed, every property required, and
-/// what was optional null where it is not there. [`without_nulls`] reads an answer to it.
+/// A portable schema as OpenAI takes it as strict, if it can be said so: every object closed, every
+/// property required, and what was optional null where it is not there. [`without_nulls`] reads an
+/// answer to it.
 pub fn strict(schema: &Value) -> Option<Value> {
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
     let mut counted = Counted::default();
@@ -129,7 +132,8 @@ fn closed(schema: &Value, depth: usize, counted: &mut Counted) -> Option<Value> 
             strict.insert("items".to_owned(), closed(keywords.get("items")?, depth + 1, counted)?);
             Some(Value::Object(strict))
         }
-        // An object or a list that may be null too would need its parts said; nobody here asks for that.
+        // An object or a list that may be null too would need its parts said; nobody here asks for
+        // that.
         Value::Array(kinds) if kinds.iter().any(|kind| kind == "object" || kind == "array") => None,
         _ => Some(Value::Object(strict)),
     }

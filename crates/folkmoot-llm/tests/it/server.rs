@@ -1,4 +1,5 @@
-//! A server that plays a script of bytes, so that it can misbehave in ways that no HTTP library allows.
+//! A server that plays a script of bytes, so that it can misbehave in ways that no HTTP library
+//! allows.
 
 use std::{
     sync::{Arc, Mutex},
@@ -100,7 +101,8 @@ async fn question(connection: &mut TcpStream) -> std::io::Result<String> {
     }
 }
 
-/// A head after which the body lasts until the connection ends: then nothing but the body itself tells where its end is.
+/// A head after which the body lasts until the connection ends: then nothing but the body itself
+/// tells where its end is.
 pub fn head(content_type: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n").into_bytes()
 }

@@ -1,4 +1,5 @@
-//! The vendors, each against a server that answers in its format, and wrongly in every way that we could think of.
+//! The vendors, each against a server that answers in its format, and wrongly in every way that we
+//! could think of.
 
 mod embeddings;
 mod live;

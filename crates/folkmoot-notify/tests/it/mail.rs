@@ -120,7 +120,8 @@ async fn a_password_is_said_to_the_server_and_to_nobody_else() {
     assert_eq!(undelivered.again, Again::Later, "it can be mended");
     assert!(undelivered.reason.contains("did not accept the user and password"), "{undelivered}");
     assert!(!undelivered.reason.contains("geheim") && !format!("{server:?}").contains("geheim"), "{undelivered}");
-    // As it was sent: alone, behind the user's name, and where the reason is cut off in the midst of it.
+    // As it was sent: alone, behind the user's name, and where the reason is cut off in the midst
+    // of it.
     for said in [
         "Z2VoZWltLTAxMjM0NTY3ODk= is wrong".to_owned(),
         "AGZvbGttb290AGdlaGVpbS0wMTIzNDU2Nzg5 is wrong".to_owned(),

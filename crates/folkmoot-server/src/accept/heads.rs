@@ -1,5 +1,5 @@
-//! Finds lines of a request's head that end in LF alone. hyper takes them, and a proxy may not: what one reads as one header
-//! the other reads as two.
+//! Finds lines of a request's head that end in LF alone. hyper takes them, and a proxy may not:
+//! what one reads as one header the other reads as two.
 
 /// Follows the bytes of one connection. Only heads are looked at.
 #[derive(Debug, Default)]
@@ -13,7 +13,8 @@ enum Reading {
     },
     /// So many bytes of a body are left.
     Body(u64),
-    /// What follows is of no known length. The connection ends with this request, or is no longer HTTP.
+    /// What follows is of no known length. The connection ends with this request, or is no longer
+    /// HTTP.
     Rest,
 }
 
@@ -30,13 +31,15 @@ enum Body {
     Rest,
 }
 
-/// hyper refuses a head that is longer. Of a longer line only the beginning and the last byte are kept.
+/// hyper refuses a head that is longer. Of a longer line only the beginning and the last byte are
+/// kept.
 const LINE_BYTES_MAX: usize = super::HEADER_BYTES_MAX;
 /// hyper refuses a head that has this byte, with 400.
 const REFUSED: u8 = 0;
 
 impl Heads {
-    /// Looks at bytes as they come. Each line's end in a head that is an LF alone becomes a byte that hyper refuses.
+    /// Looks at bytes as they come. Each line's end in a head that is an LF alone becomes a byte
+    /// that hyper refuses.
     pub(super) fn look(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
         while at < bytes.len() {

@@ -1,7 +1,8 @@
 //! Under which names this server may be asked.
 //!
-//! A page of somebody else's can make its own name point here (DNS rebinding), and a browser then takes this server for that page's.
-//! The browser says in `Host` which name it used, so a name that is not ours is refused.
+//! A page of somebody else's can make its own name point here (DNS rebinding), and a browser then
+//! takes this server for that page's. The browser says in `Host` which name it used, so a name that
+//! is not ours is refused.
 
 use std::net::IpAddr;
 
@@ -17,7 +18,8 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// `*` stands for every name. `public_url` is where people reach this server, so its name is one.
+    /// `*` stands for every name. `public_url` is where people reach this server, so its name is
+    /// one.
     pub(crate) fn new(listed: &[String], public_url: Option<&str>) -> Self {
         let public = public_url.and_then(|url| url.parse::<Uri>().ok()?.host().map(str::to_ascii_lowercase));
         let names = listed.iter().map(|name| name.to_ascii_lowercase()).chain(public).collect();

@@ -1,9 +1,11 @@
 //! Who holds a connection, and who makes room when there are too many.
 //!
-//! A connection takes a place when it is accepted, before anybody knows whose it is. When all places are taken, the connection
-//! that does the least is closed for the new one: first one on which nobody has shown a valid token, then one that is silent
-//! between two requests. A connection on which an authenticated request is being answered is never closed. Whoever does not
-//! decide (agents, viewers) can hold only some of the places with such requests, so people who decide always find one.
+//! A connection takes a place when it is accepted, before anybody knows whose it is. When all
+//! places are taken, the connection that does the least is closed for the new one: first one on
+//! which nobody has shown a valid token, then one that is silent between two requests. A connection
+//! on which an authenticated request is being answered is never closed. Whoever does not decide
+//! (agents, viewers) can hold only some of the places with such requests, so people who decide
+//! always find one.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -17,9 +19,11 @@ use tokio_util::{sync::CancellationToken, task::task_tracker::TaskTrackerToken};
 
 use crate::Limits;
 
-/// The most places that are kept for people who decide; with fewer connections it is a quarter of them.
+/// The most places that are kept for people who decide; with fewer connections it is a quarter of
+/// them.
 const KEPT_MAX: usize = 1024;
-/// The most connections of one principal, unless configuration says otherwise; with few connections it is half of them.
+/// The most connections of one principal, unless configuration says otherwise; with few connections
+/// it is half of them.
 const PER_PRINCIPAL: usize = 4096;
 
 #[derive(Debug)]
@@ -261,7 +265,8 @@ impl Seats {
     }
 }
 
-/// One request, until its answer was sent. Whoever keeps a clone keeps the connection in use, as a WebSocket does.
+/// One request, until its answer was sent. Whoever keeps a clone keeps the connection in use, as a
+/// WebSocket does.
 #[derive(Clone, Debug)]
 pub(crate) struct Seat(Arc<Request>);
 

@@ -1,5 +1,5 @@
-//! What somebody asks of a debate, made into what its workflow is given. Whatever cannot be is refused here, before anything is
-//! started.
+//! What somebody asks of a debate, made into what its workflow is given. Whatever cannot be is
+//! refused here, before anything is started.
 
 use std::{path::Path, str::FromStr};
 
@@ -37,7 +37,8 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
     let limits = limits(wanted.timeout_ms)?;
     let debating = debating(wanted)?;
     must_be_startable(app, &caller.principal, &debating).await?;
-    // A session has one debate, so its debate is called after it: of several starts at once one is the first.
+    // A session has one debate, so its debate is called after it: of several starts at once one is
+    // the first.
     let of_session = || session_id.as_ref().and_then(|it| record::uuid(&[it.as_str(), "debate"]).parse().ok());
     let id = id.or_else(of_session).unwrap_or_else(|| app.engine.new_run_id());
     if let Some(session) = &session_id {
@@ -90,8 +91,8 @@ pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &Wanted) 
     Ok(())
 }
 
-/// Refuses a debate whose gates this principal may not have, or that would reach where it may not. Whoever starts the workflow by
-/// its name meets the same.
+/// Refuses a debate whose gates this principal may not have, or that would reach where it may not.
+/// Whoever starts the workflow by its name meets the same.
 pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &DebateConfig) -> Result<(), Error> {
     debating.check()?;
     let gates = &debating.gates;

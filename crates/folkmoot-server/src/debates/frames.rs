@@ -1,5 +1,5 @@
-//! A debate as server-sent events: what the log has of it, from its beginning or from where somebody left. The last frame is always
-//! `debate.ended`, with the debate as it is then.
+//! A debate as server-sent events: what the log has of it, from its beginning or from where
+//! somebody left. The last frame is always `debate.ended`, with the debate as it is then.
 
 use std::{collections::VecDeque, convert::Infallible};
 
@@ -67,7 +67,8 @@ impl Follower {
     /// Reads what there is; waits for more where there is nothing.
     async fn read(&mut self) -> Result<(), Error> {
         let (engine, principal) = (self.app.engine.clone(), self.who.principal.clone());
-        // Both before the look: what comes after it is waited for, and what belongs to the end is seen before the end is told.
+        // Both before the look: what comes after it is waited for, and what belongs to the end is
+        // seen before the end is told.
         let end = engine.position().await?;
         let over = is_over(&engine.run(&principal, &self.id).await?);
         let events = engine.events_of_run(&principal, &self.id, self.position, EVENTS).await?;
@@ -95,7 +96,8 @@ impl Follower {
         Ok(())
     }
 
-    /// An event, and what was said in the turn that it tells of, unless that was erased: for who watches.
+    /// An event, and what was said in the turn that it tells of, unless that was erased: for who
+    /// watches.
     async fn frame(&self, event: &Event) -> Result<sse::Event, Error> {
         let mut told = wire::Event::new(event);
         let turn = match Told::read(&event.fact.kind, &event.fact.payload) {

@@ -13,7 +13,8 @@ use folkmoot_engine::{Engine, Error};
 
 use super::EVENTS;
 
-/// How many debates are remembered. When there are more all are forgotten, and read again when somebody asks.
+/// How many debates are remembered. When there are more all are forgotten, and read again when
+/// somebody asks.
 const DEBATES_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]

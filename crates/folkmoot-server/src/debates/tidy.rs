@@ -1,5 +1,5 @@
-//! What a debate leaves in its repository when it is ended from outside: cancelled, or out of time. It was dropped where it was, and
-//! could not remove its worktree itself.
+//! What a debate leaves in its repository when it is ended from outside: cancelled, or out of time.
+//! It was dropped where it was, and could not remove its worktree itself.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -22,10 +22,12 @@ use crate::app::App;
 const DEBATES: u32 = 200;
 /// How long after the database did not answer it is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
-/// What was in flight when a debate ended is dropped, but may have made its worktree once more before it was.
+/// What was in flight when a debate ended is dropped, but may have made its worktree once more
+/// before it was.
 const ONCE_MORE: Duration = Duration::from_secs(1);
 
-/// Removes the worktree of a debate that is over; its branch stays, with what was committed. Where there is none nothing is done.
+/// Removes the worktree of a debate that is over; its branch stays, with what was committed. Where
+/// there is none nothing is done.
 pub(crate) async fn tidy(app: &App, run: &Run) {
     if run.start.kind != RunKind::Debate {
         return;

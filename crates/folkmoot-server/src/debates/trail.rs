@@ -1,8 +1,9 @@
-//! A debate's trail: every prompt in full, every answer, tool call, vote, reflection and decision, in the order of the log.
+//! A debate's trail: every prompt in full, every answer, tool call, vote, reflection and decision,
+//! in the order of the log.
 //!
 //! ```text
 //! the log ─┬─ debate.*, gate.decided, run.ended … ──▶ of_event ──▶ an entry
-//!          └─ step.recorded ─▶ the step's result ───▶ of_step ───▶ a prompt and what came of it, or a tool call
+//!          └─ step.recorded ─▶ the step's result ─▶ of_step ─▶ a prompt and its answer
 //! ```
 
 use std::collections::BTreeMap;
@@ -84,7 +85,8 @@ pub(crate) async fn page(
     }
 }
 
-/// What agents wrote is kept beside the log, so that it can be erased; where it was, the entry goes without.
+/// What agents wrote is kept beside the log, so that it can be erased; where it was, the entry goes
+/// without.
 async fn in_full(engine: &Engine, principal: &Principal, id: &RunId, entry: &mut TrailEntry) -> Result<(), Error> {
     match entry.kind {
         Provenance::ReflectionGenerated => {

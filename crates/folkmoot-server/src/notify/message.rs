@@ -1,4 +1,5 @@
-//! What people are told of an event: one line, what it is about, who, how risky, until when, and where to look.
+//! What people are told of an event: one line, what it is about, who, how risky, until when, and
+//! where to look.
 
 use std::time::Duration;
 

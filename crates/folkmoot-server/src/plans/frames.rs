@@ -1,5 +1,5 @@
-//! A plan's progress as server-sent events: what the log has of it, in the frames of the planner API, from its beginning or from where
-//! somebody left. The last frame is always a terminal one.
+//! A plan's progress as server-sent events: what the log has of it, in the frames of the planner
+//! API, from its beginning or from where somebody left. The last frame is always a terminal one.
 
 use std::{collections::VecDeque, convert::Infallible};
 
@@ -171,7 +171,8 @@ impl Follower {
         self.ready.push_back(frame);
     }
 
-    /// Every frame says its type and its session, and each of those that can be come back to has the log's position.
+    /// Every frame says its type and its session, and each of those that can be come back to has
+    /// the log's position.
     fn frame(&self, name: &'static str, position: Option<u64>, mut told: Value) -> sse::Event {
         told["type"] = json!(name);
         told["session_id"] = json!(self.session);

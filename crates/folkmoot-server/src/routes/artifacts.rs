@@ -13,8 +13,8 @@ use crate::{
 
 /// Erases content
 ///
-/// For good: the digest stays, the bytes go, and are not kept again whoever sends them. Admins can, with a reason, once nothing
-/// needs the content that is not over.
+/// For good: the digest stays, the bytes go, and are not kept again whoever sends them. Admins can,
+/// with a reason, once nothing needs the content that is not over.
 #[utoipa::path(delete, path = "/v1/artifacts/{digest}", operation_id = "erase_artifact", tag = "artifacts",
     params(("digest" = String, Path, description = "`sha256:` and 64 hexadecimal digits")), request_body = Erase,
     responses((status = 200, body = Erased), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

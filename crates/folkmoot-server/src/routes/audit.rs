@@ -44,7 +44,8 @@ impl Part {
 
 /// Reads the log
 ///
-/// With the hashes; docs/audit.md says how to check them without our code. Agents see what concerns their own gates.
+/// With the hashes; docs/audit.md says how to check them without our code. Agents see what concerns
+/// their own gates.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", params(Part),
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn page(
@@ -77,8 +78,8 @@ pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result
 
 /// Takes a checkpoint
 ///
-/// Signed: the log had this hash at this position at this moment. Kept elsewhere, it notices an end that is missing and a
-/// past that was rewritten. Any role but agents.
+/// Signed: the log had this hash at this position at this moment. Kept elsewhere, it notices an end
+/// that is missing and a past that was rewritten. Any role but agents.
 #[utoipa::path(get, path = "/v1/audit/checkpoint", operation_id = "checkpoint", tag = "audit",
     responses((status = 200, body = Checkpoint), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn checkpoint(State(app): State<App>, who: Authenticated) -> Result<Json<Value>, ApiError> {

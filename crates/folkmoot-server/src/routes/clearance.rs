@@ -36,8 +36,9 @@ pub(crate) async fn check(
 
 /// Waits until an agent may work
 ///
-/// Answers when nothing covers it any more, with the answers that cleared it; when what it asked was denied (and again
-/// until it has read that question); or at the timeout. A waiter's own timeout applies no default.
+/// Answers when nothing covers it any more, with the answers that cleared it; when what it asked
+/// was denied (and again until it has read that question); or at the timeout. A waiter's own
+/// timeout applies no default.
 #[utoipa::path(get, path = "/v1/clearance/wait", operation_id = "wait_for_clearance", tag = "clearance", params(ClearanceFor),
     responses((status = 200, body = ClearanceWaited), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(

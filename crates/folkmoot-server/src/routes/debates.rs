@@ -1,4 +1,5 @@
-//! Debates: one file a verb. HelixAgent's paths are [`compat::debate_gates`](super::compat::debate_gates).
+//! Debates: one file a verb. HelixAgent's paths are
+//! [`compat::debate_gates`](super::compat::debate_gates).
 
 pub(crate) mod audit;
 pub(crate) mod cancel;

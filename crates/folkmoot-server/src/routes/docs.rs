@@ -12,7 +12,8 @@ use utoipa_swagger_ui::Config;
 
 use crate::{app::App, error::ApiError, extract::PathText};
 
-/// Scripts and requests only of this server. Styles may also be inside the page, because Swagger UI puts some there.
+/// Scripts and requests only of this server. Styles may also be inside the page, because Swagger UI
+/// puts some there.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -33,9 +33,10 @@ pub(crate) struct From {
 
 /// Follows the feed
 ///
-/// Every event from `Last-Event-ID` on (or from now on), in order, without a gap, and never before it is committed.
-/// Come back with the last id you saw and you miss nothing. Agents see what concerns their own gates. Where the database has
-/// lost the end of its log, the last message is of type `error`, with a problem of code `log_lost`.
+/// Every event from `Last-Event-ID` on (or from now on), in order, without a gap, and never before
+/// it is committed. Come back with the last id you saw and you miss nothing. Agents see what
+/// concerns their own gates. Where the database has lost the end of its log, the last message is of
+/// type `error`, with a problem of code `log_lost`.
 #[utoipa::path(get, path = "/v1/events", tag = "feed",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = wire::FeedMessage, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
@@ -47,7 +48,8 @@ pub(crate) async fn events(
 ) -> Result<Response, ApiError> {
     let position = begin(&app, &headers, from).await?;
     let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
-    // The position alone, before any event: whoever loses the connection now still knows from where to go on.
+    // The position alone, before any event: whoever loses the connection now still knows from where
+    // to go on.
     let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);
     Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())
 }
@@ -59,7 +61,8 @@ impl From {
     }
 }
 
-/// The position after which a subscriber wants to begin: the last one it has, or else the log's end.
+/// The position after which a subscriber wants to begin: the last one it has, or else the log's
+/// end.
 pub(crate) async fn begin(app: &App, headers: &HeaderMap, from: From) -> Result<u64, ApiError> {
     let after = match extract::only(headers, "last-event-id") {
         Some(id) => Some(id.ok().and_then(|id| id.to_str().ok()?.parse().ok()).ok_or_else(|| {
@@ -100,7 +103,8 @@ fn log_lost() -> sse::Event {
     sse::Event::default().event("error").data(serde_json::to_string(&problem).unwrap_or_default())
 }
 
-/// Why a stream ends whose positions mean nothing any more. A WebSocket's reason has at most 123 bytes.
+/// Why a stream ends whose positions mean nothing any more. A WebSocket's reason has at most 123
+/// bytes.
 pub(crate) const LOG_LOST: &str =
     "the database lost the end of its log: what you were told last may be gone; read it again and begin anew";
 

@@ -19,8 +19,8 @@ use crate::{
 
 /// Raises a halt
 ///
-/// Whom it covers gets no clearance until an admin lifts it. Admins can, and whoever has a token with the capability
-/// `halt`.
+/// Whom it covers gets no clearance until an admin lifts it. Admins can, and whoever has a token
+/// with the capability `halt`.
 #[utoipa::path(post, path = "/v1/halts", operation_id = "raise_halt", tag = "halts", request_body = RaiseHalt,
     responses((status = 201, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn raise(
@@ -68,8 +68,8 @@ pub(crate) async fn show(
 
 /// What is halted, and by what
 ///
-/// For everyone, each session and each agent the questions and halts that hold it, oldest first. Agents see what holds
-/// themselves, the sessions in which they work, and everyone.
+/// For everyone, each session and each agent the questions and halts that hold it, oldest first.
+/// Agents see what holds themselves, the sessions in which they work, and everyone.
 #[utoipa::path(get, path = "/v1/halts", operation_id = "list_halts", tag = "halts",
     responses((status = 200, body = HaltStatus), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn status(State(app): State<App>, who: Authenticated) -> Result<Json<HaltStatus>, ApiError> {

@@ -18,8 +18,9 @@ pub(crate) async fn alive() -> &'static str {
 
 /// Whether requests can be served
 ///
-/// 503 while the database does not answer, and from the moment the server is told to end. Where only writing fails (the
-/// disk is full, or takes nothing any more), it can still be read, and this says 200 and `degraded` with the reason.
+/// 503 while the database does not answer, and from the moment the server is told to end. Where
+/// only writing fails (the disk is full, or takes nothing any more), it can still be read, and this
+/// says 200 and `degraded` with the reason.
 #[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
     responses((status = 200, body = String), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ready(State(app): State<App>) -> Result<String, ApiError> {

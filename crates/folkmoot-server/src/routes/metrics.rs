@@ -13,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Figures for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "operations", security(()), responses((status = 200, body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    // What only the database knows stays as it was while it does not answer: then the other figures are needed most.
+    // What only the database knows stays as it was while it does not answer: then the other figures
+    // are needed most.
     let asked = tokio::time::timeout(PATIENCE, ask(&app.engine)).await;
     metrics::gauge!("folkmoot_database_up").set(if matches!(asked, Ok(Ok(()))) { 1.0 } else { 0.0 });
     metrics::gauge!("folkmoot_runs_active").set(app.engine.active_runs() as f64);

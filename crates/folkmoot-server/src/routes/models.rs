@@ -8,7 +8,8 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query, mode
 
 /// Lists providers
 ///
-/// All who can be asked, as this server's configuration and environment say, with what is missing. Agents cannot.
+/// All who can be asked, as this server's configuration and environment say, with what is missing.
+/// Agents cannot.
 #[utoipa::path(get, path = "/v1/models", operation_id = "list_providers", tag = "operations",
     responses((status = 200, body = ProviderList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<ProviderList>, ApiError> {

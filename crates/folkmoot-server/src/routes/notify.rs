@@ -10,7 +10,8 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::Call};
 
 /// Lists channels
 ///
-/// Those of the configuration and the webhooks, with what each is told of and what failed last. Admins can.
+/// Those of the configuration and the webhooks, with what each is told of and what failed last.
+/// Admins can.
 #[utoipa::path(get, path = "/v1/notify/channels", operation_id = "list_channels", tag = "webhooks",
     responses((status = 200, body = ChannelList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Result<Json<ChannelList>, ApiError> {

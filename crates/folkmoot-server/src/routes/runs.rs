@@ -15,7 +15,8 @@ use folkmoot_api::wire::{self, WaitingAt};
 use folkmoot_core::Run;
 use folkmoot_engine::{Engine, Error};
 
-/// A run as it is, or as a verb left it: nothing needs to be read, so nothing can fail after a write.
+/// A run as it is, or as a verb left it: nothing needs to be read, so nothing can fail after a
+/// write.
 fn brief(engine: &Engine, run: Run) -> wire::Run {
     let halted_by = engine.halted_by(&run).iter().map(|hold| hold.id.as_str().to_owned()).collect();
     wire::Run { halted_by, ..wire::Run::new(run, engine.now()) }

@@ -20,8 +20,8 @@ use crate::{
 
 /// Makes a webhook
 ///
-/// It is told of events by signed messages, as standardwebhooks.com has them. The secret is in this answer and nowhere else.
-/// Admins can.
+/// It is told of events by signed messages, as standardwebhooks.com has them. The secret is in this
+/// answer and nowhere else. Admins can.
 #[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks", request_body = NewWebhook,
     responses((status = 201, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
@@ -90,7 +90,8 @@ pub(crate) async fn change(
 
 /// Gives a webhook another secret
 ///
-/// What is sent from now on is signed with it, and for a day with the one before too. The secret is in this answer and nowhere else. Admins can.
+/// What is sent from now on is signed with it, and for a day with the one before too. The secret is
+/// in this answer and nowhere else. Admins can.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/rotate", operation_id = "rotate_webhook", tag = "webhooks",
     params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

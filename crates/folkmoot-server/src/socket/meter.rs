@@ -1,4 +1,5 @@
-//! How much a client may send on a socket, whatever it is: pings, fragments of a message that never ends, noise.
+//! How much a client may send on a socket, whatever it is: pings, fragments of a message that never
+//! ends, noise.
 
 use std::{
     io,

@@ -35,7 +35,8 @@ impl FromStr for Origin {
 }
 
 impl Origin {
-    /// Whether it is this server, as the browser calls it. A proxy may have taken the TLS away, so the scheme is the page's.
+    /// Whether it is this server, as the browser calls it. A proxy may have taken the TLS away, so
+    /// the scheme is the page's.
     fn is(&self, host: &str) -> bool {
         self.authority == without_default_port(host, &self.scheme)
     }

@@ -57,7 +57,8 @@ async fn a_script_of_thirty_lines_finds_what_was_changed_removed_or_cut_off() {
     let (ok, said) = verify(cut, Some(&head_hash));
     assert!(!ok && said.contains("the end is missing"), "{said}");
 
-    // `folkmoot audit export --checkpoint` puts one at the end; one that was kept elsewhere is given.
+    // `folkmoot audit export --checkpoint` puts one at the end; one that was kept elsewhere is
+    // given.
     let checkpoint = node.get("vera", "/v1/audit/checkpoint").await.body;
     let checked = |lines: &[String]| lines.iter().chain([&checkpoint]).cloned().collect::<Vec<_>>();
     assert!(verify(&checked(&lines), Some(&checkpoint)).0);
@@ -174,7 +175,8 @@ async fn a_past(node: &Node) {
     assert_eq!(node.post("bob", &format!("{path}/reject"), reason).await.status, 200);
 }
 
-/// What `folkmoot audit export` writes: one entry a line. In small pages, so that there are several.
+/// What `folkmoot audit export` writes: one entry a line. In small pages, so that there are
+/// several.
 async fn export(node: &Node) -> Vec<String> {
     let mut lines = Vec::new();
     let mut after = 0;

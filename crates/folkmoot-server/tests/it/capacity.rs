@@ -14,7 +14,8 @@ use crate::{
     node::{Node, Setting, everywhere_with, token},
 };
 
-/// Beyond what a test needs on a busy machine, and far below the 30 seconds that a half-sent head may take.
+/// Beyond what a test needs on a busy machine, and far below the 30 seconds that a half-sent head
+/// may take.
 const PROMPT: Duration = Duration::from_secs(10);
 
 fn few() -> Setting {
@@ -128,7 +129,8 @@ async fn a_stream_is_not_closed_for_a_newcomer_and_a_silent_connection_is() {
         let _hold = connect(&node, "GET /").await;
         assert_eq!(node.get("bob", "/v1/gates").await.status, 200);
     }
-    // Its answer's head comes in one piece with the first event's id, so there is more to read; then it goes on.
+    // Its answer's head comes in one piece with the first event's id, so there is more to read;
+    // then it goes on.
     let mut rest = vec![0; 4096];
     let read = stream.read(&mut rest).await.unwrap();
     assert!(read > 0, "the stream was closed");
@@ -393,7 +395,8 @@ async fn refused_attempts_are_recorded_up_to_a_number_and_counted_beyond_it() {
         assert_eq!(node.post("agent-b", &path, json!({})).await.status, 403);
         let log = node.get("vera", "/v1/audit?limit=1000").await.json();
         assert_eq!(log["entries"].as_array().unwrap().last().unwrap()["actor"], "agent-b");
-        // Who was refused learns nothing of what they tried to decide on: neither its session nor whose it is.
+        // Who was refused learns nothing of what they tried to decide on: neither its session nor
+        // whose it is.
         for path in ["/v1/audit?limit=1000", "/v1/runs"] {
             let seen = node.get("agent-a", path).await;
             assert!(!seen.body.contains("secret-session") && !seen.body.contains("alice"), "{path}: {}", seen.body);

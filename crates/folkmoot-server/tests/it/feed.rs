@@ -26,8 +26,8 @@ pub fn writers(nodes: &Arc<Vec<Node>>, count: usize) -> JoinSet<()> {
     (0..count).map(write).collect()
 }
 
-/// A subscriber that drops its connection every few events and comes back with its position, while hundreds of writers
-/// commit, sees every event exactly once and in order.
+/// A subscriber that drops its connection every few events and comes back with its position, while
+/// hundreds of writers commit, sees every event exactly once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscriber_that_comes_back_with_its_position_misses_nothing() {
     for nodes in everywhere().await {

@@ -1,4 +1,5 @@
-//! A disk that changes a byte: the server does not start, or says so, or nothing that anybody is told has changed.
+//! A disk that changes a byte: the server does not start, or says so, or nothing that anybody is
+//! told has changed.
 //!
 //! `FOLKMOOT_FLIPS=2000` for more places than usual; `--nocapture` shows what became of them.
 
@@ -14,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::node::{Node, postgres};
 
-/// What is compared with the log, or is it. Not: how often a run was woken, when content was last sent, hashes of tokens.
+/// What is compared with the log, or is it. Not: how often a run was woken, when content was last
+/// sent, hashes of tokens.
 const AUDITED: [&str; 8] = [
     "SELECT * FROM events ORDER BY position",
     "SELECT * FROM head",
@@ -87,8 +89,9 @@ async fn a_changed_byte_never_changes_what_was_decided() {
     }
 }
 
-/// On PostgreSQL, whose files have checksums of their own, by whoever may write into the tables: one character of what was said
-/// and decided, of who did it, of a hash. Somebody may have asked before, so it is one server that is asked again and again.
+/// On PostgreSQL, whose files have checksums of their own, by whoever may write into the tables:
+/// one character of what was said and decided, of who did it, of a hash. Somebody may have asked
+/// before, so it is one server that is asked again and again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_changed_character_in_postgresql_never_changes_what_was_decided() {
     let Some(setting) = postgres().await else { return };

@@ -18,7 +18,8 @@ impl Node {
         answer.json()
     }
 
-    /// `agent-a` asks for this agent, in this session unless it is empty; returns the question's id.
+    /// `agent-a` asks for this agent, in this session unless it is empty; returns the question's
+    /// id.
     pub async fn asks(&self, agent: &str, session: &str, question_type: &str) -> String {
         let mut body = json!({"agent_id": agent, "type": question_type, "text": "may I?"});
         if !session.is_empty() {
@@ -80,7 +81,8 @@ impl Node {
         waited(&self.url, "agent-a", agent, session, timeout_ms).await
     }
 
-    /// The same, beside what follows. It has begun to wait when this returns, as far as one can know.
+    /// The same, beside what follows. It has begun to wait when this returns, as far as one can
+    /// know.
     pub async fn waiting(&self, agent: &str, session: &str, timeout_ms: u64) -> JoinHandle<Value> {
         let (url, agent, session) = (self.url.clone(), agent.to_owned(), session.to_owned());
         let waiting = tokio::spawn(async move { waited(&url, "agent-a", &agent, &session, timeout_ms).await });

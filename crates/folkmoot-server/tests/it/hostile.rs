@@ -1,4 +1,5 @@
-//! What a client can do to HTTP itself: every request is refused or understood, none is taken for two, and the server lives.
+//! What a client can do to HTTP itself: every request is refused or understood, none is taken for
+//! two, and the server lives.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,8 @@ use crate::{
     node::{Node, Setting, token},
 };
 
-/// Sends a request of which everything but the token is given, on a connection that is closed afterwards.
+/// Sends a request of which everything but the token is given, on a connection that is closed
+/// afterwards.
 async fn sent(node: &Node, who: &str, line: &str, headers: &str, body: &[u8]) -> Answer {
     let mut bytes = format!("{line}\r\nhost: localhost\r\nconnection: close\r\n").into_bytes();
     if !who.is_empty() {
@@ -49,7 +51,8 @@ async fn a_body_is_json_in_utf8_and_nothing_else() {
     let cases: Vec<(&str, &[u8], u16, &str)> = vec![
         ("", br#"{"summary": "x"}"#, 201, ""),
         ("content-type: application/json\r\n", br#"{"summary": "x"}"#, 201, ""),
-        // curl's usual type is a form's. What comes is JSON or it is refused, whatever it is called.
+        // curl's usual type is a form's. What comes is JSON or it is refused, whatever it is
+        // called.
         ("content-type: application/x-www-form-urlencoded\r\n", br#"{"summary": "x"}"#, 201, ""),
         ("content-type: application/x-www-form-urlencoded\r\n", b"summary=x", 400, "malformed_json"),
         ("content-type: text/xml\r\n", b"<summary>x</summary>", 400, "malformed_json"),
@@ -81,13 +84,15 @@ async fn a_body_is_json_in_utf8_and_nothing_else() {
         let found = if answer.status < 300 { String::new() } else { answer.code() };
         let short = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
         assert_eq!((answer.status, found.as_str()), (status, code), "{headers:?} {short:?}: {}", answer.body);
-        // On a machine that does ten other things; what is not linear in its length would take hours.
+        // On a machine that does ten other things; what is not linear in its length would take
+        // hours.
         assert!(began.elapsed() < Duration::from_secs(20), "{short:?} took {:?}", began.elapsed());
     }
     still_works(&node).await;
 }
 
-/// Whoever sends a header twice means two things, and would be believed in the one that somebody before us did not check.
+/// Whoever sends a header twice means two things, and would be believed in the one that somebody
+/// before us did not check.
 #[tokio::test]
 async fn a_header_that_counts_is_sent_once() {
     let node = Node::start().await;
@@ -203,7 +208,8 @@ async fn too_many_or_too_long_headers_are_refused() {
     still_works(&node).await;
 }
 
-/// One byte now and then keeps no connection: the whole head has one time limit, and so has the whole body.
+/// One byte now and then keeps no connection: the whole head has one time limit, and so has the
+/// whole body.
 #[tokio::test]
 async fn a_trickle_is_cut_off_like_silence() {
     // Far below the usual 30 seconds.
@@ -233,7 +239,8 @@ async fn a_trickle_is_cut_off_like_silence() {
     still_works(&node).await;
 }
 
-/// A page whose name was made to point here (DNS rebinding) is a stranger's, whatever the browser thinks.
+/// A page whose name was made to point here (DNS rebinding) is a stranger's, whatever the browser
+/// thinks.
 #[tokio::test]
 async fn a_request_that_was_sent_to_another_name_is_refused_and_says_what_to_configure() {
     let node = Node::with(Setting { hosts: vec!["board.example".to_owned()], ..Setting::default() }).await;

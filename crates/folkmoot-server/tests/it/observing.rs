@@ -46,7 +46,8 @@ async fn the_figures_that_are_documented_are_those_that_there_are() {
     assert!(documented.len() > 15, "the table was not found: {documented:?}");
     let undocumented: Vec<_> = names.difference(&documented).collect();
     assert!(undocumented.is_empty(), "describe these in docs/operations.md: {undocumented:?}");
-    // Those of models and deliveries are there once one was asked or one was made; a log is hardly ever lost.
+    // Those of models and deliveries are there once one was asked or one was made; a log is hardly
+    // ever lost.
     let seldom = |name: &str| {
         ["folkmoot_model_", "folkmoot_deliver", "folkmoot_log_lost_"].iter().any(|prefix| name.starts_with(prefix))
     };

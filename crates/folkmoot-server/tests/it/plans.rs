@@ -25,7 +25,8 @@ pub fn ok(answer: Answer) -> Value {
     answer.json()
 }
 
-/// Says something to what is asked, as a client of the planner API does: with the id that it was shown, and nothing else.
+/// Says something to what is asked, as a client of the planner API does: with the id that it was
+/// shown, and nothing else.
 pub async fn say(node: &Node, asked: &Value, word: &str, more: Value) -> Answer {
     let mut body =
         json!({ "approval_id": asked["approval_id"], "approval_status": word, "timestamp": "2025-10-29T12:00:00Z" });

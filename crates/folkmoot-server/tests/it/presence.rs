@@ -1,4 +1,5 @@
-//! A person's decision is a person's: what the token that a data folder keeps does with and without its person.
+//! A person's decision is a person's: what the token that a data folder keeps does with and without
+//! its person.
 
 use folkmoot_core::{
     Presence,
@@ -64,7 +65,8 @@ async fn the_stored_token_decides_only_where_somebody_answered_at_a_terminal() {
     }
 }
 
-/// Also in a run: the agent whose run it is could not open it so, and another agent could open nothing there.
+/// Also in a run: the agent whose run it is could not open it so, and another agent could open
+/// nothing there.
 #[tokio::test]
 async fn the_stored_token_loosens_no_gate_without_somebody_at_a_terminal() {
     for nodes in everywhere().await {

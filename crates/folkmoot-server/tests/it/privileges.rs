@@ -1,4 +1,5 @@
-//! Who may do what: every route of `/openapi.json`, called as everybody, with a request that is right but for who sends it.
+//! Who may do what: every route of `/openapi.json`, called as everybody, with a request that is
+//! right but for who sends it.
 
 use std::{
     fmt::Write as _,
@@ -21,8 +22,9 @@ use crate::{
     tokens::revoked::{HeldBack, mint, revoke},
 };
 
-/// The columns: nobody has no token; owner is the agent that opened, asked or started what the route is about; other is
-/// another agent; monitor is an agent whose token has the capability `halt`.
+/// The columns: nobody has no token; owner is the agent that opened, asked or started what the
+/// route is about; other is another agent; monitor is an agent whose token has the capability
+/// `halt`.
 const WHO: [(&str, &str); 8] = [
     ("nobody", ""),
     ("revoked", ""),
@@ -34,10 +36,12 @@ const WHO: [(&str, &str); 8] = [
     ("admin", "root-of-all"),
 ];
 
-/// One line a route. `ok` is a success; 401 is without a valid token, 403 is forbidden, 404 is hidden. Then what `{id}`
-/// stands for (see `make`), and the body, in which `{id}` stands for the same.
+/// One line a route. `ok` is a success; 401 is without a valid token, 403 is forbidden, 404 is
+/// hidden. Then what `{id}` stands for (see `make`), and the body, in which `{id}` stands for the
+/// same.
 ///
-/// A new route: copy a line, write `?` for each of the columns, run the test, and look hard at what it says.
+/// A new route: copy a line, write `?` for each of the columns, run the test, and look hard at what
+/// it says.
 const TABLE: &str = r#"
 #                                               nobody revoked viewer owner other monitor reviewer admin {id}     body
 GET    /healthz                                 ok     ok      ok     ok    ok    ok      ok       ok    -
@@ -399,7 +403,8 @@ async fn webhook(node: &Node) -> Value {
     created(node.post("root-of-all", "/v1/webhooks", body).await)
 }
 
-/// A token that was valid a moment ago, of an admin: whoever still heeds it would let everything pass.
+/// A token that was valid a moment ago, of an admin: whoever still heeds it would let everything
+/// pass.
 async fn revoked(node: &Node) -> String {
     let made = created(node.post("root-of-all", "/v1/tokens", json!({"name": "gone", "role": "admin"})).await);
     let path = format!("/v1/tokens/{}", id(&made));

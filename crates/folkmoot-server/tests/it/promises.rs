@@ -1,5 +1,5 @@
-//! The promises of the design, each a test named after it. Those that need a real process to kill are in the binary's
-//! tests: `acknowledged_means_durable` and `it_halts_rather_than_lies`.
+//! The promises of the design, each a test named after it. Those that need a real process to kill
+//! are in the binary's tests: `acknowledged_means_durable` and `it_halts_rather_than_lies`.
 
 mod a_gate_holds;
 mod agents_do_not_decide;

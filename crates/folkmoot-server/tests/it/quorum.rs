@@ -1,5 +1,6 @@
-//! Who counts in a quorum: people, each once, whatever tokens they have. A token that was revoked says nothing any more; what
-//! was said with it before stands, because it was a person's word, and is in the log.
+//! Who counts in a quorum: people, each once, whatever tokens they have. A token that was revoked
+//! says nothing any more; what was said with it before stands, because it was a person's word, and
+//! is in the log.
 
 use serde_json::{Value, json};
 
@@ -30,7 +31,8 @@ async fn one_person_counts_once_and_a_revoked_token_says_nothing_any_more() {
         }
         assert_eq!(voters(here).await, ["dora"]);
 
-        // A token that is revoked before it has said anything counts nowhere; the person's other one still would.
+        // A token that is revoked before it has said anything counts nowhere; the person's other
+        // one still would.
         revoke(here, &zoe.id).await;
         revoke(here, &first.id).await;
         for node in &nodes {
@@ -54,7 +56,8 @@ async fn one_person_counts_once_and_a_revoked_token_says_nothing_any_more() {
     }
 }
 
-/// Whoever does not trust what was said with a token that leaked has the content sent again: on that nothing was said.
+/// Whoever does not trust what was said with a token that leaked has the content sent again: on
+/// that nothing was said.
 #[tokio::test]
 async fn an_amendment_takes_back_what_was_said_with_a_token_that_leaked() {
     let node = Node::start().await;

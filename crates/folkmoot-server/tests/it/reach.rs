@@ -1,5 +1,6 @@
-//! How far a call reaches: no agent ends, hides, weakens or silences what people or other agents opened, none speaks in a person's
-//! name, nobody reads answers that are not theirs, and nobody decides on content that they were not shown.
+//! How far a call reaches: no agent ends, hides, weakens or silences what people or other agents
+//! opened, none speaks in a person's name, nobody reads answers that are not theirs, and nobody
+//! decides on content that they were not shown.
 
 use std::time::Duration;
 
@@ -89,7 +90,8 @@ async fn somebody_who_decides_ends_a_run_with_all_that_is_open_of_it() {
     node.verifies().await;
 }
 
-/// Every verb that an agent may say at all, said by each of two agents: none of it touches what others opened.
+/// Every verb that an agent may say at all, said by each of two agents: none of it touches what
+/// others opened.
 #[tokio::test]
 async fn whatever_an_agent_calls_what_others_opened_stands() {
     let node = Node::start().await;
@@ -262,7 +264,8 @@ async fn where_silence_consents_agents_choose_nobody_and_whoever_decides_may_obj
         assert_eq!(node.post("carol", &path("approve"), json!({})).await.code(), "not_a_reviewer");
         let rejected = node.post("carol", &path("reject"), json!({"reason": "no"})).await;
         assert_eq!((rejected.status, &rejected.json()["status"]), (200, &json!("rejected")), "{rejected:?}");
-        // Content that changes faster than anybody reads it keeps nobody from saying no either; from saying yes it does.
+        // Content that changes faster than anybody reads it keeps nobody from saying no either;
+        // from saying yes it does.
         let changing = open(node, AGENT, json!({"summary": "one"})).await;
         let path = |verb: &str| format!("/v1/gates/{changing}{verb}");
         let seen = node.get(ALICE, &path("")).await.json()["digest"].clone();

@@ -34,7 +34,8 @@ async fn a_new_token_works_on_every_node_and_a_revoked_one_on_none() {
     }
 }
 
-/// Two tokens of one person: after one was stolen, the log says which of the decisions were made with it.
+/// Two tokens of one person: after one was stolen, the log says which of the decisions were made
+/// with it.
 #[tokio::test]
 async fn each_event_tells_the_token_it_was_made_with() {
     for nodes in everywhere().await {

@@ -1,4 +1,5 @@
-//! The feed over WebSockets: what server-sent events promise, and what a socket adds to be careful about.
+//! The feed over WebSockets: what server-sent events promise, and what a socket adds to be careful
+//! about.
 
 mod api;
 mod limits;
@@ -93,8 +94,9 @@ impl Socket {
     }
 }
 
-/// As the subscriber of server-sent events in `feed.rs`: it drops its connection every few events and comes back with its
-/// position, by the query or by a frame, while hundreds of writers commit; it sees every event exactly once and in order.
+/// As the subscriber of server-sent events in `feed.rs`: it drops its connection every few events
+/// and comes back with its position, by the query or by a frame, while hundreds of writers commit;
+/// it sees every event exactly once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscriber_that_comes_back_with_its_position_misses_nothing() {
     for nodes in everywhere().await {
@@ -108,7 +110,8 @@ async fn a_subscriber_that_comes_back_with_its_position_misses_nothing() {
                 Socket::open(node, "vera", &format!("/v1/ws?after={position}")).await
             } else {
                 let mut socket = Socket::open(node, "vera", "/v1/ws").await;
-                // Where it begins by itself, which may happen to be the same: then this is not the answer yet.
+                // Where it begins by itself, which may happen to be the same: then this is not the
+                // answer yet.
                 assert!(socket.frame().await["position"].is_u64());
                 socket.send(Message::text(json!({ "after": position }).to_string())).await;
                 socket

@@ -29,7 +29,8 @@ struct Packet {
     rows: Vec<Vec<Value>>,
 }
 
-/// Copies all tables, as they are in one snapshot, into `to`, an empty file or none. Nobody who writes waits for this.
+/// Copies all tables, as they are in one snapshot, into `to`, an empty file or none. Nobody who
+/// writes waits for this.
 pub async fn from_postgres(url: &str, to: &Path) -> Result<(), Error> {
     let (mut client, driver) = connect(url).await?;
     let level = IsolationLevel::RepeatableRead;
@@ -41,7 +42,8 @@ pub async fn from_postgres(url: &str, to: &Path) -> Result<(), Error> {
     }
     let steps = migrate::known(&taken(&snapshot).await?)?;
     let connection = sqlite::connect_bare(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-    // Nobody reads it before it is whole and synced, so nothing of it needs to survive a crash before that.
+    // Nobody reads it before it is whole and synced, so nothing of it needs to survive a crash
+    // before that.
     let quickly = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536";
     connection.execute_batch(quickly).map_err(sqlite::failed)?;
     sqlite::take_steps(&connection, steps)?;
@@ -58,7 +60,8 @@ pub async fn from_postgres(url: &str, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads every table to its end. Returns early, and without an error, if nobody takes the packets any more.
+/// Reads every table to its end. Returns early, and without an error, if nobody takes the packets
+/// any more.
 async fn send(snapshot: &Transaction<'_>, tables: &[TableOf], packets: mpsc::Sender<Packet>) -> Result<(), Error> {
     for (table, description) in tables.iter().enumerate() {
         let sql = format!("SELECT {} FROM {}", description.names(), description.name);
@@ -185,8 +188,8 @@ fn read_all(source: &Connection, tables: &[TableOf], packets: mpsc::Sender<Packe
     Ok(())
 }
 
-/// A column's value, as PostgreSQL takes it. `Err` says what it is instead: SQLite takes anything, and somebody may have written
-/// to the file by hand.
+/// A column's value, as PostgreSQL takes it. `Err` says what it is instead: SQLite takes anything,
+/// and somebody may have written to the file by hand.
 fn carried(value: Value, kind: Kind) -> Result<rows::Value<'static>, &'static str> {
     match (kind, value) {
         (_, Value::Null) => Ok(rows::Value::MaybeInt(None)),

@@ -1,10 +1,11 @@
 //! One transaction for many commands: two round trips, however many there are.
 //!
-//! The first locks the log's head and reads every row that any of them needs. Then the rules judge them one after
-//! another in memory, each on what those before it left. The second writes everything and commits.
+//! The first locks the log's head and reads every row that any of them needs. Then the rules judge
+//! them one after another in memory, each on what those before it left. The second writes
+//! everything and commits.
 //!
-//! Every writer takes the head's lock, and takes it first. So what is read after it cannot change before the commit, no
-//! other lock is needed, and no two nodes can wait for each other.
+//! Every writer takes the head's lock, and takes it first. So what is read after it cannot change
+//! before the commit, no other lock is needed, and no two nodes can wait for each other.
 
 use std::{
     borrow::Cow,
@@ -35,9 +36,10 @@ use crate::{
     rows::{self, Columns, RunExtras, Table, Type, Value},
 };
 
-/// Begins a transaction and says in it everything that it relies on: behind a pooler that gives each transaction another
-/// session, what was said to a session holds for somebody else. The plans are made while the tables may still be empty,
-/// when to read all of one looks cheapest, and are kept while it grows; but a batch only ever looks up single rows.
+/// Begins a transaction and says in it everything that it relies on: behind a pooler that gives
+/// each transaction another session, what was said to a session holds for somebody else. The plans
+/// are made while the tables may still be empty, when to read all of one looks cheapest, and are
+/// kept while it grows; but a batch only ever looks up single rows.
 const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '5s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5s'; \
     SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off";
@@ -110,8 +112,8 @@ struct Work {
     usage: HashMap<Name, Usage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
-    /// What holds each agent, session and everyone that a command asks about. Of very many, more than this batch can
-    /// end; so one that is left here is left indeed.
+    /// What holds each agent, session and everyone that a command asks about. Of very many, more
+    /// than this batch can end; so one that is left here is left indeed.
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     /// What is known of the contents that somebody erases here.
@@ -134,7 +136,8 @@ struct Work {
     new_halts: BTreeSet<HaltId>,
     /// Each once: a statement cannot touch a row twice.
     new_artifacts: BTreeMap<Digest, (Artifact, Timestamp)>,
-    /// What is erased at the end: how often by an admin, whether it is barred, and whether it was sent again since.
+    /// What is erased at the end: how often by an admin, whether it is barred, and whether it was
+    /// sent again since.
     erased: BTreeMap<Digest, Gone>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
@@ -150,11 +153,12 @@ struct Work {
     new_deliveries: BTreeSet<DeliveryId>,
     /// Each wake-up of a run that was read or made here, and of one that is named.
     woken: Vec<RunId>,
-    /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what the database says.
+    /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what
+    /// the database says.
     woken_others: WokenOthers,
     new_keys: Vec<Vec<Value<'static>>>,
-    /// Somebody is told again what an earlier transaction wrote. Whether that one reached the standby is not known here, so
-    /// this one is committed too, which waits for both.
+    /// Somebody is told again what an earlier transaction wrote. Whether that one reached the
+    /// standby is not known here, so this one is committed too, which waits for both.
     replayed: bool,
 }
 
@@ -417,8 +421,8 @@ impl Work {
         }
     }
 
-    /// Counts a wake-up. Of the runs that were read here it is known by now who waits for what, which the database is told
-    /// only at the end; of all others the database knows it.
+    /// Counts a wake-up. Of the runs that were read here it is known by now who waits for what,
+    /// which the database is told only at the end; of all others the database knows it.
     fn wake(&mut self, wake: Wake) {
         let woken = |run: &&Run| match &wake {
             Wake::Run(id) => run.start.id == *id,
@@ -463,8 +467,8 @@ impl Work {
     }
 
     fn is_untouched(&self) -> bool {
-        // Whatever is written has an event, except timers that only wake or are no longer needed, signs of life, and
-        // deliveries on their way.
+        // Whatever is written has an event, except timers that only wake or are no longer needed,
+        // signs of life, and deliveries on their way.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
         let quiet = quiet && self.new_deliveries.is_empty() && !self.replayed;
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
@@ -571,14 +575,14 @@ impl Work {
             updates.push((&sql.erase, vec![&erased, &erasures, &barred, &sent_again]));
         }
         let updates = updates.iter().map(|(statement, arguments)| client.execute(*statement, arguments));
-        // All are sent before the first is answered. Every answer is looked at: after a statement that failed, COMMIT
-        // is a ROLLBACK, and says nothing about it.
+        // All are sent before the first is answered. Every answer is looked at: after a statement
+        // that failed, COMMIT is a ROLLBACK, and says nothing about it.
         let (inserted, updated, committed) =
             tokio::join!(biased; join_all(writes), join_all(updates), client.batch_execute("COMMIT"));
         for result in inserted.into_iter().chain(updated).chain([committed.map(|()| 0)]) {
             result.map_err(|error| match (error.code().is_some(), failed(error)) {
-                // The COMMIT was sent with the rest. Whichever answer is the first that is missing, or is not the
-                // database's own, it may have been done.
+                // The COMMIT was sent with the rest. Whichever answer is the first that is missing,
+                // or is not the database's own, it may have been done.
                 (false, _) | (true, Error::Unavailable(_)) => Failure::Unknown,
                 (true, error) => Failure::RolledBack(error),
             })?;
@@ -625,8 +629,8 @@ fn node_of(state: &State) -> Option<&Name> {
     }
 }
 
-/// Whom commands hold, or ask about, who are not in any row that is read: what holds them too must be known where another
-/// command of the same batch lets go of them.
+/// Whom commands hold, or ask about, who are not in any row that is read: what holds them too must
+/// be known where another command of the same batch lets go of them.
 #[derive(Default)]
 struct Touched<'a> {
     agents: Vec<&'a str>,
@@ -677,7 +681,8 @@ impl<'a> Touched<'a> {
     }
 }
 
-/// Locks the head and reads what the commands need, in one round trip. Also returns the database's clock.
+/// Locks the head and reads what the commands need, in one round trip. Also returns the database's
+/// clock.
 async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
@@ -741,7 +746,8 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
     let ending: Vec<&str> = ending.into_iter().collect();
     let at_gates: Vec<&str> = at_gates.into_iter().collect();
-    // At most each of them ends, so of one more at least one is left. With a run ends whatever it has asked.
+    // At most each of them ends, so of one more at least one is left. With a run ends whatever it
+    // has asked.
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
     let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;

@@ -39,7 +39,8 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
                 .map_err(failed)?
                 .try_get(0)
                 .map_err(failed)?;
-            // A session of ours asks for what it needs; off for the whole server cannot be asked away.
+            // A session of ours asks for what it needs; off for the whole server cannot be asked
+            // away.
             let safe = name == "synchronous_commit" || value == "on";
             settings.push(Setting { name, value, safe });
         }

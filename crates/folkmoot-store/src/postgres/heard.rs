@@ -9,8 +9,9 @@ use std::{
 /// How many looks at the log are remembered. Whoever is further behind than these knows nothing.
 const LOOKS: usize = 256;
 
-/// The last looks at the log, each with its end at that moment. Those who follow the log take what a look has found a
-/// little later: until then they know what the look before it found, and are as old as that.
+/// The last looks at the log, each with its end at that moment. Those who follow the log take what
+/// a look has found a little later: until then they know what the look before it found, and are as
+/// old as that.
 #[derive(Debug)]
 pub(super) struct Heard(Mutex<VecDeque<(u64, Instant)>>);
 

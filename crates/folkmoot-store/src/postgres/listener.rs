@@ -77,7 +77,8 @@ impl Listener {
             tokio::select! {
                 _ = tick.tick() => {
                     self.rescan(client, &events).await?;
-                    // A node that only reads keeps the database's time too: it looks for timers that are due.
+                    // A node that only reads keeps the database's time too: it looks for timers
+                    // that are due.
                     let clock = timeout(PATIENCE, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
                     self.time.learn(clock.map_err(failed)?.int(0)?);
                 }
@@ -97,8 +98,8 @@ impl Listener {
         }
     }
 
-    /// Reads what comes after what is known. The last event that is known is read too: where it is gone, or another is in
-    /// its place, the database has lost the end of the log.
+    /// Reads what comes after what is known. The last event that is known is read too: where it is
+    /// gone, or another is in its place, the database has lost the end of the log.
     async fn rescan(&self, client: &Client, events: &Statement) -> Result<(), Error> {
         loop {
             let asked_at = std::time::Instant::now();

@@ -17,13 +17,14 @@ macro_rules! statements {
             $($(#[$doc])* pub(super) $name: Statement,)+
             /// For each table that is written.
             insert: HashMap<&'static str, Statement>,
-            /// For each table of debates, once it is needed: a connection that was lost must come back soon, and most that is
-            /// written is of no debate.
+            /// For each table of debates, once it is needed: a connection that was lost must come
+            /// back soon, and most that is written is of no debate.
             kept: [OnceCell<Statement>; rows::debates::KEPT.len()],
         }
 
         impl Statements {
-            /// All of them at once: a node that has lost its connection is back after two round trips, not thirty.
+            /// All of them at once: a node that has lost its connection is back after two round
+            /// trips, not thirty.
             pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
                 let prepare = |sql: String| {
                     let sql = dollars(&sql);
@@ -130,8 +131,9 @@ fn by_id(table: &Table, key: &str) -> String {
     format!("SELECT {} FROM {} WHERE {key} = ANY(?1)", table.names(), table.name)
 }
 
-/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs `?4` have asked, the
-/// agents `?5`, the sessions `?6` and those of the runs `?7`; and everyone; at most `?3` of each.
+/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs
+/// `?4` have asked, the agents `?5`, the sessions `?6` and those of the runs `?7`; and everyone; at
+/// most `?3` of each.
 const LOAD_HELD: &str = "WITH touched AS (
     SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
     UNION SELECT agent_id, session_id FROM questions
@@ -156,8 +158,8 @@ const LOAD_HELD: &str = "WITH touched AS (
     (SELECT id FROM questions WHERE holds = 'all' LIMIT ?3)
     UNION ALL (SELECT id FROM halts WHERE scope = 'all' AND lifted_at IS NULL LIMIT ?3)) AS held";
 
-/// Wakes whoever waits for the clearance of the agents `?1`, as a state writes them `?5`, in the sessions `?2`, or at all,
-/// `?3` times; except the runs `?4`, of which the batch knows more.
+/// Wakes whoever waits for the clearance of the agents `?1`, as a state writes them `?5`, in the
+/// sessions `?2`, or at all, `?3` times; except the runs `?4`, of which the batch knows more.
 const WAKE_HELD: &str = "UPDATE runs SET wakes = wakes + ?3::bigint
     + (SELECT count(*) FROM unnest(?2::text[]) AS session WHERE session = runs.session_id)
     + (SELECT count(*) FROM unnest(?1::text[], ?5::text[]) AS released (agent, written)

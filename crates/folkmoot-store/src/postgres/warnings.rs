@@ -1,4 +1,5 @@
-//! What PostgreSQL says beside its answers: some commits succeed with a warning that takes the success back.
+//! What PostgreSQL says beside its answers: some commits succeed with a warning that takes the
+//! success back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,9 +31,10 @@ impl Warnings {
     }
 }
 
-/// Whoever cancels a COMMIT that waits for a standby makes PostgreSQL answer success, with a warning (of the general class
-/// 01000) that the standby may not have it: it is lost if the primary is. The second code comes where the session is ended
-/// instead, the third where the transaction was no longer there. The texts are translated, so they are not compared.
+/// Whoever cancels a COMMIT that waits for a standby makes PostgreSQL answer success, with a
+/// warning (of the general class 01000) that the standby may not have it: it is lost if the primary
+/// is. The second code comes where the session is ended instead, the third where the transaction
+/// was no longer there. The texts are translated, so they are not compared.
 fn makes_doubtful(notice: &DbError) -> bool {
     // A trigger of somebody else's that says `RAISE WARNING` has the general class too.
     let raised = notice.routine() == Some("exec_stmt_raise");

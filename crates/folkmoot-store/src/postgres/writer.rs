@@ -1,4 +1,5 @@
-//! The queue of one node: takes what has come while the last batch was written, and writes it in one transaction.
+//! The queue of one node: takes what has come while the last batch was written, and writes it in
+//! one transaction.
 
 use std::{
     sync::Arc,
@@ -79,7 +80,8 @@ impl Writer {
             let (commands, replies): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.command, job.reply)).unzip();
             let answers = self.write(&commands).await;
             for (reply, answer) in replies.into_iter().zip(answers) {
-                // A caller that has gone away gets its answer by asking again with the same idempotency key.
+                // A caller that has gone away gets its answer by asking again with the same
+                // idempotency key.
                 let _ = reply.send(answer);
             }
         }
@@ -88,8 +90,8 @@ impl Writer {
     async fn write(&mut self, commands: &[Command]) -> Vec<Result<Written, Error>> {
         match self.attempt(commands).await {
             Ok(answers) => answers,
-            // One of them broke a constraint, ran into another node, or needs a row that cannot be read: alone, each
-            // gets an answer of its own.
+            // One of them broke a constraint, ran into another node, or needs a row that cannot be
+            // read: alone, each gets an answer of its own.
             Err(Error::Database(_) | Error::Cancelled(_) | Error::Unreadable(_)) if commands.len() > 1 => {
                 let mut answers = Vec::with_capacity(commands.len());
                 for command in commands {
@@ -183,8 +185,8 @@ async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
         let mut messages = futures_util::stream::poll_fn(move |cx| connection.poll_message(cx));
         while let Some(message) = messages.next().await {
             match message {
-                // The answers that follow a notice are handed out only after the next poll, so whoever is told that the
-                // COMMIT is done finds its warning here.
+                // The answers that follow a notice are handed out only after the next poll, so
+                // whoever is told that the COMMIT is done finds its warning here.
                 Ok(AsyncMessage::Notice(notice)) => heard.take(&notice),
                 Ok(_) => {}
                 Err(error) => {

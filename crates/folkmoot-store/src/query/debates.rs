@@ -33,7 +33,8 @@ pub struct DebateView {
     pub completed_at: Option<Timestamp>,
     /// The gate of its own that has held it longest.
     pub waiting_at: Option<GateId>,
-    /// What is debated: the title of its run until it says so itself, and nothing where that was erased.
+    /// What is debated: the title of its run until it says so itself, and nothing where that was
+    /// erased.
     pub topic: Option<String>,
     /// The row; none until it has said something.
     pub session: Option<StoredSession>,
@@ -261,7 +262,8 @@ impl DebateQuery {
     }
 }
 
-/// Whoever looks for debates that go on need not read those that are over: each condition is what an index has.
+/// Whoever looks for debates that go on need not read those that are over: each condition is what
+/// an index has.
 fn of_status(status: Option<Status>) -> &'static str {
     static SQL: OnceLock<[String; 3]> = OnceLock::new();
     let [pending, running, paused] = SQL.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! Nobody who follows the log sleeps while it grows, in whatever order they and those who write take their turns.
+//! Nobody who follows the log sleeps while it grows, in whatever order they and those who write
+//! take their turns.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -40,7 +41,8 @@ pub(super) fn switch() {
     }
 }
 
-/// A writer and a tailer, who hand on the same events, as on PostgreSQL; and two who follow from the start.
+/// A writer and a tailer, who hand on the same events, as on PostgreSQL; and two who follow from
+/// the start.
 fn play(grown_past: fn(&Recent, u64)) {
     let recent = Arc::new(Recent::starting_at(Head::START));
     let mut tasks = Vec::new();
@@ -72,8 +74,8 @@ fn play(grown_past: fn(&Recent, u64)) {
     tasks.into_iter().for_each(|task| task.join().expect("no panic"));
 }
 
-/// In as many orders as `FOLKMOOT_SCHEDULES` says: half of them choose who is next at every turn, half hold somebody back
-/// for long.
+/// In as many orders as `FOLKMOOT_SCHEDULES` says: half of them choose who is next at every turn,
+/// half hold somebody back for long.
 fn in_any_order(scene: fn()) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let half = usize::try_from(number("FOLKMOOT_SCHEDULES").unwrap_or(300) / 2).expect("a small number");

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Copies the database at `from`, as it is at one moment, into `to`, which must be an empty file or not be there. A server may
-/// write meanwhile: it does not wait for this, but its write-ahead log cannot start again before the copy is done.
+/// Copies the database at `from`, as it is at one moment, into `to`, which must be an empty file or
+/// not be there. A server may write meanwhile: it does not wait for this, but its write-ahead log
+/// cannot start again before the copy is done.
 ///
-/// `VACUUM INTO` rather than copying pages: what was erased is in no free page of the copy, and the copy is compact.
+/// `VACUUM INTO` rather than copying pages: what was erased is in no free page of the copy, and the
+/// copy is compact.
 pub fn from_sqlite(from: &Path, to: &Path) -> Result<(), Error> {
     let connection = super::connect_to_read(from)?;
     crate::backup::schema_of(&connection, from)?;

@@ -1,4 +1,5 @@
-//! Moves what is in the write-ahead log into the database, beside the writer instead of inside its commits.
+//! Moves what is in the write-ahead log into the database, beside the writer instead of inside its
+//! commits.
 
 use std::{
     path::Path,
@@ -14,8 +15,8 @@ use crate::Error;
 
 /// From this many pages on, a checkpoint runs beside the writer.
 pub(super) const PAGES_PASSIVE: i32 = 1000;
-/// From this many pages on (32 MB), the writer itself makes the log start again: a passive checkpoint alone never
-/// resets it while there is always another commit.
+/// From this many pages on (32 MB), the writer itself makes the log start again: a passive
+/// checkpoint alone never resets it while there is always another commit.
 pub(super) const PAGES_RESTART: i32 = 8192;
 
 /// How long the writer waits, while commands queue, for those who still read what is in the log.
@@ -79,8 +80,9 @@ impl Checkpointer {
         let _ = self.ask.try_send(());
     }
 
-    /// Waits for the one that runs, and keeps the next from starting. It moves what the writer would otherwise have to
-    /// move itself, and two at once are one too many: the second finds the log busy and can not start it again.
+    /// Waits for the one that runs, and keeps the next from starting. It moves what the writer
+    /// would otherwise have to move itself, and two at once are one too many: the second finds the
+    /// log busy and can not start it again.
     pub(super) fn pause(&self) -> MutexGuard<'_, ()> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! A few read-only connections, used on blocking threads; of a database in memory, the writer's own.
+//! A few read-only connections, used on blocking threads; of a database in memory, the writer's
+//! own.
 
 use std::{
     path::PathBuf,

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OpenFlags};
 use super::{connect, migrate, writer};
 use crate::query;
 
-/// Ten thousand runs. One in a hundred is new, one waits, one waits for clearance, and one is worked on.
+/// Ten thousand runs. One in a hundred is new, one waits, one waits for clearance, and one is
+/// worked on.
 fn many_runs() -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = connect(Path::new(":memory:"), flags).unwrap();

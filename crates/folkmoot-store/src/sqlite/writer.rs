@@ -35,8 +35,8 @@ use crate::{
 /// The most commands in one commit: more make the slowest wait longer than they save.
 const BATCH: usize = 128;
 
-/// Whether a question that is neither `?1` nor of the run `?3`, or a halt other than `?1`, holds the agent
-/// `?2`.
+/// Whether a question that is neither `?1` nor of the run `?3`, or a halt other than `?1`, holds
+/// the agent `?2`.
 const HELD_AGENT: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE agent_id = ?2 AND holds IS NOT NULL AND id <> ?1
      AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
@@ -151,7 +151,8 @@ impl Writer {
             Ok(())
         };
         connection.wal_hook(Some(count)).map_err(failed)?;
-        // 64 MB. With the usual two, a batch that touches many pages reads each again, and writes some twice.
+        // 64 MB. With the usual two, a batch that touches many pages reads each again, and writes
+        // some twice.
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = Statements::new();
         let restart_at = checkpoint::PAGES_RESTART;
@@ -173,8 +174,9 @@ impl Writer {
     pub(super) fn run(mut self, queue: mpsc::Receiver<Job>) {
         self.work_off(queue);
         if self.stop.borrow().is_some() {
-            // The last connection to close moves the log into the database and removes it. After a failed sync nothing
-            // is moved or removed: the next start finds the files as they were left.
+            // The last connection to close moves the log into the database and removes it. After a
+            // failed sync nothing is moved or removed: the next start finds the files as they were
+            // left.
             std::mem::forget(self.connection);
         }
     }
@@ -183,7 +185,8 @@ impl Writer {
         let mut jobs = Vec::with_capacity(BATCH);
         let _alarm = Alarm(self.stop.clone());
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            // A checkpoint may have failed since the last batch; those who wait are told when `jobs` is dropped.
+            // A checkpoint may have failed since the last batch; those who wait are told when
+            // `jobs` is dropped.
             if self.stop.borrow().is_some() {
                 return;
             }
@@ -225,7 +228,8 @@ impl Writer {
                 jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer, forgotten));
                 Ok(())
             }
-            // One of them broke a constraint, or met a page that cannot be read: alone, each gets an answer of its own.
+            // One of them broke a constraint, or met a page that cannot be read: alone, each gets
+            // an answer of its own.
             Err(Error::Database(_) | Error::Unreadable(_)) if jobs.len() > 1 => {
                 std::mem::take(jobs).into_iter().try_for_each(|job| self.commit(&mut vec![job]))
             }
@@ -240,8 +244,8 @@ impl Writer {
         }
     }
 
-    /// All of it or nothing. There is no savepoint for each command: it would keep a copy of every page that is
-    /// touched, for the sake of failures that hardly ever happen.
+    /// All of it or nothing. There is no savepoint for each command: it would keep a copy of every
+    /// page that is touched, for the sake of failures that hardly ever happen.
     fn write(&self, jobs: &[Job]) -> Result<Batch, Error> {
         self.execute("BEGIN IMMEDIATE", &[])?;
         let written = self.write_all(jobs);
@@ -497,7 +501,8 @@ impl Writer {
         Ok(loaded)
     }
 
-    /// Whether anything but `id`, and but the questions of `run`, holds the agent, the session, or everyone.
+    /// Whether anything but `id`, and but the questions of `run`, holds the agent, the session, or
+    /// everyone.
     fn others(
         &self,
         id: &str,
@@ -586,7 +591,8 @@ impl Writer {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
                 }
-                // Whoever reads that long, such as a backup, is asked ever less often: each time the writer waits a little.
+                // Whoever reads that long, such as a backup, is asked ever less often: each time
+                // the writer waits a little.
                 Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE.max(pages / 4),
                 Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
@@ -596,7 +602,8 @@ impl Writer {
         }
     }
 
-    /// `false` if somebody still reads what is in the log. Then it grows a little further: the writer does not wait.
+    /// `false` if somebody still reads what is in the log. Then it grows a little further: the
+    /// writer does not wait.
     fn move_log(&self, mode: checkpoint::Mode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
         self.connection.busy_timeout(checkpoint::PATIENCE)?;
@@ -643,7 +650,8 @@ impl Statements {
 
 impl Job {
     fn answer(self, answer: Result<Written, Error>, forgotten: u64) {
-        // A caller that has gone away gets its answer by asking again with the same idempotency key.
+        // A caller that has gone away gets its answer by asking again with the same idempotency
+        // key.
         match self {
             Job::Execute(_, reply) => drop(reply.send(answer)),
             Job::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),

@@ -1,4 +1,5 @@
-//! A backup holds every table as it was at one moment, whichever database it comes from and goes to.
+//! A backup holds every table as it was at one moment, whichever database it comes from and goes
+//! to.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -90,7 +91,8 @@ async fn a_database_that_has_a_log_is_not_filled() {
     let Some(world) = World::<InPostgres>::new().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup.db");
-    // Tables without a log are as good as none, and what is in the backup is all that is there afterwards.
+    // Tables without a log are as good as none, and what is in the backup is all that is there
+    // afterwards.
     backup::from_postgres(&world.place.url, &file).await.unwrap();
     backup::into_postgres(&file, &world.place.url).await.unwrap();
     let gate = an_open_gate(&*world.store).await;

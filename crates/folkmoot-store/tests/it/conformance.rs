@@ -28,9 +28,9 @@ mod turns;
 mod wakes;
 mod webhooks;
 
-/// Stamps every promise for both databases, and those that need no way in behind the store's back for a database in
-/// memory too. In brackets is what it is given: the store, the world around it, or the world to keep, because it closes
-/// the store.
+/// Stamps every promise for both databases, and those that need no way in behind the store's back
+/// for a database in memory too. In brackets is what it is given: the store, the world around it,
+/// or the world to keep, because it closes the store.
 macro_rules! conformance {
     (
         also_in_memory { $($memory:ident { $($kept:ident($keeper:ident),)+ })+ }

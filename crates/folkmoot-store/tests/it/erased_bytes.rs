@@ -22,7 +22,8 @@ fn found(folder: &Path, texts: &[String]) -> usize {
     texts.iter().filter(|text| all.contains(*text)).count()
 }
 
-/// Short ones, that share pages, and long ones, that have pages of their own. The secret part stands at both ends.
+/// Short ones, that share pages, and long ones, that have pages of their own. The secret part
+/// stands at both ends.
 fn secrets(count: usize) -> Vec<(String, Vec<u8>)> {
     let secret = |n: usize| {
         let secret = format!("{MARK}{n:04}-{}", &Digest::of(n.to_string().as_bytes()).hex()[..12]);

@@ -253,7 +253,8 @@ async fn the_clock_of_the_database_rules() {
     );
     let gate = opened(&store, Opening { timeout: Some(Timeout::After(minutes(30))), ..opening() }).await;
     assert!((3590..=3600).contains(&ahead(gate.requested_at)), "{} s ahead", ahead(gate.requested_at));
-    // By this machine's clock its deadline is long to come; by the database's it is not there yet either.
+    // By this machine's clock its deadline is long to come; by the database's it is not there yet
+    // either.
     gate_of(store.execute(approve(&gate.id, "alice")).await);
 }
 

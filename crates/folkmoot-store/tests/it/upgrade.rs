@@ -1,4 +1,5 @@
-//! What older versions wrote is opened, migrated, and reads as they read it. `fixtures/make.py` made the fixtures.
+//! What older versions wrote is opened, migrated, and reads as they read it. `fixtures/make.py`
+//! made the fixtures.
 
 use std::sync::Arc;
 

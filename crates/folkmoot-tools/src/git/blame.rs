@@ -42,11 +42,12 @@ impl Repository {
 
 /// An id of git's has no more, whichever hash it uses.
 const ID_BYTES_MAX: usize = 64;
-/// Whoever is called longer than this is called so on every line, and a few lines would fill the memory.
+/// Whoever is called longer than this is called so on every line, and a few lines would fill the
+/// memory.
 const AUTHOR_BYTES_MAX: usize = 256;
 
-/// Reads `--porcelain`: `<id> <line before> <line> [<lines>]`, what is known about that commit if it is the first time, and
-/// the line itself behind a tab.
+/// Reads `--porcelain`: `<id> <line before> <line> [<lines>]`, what is known about that commit if
+/// it is the first time, and the line itself behind a tab.
 fn lines_of(answer: &str) -> Vec<Line> {
     let mut commits: HashMap<&str, (&str, Timestamp)> = HashMap::new();
     let mut lines = Vec::new();

@@ -25,11 +25,13 @@ use super::{GitError, Limits, guard, os};
 const STDERR_BYTES_MAX: usize = 4096;
 /// How long git may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// The first git that takes all of its settings from variables. An older one would ignore the guards, and say nothing.
+/// The first git that takes all of its settings from variables. An older one would ignore the
+/// guards, and say nothing.
 const OLDEST: (u32, u32) = (2, 32);
 
-/// Commands that look at names and ids only, at no file, and change no reference: neither a driver nor a hook comes
-/// into it. `write-tree` is none of them: where a file is as new as the index, it compares the two, and cleans it for that.
+/// Commands that look at names and ids only, at no file, and change no reference: neither a driver
+/// nor a hook comes into it. `write-tree` is none of them: where a file is as new as the index, it
+/// compares the two, and cleans it for that.
 const WITHOUT_DRIVERS: &[&str] = &["check-ref-format", "for-each-ref", "rev-parse"];
 
 /// The program, and what it may use.
@@ -190,7 +192,8 @@ impl Git {
         }
     }
 
-    /// Asks for a path about the repository at `folder`, which git looks for. The one command that believes what it finds.
+    /// Asks for a path about the repository at `folder`, which git looks for. The one command that
+    /// believes what it finds.
     pub(super) async fn discover(&self, folder: &Path, arguments: &[&str]) -> Result<Option<PathBuf>, GitError> {
         // The user has named this folder, so its owner does not matter; that of any other one does.
         let trusted = vec![("safe.directory".into(), folder.as_os_str().to_owned())];
@@ -228,7 +231,8 @@ impl Git {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
-            // No transport at all; stronger than `protocol.allow`, which the repository could undo for one protocol.
+            // No transport at all; stronger than `protocol.allow`, which the repository could undo
+            // for one protocol.
             .env("GIT_ALLOW_PROTOCOL", "none")
             .env("GIT_NO_LAZY_FETCH", "1")
             // A reader is to see what is there, not what stands in for it.
@@ -262,8 +266,8 @@ impl Git {
     }
 }
 
-/// A git that ends when nobody waits for it any more. It is asked first, so that it removes its locks, among which may be
-/// one that the user's own git shares; then it is killed.
+/// A git that ends when nobody waits for it any more. It is asked first, so that it removes its
+/// locks, among which may be one that the user's own git shares; then it is killed.
 #[derive(Debug)]
 struct Running(Option<Child>);
 

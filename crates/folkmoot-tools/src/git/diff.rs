@@ -53,7 +53,8 @@ impl Repository {
     pub async fn diff(&self, from: &str, to: &str) -> Result<Diff, GitError> {
         let (from, to) = (self.resolve(from).await?, self.resolve(to).await?);
         let place = self.reading();
-        // Submodules are compared by their ids alone, and always: a repository could ask to pass over them.
+        // Submodules are compared by their ids alone, and always: a repository could ask to pass
+        // over them.
         let call = |format: &'static str| {
             Call::new(
                 &place,
@@ -86,8 +87,9 @@ impl Repository {
     }
 }
 
-/// Reads `--raw --numstat -z`: first `:<modes> <ids> <status>\0<path>\0[<path>\0]` for all files, then
-/// `<added>\t<removed>\t<path>\0` or `<added>\t<removed>\t\0<path>\0<path>\0` for all of them in the same order.
+/// Reads `--raw --numstat -z`: first `:<modes> <ids> <status>\0<path>\0[<path>\0]` for all files,
+/// then `<added>\t<removed>\t<path>\0` or `<added>\t<removed>\t\0<path>\0<path>\0` for all of them
+/// in the same order.
 fn files_of(answer: &[u8]) -> Option<Vec<ChangedFile>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut parts = answer.split(|byte| *byte == 0).filter(|part| !part.is_empty()).peekable();

@@ -1,9 +1,10 @@
 //! Holds off what a repository's configuration would have git execute.
 //!
-//! Git reads the repository's own configuration whatever one does, and there is no switch that ignores it. But what is given
-//! with the command comes last and wins. So every command is given the settings below, and for each driver that the
-//! configuration names, settings that switch it off. The names are read before each command and in the same place,
-//! because an included file can apply to one branch only.
+//! Git reads the repository's own configuration whatever one does, and there is no switch that
+//! ignores it. But what is given with the command comes last and wins. So every command is given
+//! the settings below, and for each driver that the configuration names, settings that switch it
+//! off. The names are read before each command and in the same place, because an included file can
+//! apply to one branch only.
 
 use std::{
     collections::BTreeSet,
@@ -50,7 +51,8 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("advice.detachedHead", "false"),
 ];
 
-/// The variables that carry settings into a command. In variables rather than `-c`, because a driver's name may have a `=`.
+/// The variables that carry settings into a command. In variables rather than `-c`, because a
+/// driver's name may have a `=`.
 pub(super) fn variables(settings: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let mut variables = Vec::new();
     for (number, (key, value)) in settings.into_iter().enumerate() {
@@ -61,7 +63,8 @@ pub(super) fn variables(settings: impl IntoIterator<Item = (OsString, OsString)>
     variables
 }
 
-/// Switches off each driver among the keys of a configuration, as `git config --list --name-only -z` prints them.
+/// Switches off each driver among the keys of a configuration, as
+/// `git config --list --name-only -z` prints them.
 pub(super) fn drivers_off(keys: &[u8]) -> Result<Vec<(OsString, OsString)>, GitError> {
     let mut drivers = BTreeSet::new();
     for key in keys.split(|byte| *byte == 0) {
@@ -76,7 +79,8 @@ pub(super) fn drivers_off(keys: &[u8]) -> Result<Vec<(OsString, OsString)>, GitE
         let switches: &[(&str, &str)] = match section {
             // A filter that is required and does nothing would fail.
             b"filter" => &[("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")],
-            // Since git 2.54 hooks can also be in the configuration, where `core.hooksPath` does not reach them.
+            // Since git 2.54 hooks can also be in the configuration, where `core.hooksPath` does
+            // not reach them.
             b"hook" => &[("enabled", "false")],
             _ => &[("driver", "false")],
         };

@@ -22,7 +22,8 @@ pub struct Revision {
 }
 
 impl Repository {
-    /// The commits up to `revision` that touched a file, also under earlier names, the newest first.
+    /// The commits up to `revision` that touched a file, also under earlier names, the newest
+    /// first.
     pub async fn history(&self, revision: &str, path: &str, limit: usize) -> Result<Vec<Revision>, GitError> {
         super::path::check(path).map_err(GitError::Invalid)?;
         let commit = self.resolve(revision).await?;

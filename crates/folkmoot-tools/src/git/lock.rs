@@ -1,7 +1,8 @@
 //! One at a time in a worktree, of all programs.
 //!
-//! Each git command that writes gets the locked file as its standard input. So the lock is held until git has ended, even
-//! when we are killed before it, and whoever holds the lock knows that a left-over `index.lock` belongs to nobody.
+//! Each git command that writes gets the locked file as its standard input. So the lock is held
+//! until git has ended, even when we are killed before it, and whoever holds the lock knows that a
+//! left-over `index.lock` belongs to nobody.
 
 use std::{
     fs::{self, File, TryLockError},

@@ -5,8 +5,8 @@ const PATH_BYTES_MAX: usize = 1024;
 /// The longest name in it.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Judges a path from outside. What passes is relative, stays beneath its folder and does not touch git's own files, on
-/// any file system that the repository may later be checked out on.
+/// Judges a path from outside. What passes is relative, stays beneath its folder and does not touch
+/// git's own files, on any file system that the repository may later be checked out on.
 pub(crate) fn check(path: &str) -> Result<(), String> {
     let refused =
         |why: &str| Err(format!("the path {:?} is refused: {why}", path.chars().take(120).collect::<String>()));
@@ -37,7 +37,8 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// As git judges it: NTFS ignores case, trailing dots and spaces, and knows streams and short names.
+/// As git judges it: NTFS ignores case, trailing dots and spaces, and knows streams and short
+/// names.
 fn is_dot_git(name: &str) -> bool {
     let name = name.split(':').next().unwrap_or(name);
     let name = name.trim_end_matches(['.', ' ']).to_lowercase();

@@ -42,7 +42,8 @@ pub struct Committed {
 impl Worktree {
     /// Writes and removes files, and commits that. Other changes in the folder stay uncommitted.
     ///
-    /// A path that leaves the folder, goes through a link or names git's own files is refused, and then nothing is written.
+    /// A path that leaves the folder, goes through a link or names git's own files is refused, and
+    /// then nothing is written.
     pub async fn commit(&self, snapshot: Snapshot, author: &Author) -> Result<Committed, GitError> {
         check_message(&author.message)?;
         let limits = &self.repository.git.limits;
@@ -67,11 +68,13 @@ impl Worktree {
         self.record(author, &lock).await
     }
 
-    /// Commits all that has changed in the folder, except what git is told to ignore and repositories within.
+    /// Commits all that has changed in the folder, except what git is told to ignore and
+    /// repositories within.
     pub async fn commit_all(&self, author: &Author) -> Result<Committed, GitError> {
         check_message(&author.message)?;
         let lock = self.enter().await?;
-        // Not `git add`, which would execute git inside repositories that an agent may have put there.
+        // Not `git add`, which would execute git inside repositories that an agent may have put
+        // there.
         let place = self.place();
         let call = Call::new(
             &place,
@@ -83,7 +86,8 @@ impl Worktree {
         for path in answer.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !path.ends_with(b"/")) {
             let there = self.folder().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
             let found = fs::symlink_metadata(there);
-            // What is neither file nor link has no place in a commit; a folder here is a submodule's.
+            // What is neither file nor link has no place in a commit; a folder here is a
+            // submodule's.
             match found {
                 Ok(found) if found.is_file() => bytes += found.len(),
                 Ok(found) if !found.is_symlink() => continue,

@@ -4,8 +4,9 @@
 //! (none) ─claim─▶ making ─git worktree add, check out─▶ ready ─remove─▶ making ─▶ (none)
 //! ```
 //!
-//! The claim is a small file in the git folder, written before anything else. A folder that is claimed and not ready was
-//! never handed out, or is about to go: it can be removed and made again. A folder that nobody claimed is not ours.
+//! The claim is a small file in the git folder, written before anything else. A folder that is
+//! claimed and not ready was never handed out, or is about to go: it can be removed and made again.
+//! A folder that nobody claimed is not ours.
 
 use std::{
     collections::BTreeMap,
@@ -61,9 +62,9 @@ pub struct Listed {
 }
 
 impl Repository {
-    /// The worktree of a run, on the branch `<kind>/<run>`. It is made where there is none, from the commit `start` names or
-    /// the user's `HEAD`; in a repository without commits, from an empty one. A run that comes back after a crash gets
-    /// its worktree as it was.
+    /// The worktree of a run, on the branch `<kind>/<run>`. It is made where there is none, from
+    /// the commit `start` names or the user's `HEAD`; in a repository without commits, from an
+    /// empty one. A run that comes back after a crash gets its worktree as it was.
     pub async fn worktree(&self, kind: Kind, run: &str, start: Option<&str>) -> Result<Worktree, GitError> {
         let names = self.names(kind, run).await?;
         let lock = self.lock(&names).await?;
@@ -115,8 +116,9 @@ impl Repository {
         Ok(worktree)
     }
 
-    /// Removes what there is of a run. Doing it again, or after it was interrupted, is fine. Other worktrees are left alone, also
-    /// those whose folders are away: this is no `git worktree prune`.
+    /// Removes what there is of a run. Doing it again, or after it was interrupted, is fine. Other
+    /// worktrees are left alone, also those whose folders are away: this is no
+    /// `git worktree prune`.
     pub async fn remove(&self, kind: Kind, run: &str, removal: Removal) -> Result<(), GitError> {
         let names = self.names(kind, run).await?;
         if !self.state().is_dir() {
@@ -244,7 +246,8 @@ impl Repository {
         self.break_locks([&names.branch_ref, &names.base_ref].map(|name| self.common.join(format!("{name}.lock"))))
     }
 
-    /// Removes lock files that a git which was killed has left behind. Our own lock says that none of ours is alive.
+    /// Removes lock files that a git which was killed has left behind. Our own lock says that none
+    /// of ours is alive.
     fn break_locks<const N: usize>(&self, files: [PathBuf; N]) -> Result<(), GitError> {
         for file in files {
             match fs::remove_file(&file) {
@@ -259,7 +262,8 @@ impl Repository {
         Ok(())
     }
 
-    /// As `clear`, on a thread that may wait for a disk. The lock goes with it, because it goes on when nobody waits for it.
+    /// As `clear`, on a thread that may wait for a disk. The lock goes with it, because it goes on
+    /// when nobody waits for it.
     async fn clear_aside(&self, names: &Names, lock: &Lock) -> Result<(), GitError> {
         let (repository, names, held) = (self.clone(), names.clone(), lock.clone());
         let cleared = tokio::task::spawn_blocking(move || {
@@ -329,7 +333,8 @@ impl Repository {
             Err(error) => return Err(GitError::io(format!("cannot read {}", file.display()), error)),
         };
         let claim = Claim::read(&text);
-        // It says which folder may be deleted, so one that is not exactly as we write it counts for nothing.
+        // It says which folder may be deleted, so one that is not exactly as we write it counts for
+        // nothing.
         let claim = claim.filter(|claim| claim.folder.is_absolute() && claim.folder.ends_with(&names.stem));
         claim
             .map(Some)

@@ -1,7 +1,8 @@
 //! Control groups: what all processes of a job take together, counted and held by the kernel.
 //!
-//! A group is made for each job below our own, and removed after it. Version 1 and version 2 are used as they are found; where
-//! neither can be written to, limits of single processes and looking now and then are all there is.
+//! A group is made for each job below our own, and removed after it. Version 1 and version 2 are
+//! used as they are found; where neither can be written to, limits of single processes and looking
+//! now and then are all there is.
 
 use std::{
     fs, io,
@@ -70,7 +71,8 @@ impl Groups {
         Self { memory: place("memory"), processes: place("pids"), cpu: place("cpuacct"), why: None }
     }
 
-    /// Removes groups that a program that was killed left behind. A group with somebody in it cannot be removed.
+    /// Removes groups that a program that was killed left behind. A group with somebody in it
+    /// cannot be removed.
     fn sweep(&self) {
         for place in [&self.memory, &self.processes, &self.cpu].into_iter().flatten() {
             for entry in fs::read_dir(&place.above).into_iter().flatten().flatten() {
@@ -254,8 +256,9 @@ impl Group {
         }
     }
 
-    /// Removes it before anybody hears of the end of the job, so that nothing is left even of a program that ends then. The
-    /// last process may take a moment to be gone; what takes longer is left to a thread.
+    /// Removes it before anybody hears of the end of the job, so that nothing is left even of a
+    /// program that ends then. The last process may take a moment to be gone; what takes longer is
+    /// left to a thread.
     pub(super) async fn end(mut self) {
         for wait_ms in [0, 1, 1, 2, 5, 10, 20, 50, 100] {
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
@@ -291,8 +294,8 @@ impl Drop for Group {
     }
 }
 
-/// Version 2 counts only in groups whose parent says so, and a parent that says so can have no processes of its own: where we are
-/// alone in a group that is ours to divide, we move aside.
+/// Version 2 counts only in groups whose parent says so, and a parent that says so can have no
+/// processes of its own: where we are alone in a group that is ours to divide, we move aside.
 fn hand_down(groups: &Groups, place: &Place) -> Result<(), Failed> {
     let mut wanted = Vec::new();
     let there = fs::read_to_string(place.above.join("cgroup.subtree_control")).unwrap_or_default();

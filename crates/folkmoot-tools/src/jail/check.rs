@@ -123,7 +123,8 @@ pub(super) fn readable(readable: &Readable) -> Result<(), JailError> {
     Ok(())
 }
 
-/// None within another: to make room for it, something would have to be made in the other, which is somebody's folder.
+/// None within another: to make room for it, something would have to be made in the other, which is
+/// somebody's folder.
 fn apart(all: &[Readable]) -> Result<(), JailError> {
     for (index, one) in all.iter().enumerate() {
         if let Some(other) = all[..index]

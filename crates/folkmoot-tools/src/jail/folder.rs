@@ -1,4 +1,5 @@
-//! A folder that is copied into the jail and out again, because whom the job runs as cannot write to the folder itself.
+//! A folder that is copied into the jail and out again, because whom the job runs as cannot write
+//! to the folder itself.
 
 use std::{
     collections::BTreeMap,
@@ -102,7 +103,8 @@ pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec
     Ok(content)
 }
 
-/// Takes what the inside hands out when a job has ended: the files to be kept, and what has changed in a folder that was copied.
+/// Takes what the inside hands out when a job has ended: the files to be kept, and what has changed
+/// in a folder that was copied.
 pub(super) fn bring_back(
     mut from: UnixStream,
     ended: &Ended,
@@ -142,7 +144,8 @@ fn take(from: &mut UnixStream, bytes: u64, to: &mut impl io::Write) -> io::Resul
     }
 }
 
-/// Whether a change may be brought back: nothing that a program outside would later take for its own settings of git.
+/// Whether a change may be brought back: nothing that a program outside would later take for its
+/// own settings of git.
 fn comes_back(path: &str) -> bool {
     check::relative(path).is_ok() && !path.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
 }

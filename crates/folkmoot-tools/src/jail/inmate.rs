@@ -1,11 +1,12 @@
 //! A job that is talked to while it runs: a server on its standard input and output.
 //!
 //! ```text
-//! Jail::start ─▶ Inmate: stdin, stdout ─▶ end: its input closes, it ends, or its time is up ─▶ Report
+//! Jail::start ─▶ Inmate: stdin, stdout ─▶ end: input closed, exit, or its time is up ─▶ Report
 //!                  └▶ dropped: it ends at once, with everything
 //! ```
 //!
-//! The walls and the limits are those of any job, and the time on the wall counts while nobody talks to it too.
+//! The walls and the limits are those of any job, and the time on the wall counts while nobody
+//! talks to it too.
 
 use std::time::Duration;
 
@@ -31,8 +32,9 @@ pub struct Inmate {
 }
 
 impl Inmate {
-    /// Closes its input, and tells how it ended. If it has not ended by itself after a while, it is ended, which is told as the
-    /// limit of time. [`Report::stdout`] is what it printed that nobody had read yet.
+    /// Closes its input, and tells how it ended. If it has not ended by itself after a while, it is
+    /// ended, which is told as the limit of time. [`Report::stdout`] is what it printed that nobody
+    /// had read yet.
     ///
     /// # Errors
     /// Where nobody knows how it ended.
@@ -40,7 +42,8 @@ impl Inmate {
     pub async fn end(mut self, patience: Duration) -> Result<Report, JailError> {
         drop(self.stdin.take());
         let left = self.stdout.take().map(|stdout| Output::new(stdout, self.output_bytes));
-        // Owned by this block, so that who prints without end has nobody to print to when it is too much.
+        // Owned by this block, so that who prints without end has nobody to print to when it is too
+        // much.
         let left = async move {
             let mut left = left?;
             left.rest().await;
@@ -72,8 +75,8 @@ impl Inmate {
 }
 
 impl Jail {
-    /// Starts a job that is talked to. It counts as begun when its walls stand; that its program does not exist is told by
-    /// [`Inmate::end`].
+    /// Starts a job that is talked to. It counts as begun when its walls stand; that its program
+    /// does not exist is told by [`Inmate::end`].
     ///
     /// # Errors
     /// Where nothing was started.

@@ -1,9 +1,11 @@
-//! The inside: what `folkmoot __jail` is. Two processes, each this program anew, so that nothing has to be done between a fork
-//! and an exec, where little is safe.
+//! The inside: what `folkmoot __jail` is. Two processes, each this program anew, so that nothing
+//! has to be done between a fork and an exec, where little is safe.
 //!
-//! - `start` becomes an unprivileged user, enters new namespaces, builds the root, and watches over `init`.
-//! - `init` is the first process of the new process namespace. It moves into the root, gives up every right, and starts the
-//!   command. When the command has ended, it tells how and ends, and the kernel ends all that is left.
+//! - `start` becomes an unprivileged user, enters new namespaces, builds the root, and watches over
+//!   `init`.
+//! - `init` is the first process of the new process namespace. It moves into the root, gives up
+//!   every right, and starts the command. When the command has ended, it tells how and ends, and
+//!   the kernel ends all that is left.
 
 mod bubblewrap;
 mod confine;
@@ -28,8 +30,9 @@ use super::wire::{self, Fault, FaultKind, Message};
 /// Who the job is, inside.
 const INSIDE_ID: u32 = 1000;
 
-/// The whole environment of `init`. An allocator such as mimalloc takes a gigabyte at once, and if it is writable from the start it
-/// counts for the limit of memory, which `init` sets for itself: nothing could be executed any more.
+/// The whole environment of `init`. An allocator such as mimalloc takes a gigabyte at once, and if
+/// it is writable from the start it counts for the limit of memory, which `init` sets for itself:
+/// nothing could be executed any more.
 const ENVIRONMENT_OF_INIT: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
 pub(super) fn main() -> ExitCode {

@@ -29,8 +29,8 @@ pub(super) fn reached(ended: Option<&Ended>, taken: &Taken, stopped: Option<Limi
     reached
 }
 
-/// A job that succeeds has succeeded, whatever it has reached. One that fails after reaching a limit has failed by it; of several, by
-/// the first in the order of [`Limit`].
+/// A job that succeeds has succeeded, whatever it has reached. One that fails after reaching a
+/// limit has failed by it; of several, by the first in the order of [`Limit`].
 pub(super) fn judge(
     ended: Option<&Ended>,
     reached: &BTreeSet<Limit>,

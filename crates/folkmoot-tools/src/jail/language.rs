@@ -1,6 +1,8 @@
-//! Code that a model wrote, as a command: which tool chain it takes, where that is, and with which limits it runs.
+//! Code that a model wrote, as a command: which tool chain it takes, where that is, and with which
+//! limits it runs.
 //!
-//! A tool chain counts as there only when it has run in the jail. Without one, nothing is executed, and nothing has passed.
+//! A tool chain counts as there only when it has run in the jail. Without one, nothing is executed,
+//! and nothing has passed.
 
 use std::{
     collections::BTreeMap,
@@ -299,7 +301,8 @@ async fn candidates(language: Language, search: &[PathBuf]) -> Vec<ToolChain> {
     found
 }
 
-/// The whole tool chain that a program belongs to. Programs in `PATH` are often only signposts to it.
+/// The whole tool chain that a program belongs to. Programs in `PATH` are often only signposts to
+/// it.
 async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolChain> {
     let mut environment = BTreeMap::new();
     if language == Language::Go {
@@ -335,7 +338,8 @@ async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolC
         return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
     }
     let elsewhere = Path::new("/opt").join(language.word());
-    // Python may look for its library where it was built to be, and would take the system's, of another version, for its own.
+    // Python may look for its library where it was built to be, and would take the system's, of
+    // another version, for its own.
     let same = Readable { host: home.clone(), inside: home.clone() };
     let inside = if language == Language::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
     if language == Language::Python {

@@ -26,7 +26,8 @@ impl<R: AsyncRead + Unpin> Output<R> {
         }
     }
 
-    /// Reads to the end, or to where it is too much. What was read is kept also where this is dropped.
+    /// Reads to the end, or to where it is too much. What was read is kept also where this is
+    /// dropped.
     pub(super) async fn rest(&mut self) {
         let mut chunk = [0; 16 * 1024];
         while !self.over && !self.closed {

@@ -1,4 +1,5 @@
-//! The input of a job that is talked to: one end of a pipe, handed to the inside over the control socket.
+//! The input of a job that is talked to: one end of a pipe, handed to the inside over the control
+//! socket.
 
 use std::{
     fs::File,
@@ -28,7 +29,8 @@ pub(super) async fn send(to: &tokio::net::UnixStream, end: OwnedFd) -> io::Resul
     .await
 }
 
-/// Takes it. Nothing may have been read ahead from the socket: what is attached to a byte is lost to who only reads.
+/// Takes it. Nothing may have been read ahead from the socket: what is attached to a byte is lost
+/// to who only reads.
 pub(super) fn receive(from: &UnixStream) -> io::Result<File> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut attached = RecvAncillaryBuffer::new(&mut space);

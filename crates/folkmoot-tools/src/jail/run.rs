@@ -1,4 +1,5 @@
-//! The outside: starts the helper, holds the limits that only somebody outside can hold, and tells how it ended.
+//! The outside: starts the helper, holds the limits that only somebody outside can hold, and tells
+//! how it ended.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +31,8 @@ use super::{
     wire::{Entry, Facts, Spec, Watch},
 };
 
-/// Building a jail takes milliseconds, and minutes only on a machine that is out of breath. The folder is copied in this time too.
+/// Building a jail takes milliseconds, and minutes only on a machine that is out of breath. The
+/// folder is copied in this time too.
 const SET_UP_MAX: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -163,7 +165,8 @@ impl Begun {
     }
 }
 
-/// Starts the helper. It waits to be told what to do, so that it can be put into its control group first.
+/// Starts the helper. It waits to be told what to do, so that it can be put into its control group
+/// first.
 fn launch(helper: &Helper) -> Result<(UnixStream, Child, u32), JailError> {
     let failed = |error: io::Error| JailError::Failed(format!("starting {}: {error}", helper.program.display()));
     let (control, theirs) = UnixStream::pair().map_err(failed)?;
@@ -184,7 +187,8 @@ fn launch(helper: &Helper) -> Result<(UnixStream, Child, u32), JailError> {
     Ok((control, child, pid))
 }
 
-/// What is put into the folder. The content of a folder that is copied comes first, and what the job brings may not be in it.
+/// What is put into the folder. The content of a folder that is copied comes first, and what the
+/// job brings may not be in it.
 async fn entries(job: &Job, way: Option<&Way>) -> Result<Vec<Entry>, JailError> {
     let mut entries = match (way, job.folder.clone()) {
         (Some(Way::Copied), Some(path)) => {
@@ -258,8 +262,8 @@ fn spec(
     })
 }
 
-/// Returns when the job has used more time on the processors than it may. Never, where no control group counts it: then it is
-/// looked at from inside.
+/// Returns when the job has used more time on the processors than it may. Never, where no control
+/// group counts it: then it is looked at from inside.
 async fn out_of_time(group: &Group, cpu: Duration) {
     loop {
         match group.cpu() {

@@ -27,7 +27,8 @@ pub(super) struct Talk {
 
 impl Talk {
     pub(super) async fn set_up(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> Result<Facts, JailError> {
-        // A helper that fails stops listening, and then says why. Everything else is our own failure, and nobody would answer.
+        // A helper that fails stops listening, and then says why. Everything else is our own
+        // failure, and nobody would answer.
         let told = self.tell(spec, job, input).await;
         if let Err(error) = &told
             && !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)

@@ -2,10 +2,11 @@
 
 use super::{JailError, folder::Way, wire::User};
 
-/// Ids that nobody has: systems give out none in this range. One for each helper, by its process id, so that no two jobs are
-/// the same user.
+/// Ids that nobody has: systems give out none in this range. One for each helper, by its process
+/// id, so that no two jobs are the same user.
 const FIRST_ID: u32 = 1_879_048_192;
-/// Where a container has only the usual 65536 ids: those that systems keep for users who come and go.
+/// Where a container has only the usual 65536 ids: those that systems keep for users who come and
+/// go.
 const FIRST_ID_SMALL: u32 = 61_184;
 const IDS_SMALL: u32 = 4_000;
 
@@ -42,7 +43,8 @@ fn choose_user(map: &str, users: &str, pid: u32) -> Result<Option<User>, JailErr
         .find(|id| exists(*id) && !taken(*id));
     match (chosen, ranges.as_slice()) {
         (Some(id), _) => Ok(Some(User { uid: id, gid: id })),
-        // Root only by name: outside of this container it is one unprivileged user, and there is no other to become.
+        // Root only by name: outside of this container it is one unprivileged user, and there is no
+        // other to become.
         (None, [(0, outside, 1)]) if *outside != 0 => Ok(None),
         (None, _) => {
             Err(JailError::NoJail("root cannot become an unprivileged user here; run Folkmoot as one".to_owned()))

@@ -1,9 +1,10 @@
-//! What the outside and the inside of a jail say to each other, over one socket that the command never gets.
+//! What the outside and the inside of a jail say to each other, over one socket that the command
+//! never gets.
 //!
 //! ```text
 //! outside ─▶ Spec (for `start`), Spec (for `init`), stdin or a pipe, the content of each file
 //! inside  ─▶ Ready, or Failed
-//! outside ─▶ one byte: go. It says that `start` is still alive, so that `init` will hear of its death.
+//! outside ─▶ one byte: go. `start` is still alive, so `init` will hear of its death.
 //! inside  ─▶ Ended, the content of each kept and each changed file
 //! ```
 

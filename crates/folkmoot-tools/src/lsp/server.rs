@@ -98,7 +98,8 @@ pub(super) async fn lend(jail: &Jail, command: &[String], language: Language) ->
         return Err(LspError::Missing("the command is empty: name a program".to_owned()));
     };
     let mut job = Job::new(Profile::Project, ["true"]);
-    // What the project is built with, for servers that ask a compiler. Those that do not can do without.
+    // What the project is built with, for servers that ask a compiler. Those that do not can do
+    // without.
     let tool_chain = match language {
         Language::Rust => jail::Language::Rust,
         Language::Python => jail::Language::Python,
@@ -125,7 +126,8 @@ pub(super) async fn lend(jail: &Jail, command: &[String], language: Language) ->
     Ok(job)
 }
 
-/// On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because somebody asked about a file.
+/// On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because
+/// somebody asked about a file.
 fn environment() -> BTreeMap<String, String> {
     BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())])
 }

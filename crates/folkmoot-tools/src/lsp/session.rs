@@ -186,8 +186,8 @@ impl Session<'_> {
         self.send(json!({ "id": PULL, "method": "textDocument/diagnostic", "params": params })).await
     }
 
-    /// Until it has said something about the file, is not at work and has been silent for a while: true. Or until the time is up:
-    /// false if it has said something, else an error.
+    /// Until it has said something about the file, is not at work and has been silent for a while:
+    /// true. Or until the time is up: false if it has said something, else an error.
     async fn listen(&mut self, pulls: bool) -> Result<bool, LspError> {
         let mut quiet_from = Instant::now();
         loop {
@@ -196,7 +196,8 @@ impl Session<'_> {
                 true => (quiet_from + self.lsp.quiet).min(self.until),
                 false => self.until,
             };
-            // Only the first byte is waited for until then: it is not quiet in the middle of a message.
+            // Only the first byte is waited for until then: it is not quiet in the middle of a
+            // message.
             if timeout_at(wake, self.stdout.fill_buf()).await.is_err() && wake < self.until {
                 return Ok(true);
             }
@@ -212,7 +213,8 @@ impl Session<'_> {
         }
     }
 
-    /// Takes note of a message, and answers it if it is a question. Whether it was about our file or about work.
+    /// Takes note of a message, and answers it if it is a question. Whether it was about our file
+    /// or about work.
     async fn take(&mut self, message: Value) -> Result<bool, LspError> {
         let params = &message["params"];
         match message["method"].as_str() {
@@ -259,7 +261,8 @@ impl Session<'_> {
         found.map_err(|error| LspError::Malformed(format!("a diagnostic that cannot be read: {error}")))
     }
 
-    /// A server may ask us things before it goes on. We have no settings, and let it register what it likes.
+    /// A server may ask us things before it goes on. We have no settings, and let it register what
+    /// it likes.
     async fn answer(&mut self, method: &str, id: &Value, params: &Value) -> Result<(), LspError> {
         let result = match method {
             "workspace/configuration" => {
@@ -342,7 +345,8 @@ impl Session<'_> {
                 Some(2) => Severity::Warning,
                 Some(3) => Severity::Information,
                 Some(4) => Severity::Hint,
-                // Left out it is for the client to interpret: as an error, so that none is overlooked.
+                // Left out it is for the client to interpret: as an error, so that none is
+                // overlooked.
                 _ => Severity::Error,
             },
             message: foreign::text(message.trim(), 2000),
@@ -383,7 +387,8 @@ fn uri(path: &Path) -> String {
     })
 }
 
-/// Servers write the same path in other ways: more or fewer characters escaped, and in small letters.
+/// Servers write the same path in other ways: more or fewer characters escaped, and in small
+/// letters.
 fn is_same(given: Option<&str>, ours: &str) -> bool {
     given.is_some_and(|given| unescaped(given) == unescaped(ours))
 }

@@ -1,4 +1,5 @@
-//! What a server may say: one message of a size, and so much in all between two answers that somebody waits for.
+//! What a server may say: one message of a size, and so much in all between two answers that
+//! somebody waits for.
 
 use std::{
     io,

@@ -58,7 +58,8 @@ pub(super) async fn open(server: &Server) -> Result<Connection, McpError> {
     for way in WAYS {
         match timeout_at(until, attempt(server, way())).await {
             Ok(Ok(connection)) => return Ok(connection),
-            // It speaks, but not like this. The first refusal is the one to tell: the second way is our guess.
+            // It speaks, but not like this. The first refusal is the one to tell: the second way is
+            // our guess.
             Ok(Err(Attempt::Refused(why))) => refused = refused.or(Some((McpErrorKind::Malformed, why))),
             Ok(Err(Attempt::Failed(kind, why))) => return Err(error(refused.unwrap_or((kind, why)))),
             Err(_) => {
@@ -154,8 +155,8 @@ fn unlisted(error: &ServiceError, keys: &Keys) -> (McpErrorKind, String) {
 }
 
 impl Connection {
-    /// Whether it still stands, as far as one can tell: who left a call without an answer is asked, so that the next call is not
-    /// held up by what holds up the last.
+    /// Whether it still stands, as far as one can tell: who left a call without an answer is asked,
+    /// so that the next call is not held up by what holds up the last.
     pub(super) async fn is_alive(&self) -> bool {
         if self.service.is_closed() || self.service.is_transport_closed() || self.meter.fault().is_some() {
             return false;

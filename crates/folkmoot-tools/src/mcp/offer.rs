@@ -26,7 +26,8 @@ pub(super) struct Offer {
     pub(super) is_read_only: bool,
 }
 
-/// The longest name that a server can give a tool, so that ours stays within what a [`Tool`](crate::Tool) can be called.
+/// The longest name that a server can give a tool, so that ours stays within what a
+/// [`Tool`](crate::Tool) can be called.
 const NAME_BYTES_MAX: usize = 64;
 
 /// How many warnings are told of a server, and how long each may be: more help nobody.
@@ -93,8 +94,8 @@ fn offer(server: &Server, tool: &rmcp::model::Tool, keys: &Keys) -> Result<Offer
     })
 }
 
-/// A schema without keys in what it tells. Its own words and the names of arguments stay, which may be the value of some variable
-/// too: what is called must be what the server knows.
+/// A schema without keys in what it tells. Its own words and the names of arguments stay, which may
+/// be the value of some variable too: what is called must be what the server knows.
 fn without_keys(schema: Value, keys: &Keys) -> Value {
     match schema {
         Value::Object(fields) => {

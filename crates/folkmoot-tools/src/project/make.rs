@@ -1,4 +1,5 @@
-//! Make: the targets that a Makefile names. It is read and never executed: even a dry run executes `$(shell …)`.
+//! Make: the targets that a Makefile names. It is read and never executed: even a dry run executes
+//! `$(shell …)`.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,8 @@ pub(super) fn detect(place: &mut Place<'_>) {
     }
 }
 
-/// Names before a `:` that is not an assignment. Patterns, special targets and what is computed are left out.
+/// Names before a `:` that is not an assignment. Patterns, special targets and what is computed are
+/// left out.
 fn targets(text: &str) -> BTreeSet<&str> {
     let mut targets = BTreeSet::new();
     let mut in_definition = false;

@@ -73,7 +73,8 @@ pub async fn check(
 /// Runs one command. `folder` is the top of the project, and what the command may write to.
 ///
 /// # Errors
-/// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain for it. That it failed is no error.
+/// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain for it. That it failed is no
+/// error.
 pub async fn run(jail: &Jail, folder: &Path, command: &Command, limits: &Limits) -> Result<CommandResult, JailError> {
     let mut job = tools::job(&command.folder, &command.needs, &command.argv);
     match command.kind {
@@ -112,7 +113,8 @@ fn tail(output: &[u8]) -> String {
     while let Some(character) = characters.next() {
         match character {
             '\u{1b}' => match characters.next() {
-                // A control sequence ends with a letter or the like, an operating system command with a bell or an escape.
+                // A control sequence ends with a letter or the like, an operating system command
+                // with a bell or an escape.
                 Some('[') => while characters.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {},
                 Some(']') => while characters.next_if(|c| *c != '\u{7}' && *c != '\u{1b}').is_some() {},
                 _ => {}

@@ -7,8 +7,8 @@ use crate::jail::{End, Jail, JailError, Job, Language, Profile, Readable, Report
 /// What a shell says when there is no such program.
 const NOT_FOUND: i32 = 127;
 
-/// Goes to a folder, sees to it that the programs are there, and becomes the command. All of it comes as arguments, and is no
-/// part of the script.
+/// Goes to a folder, sees to it that the programs are there, and becomes the command. All of it
+/// comes as arguments, and is no part of the script.
 const STARTER: &str = r#"cd -- "$1" && needs=$2 && shift 2 || exit
 for program in $needs; do command -v "$program" > /dev/null || { echo "$program" >&2; exit 127; }; done
 exec "$@""#;

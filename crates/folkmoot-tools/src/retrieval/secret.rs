@@ -1,6 +1,7 @@
 //! Which files hold secrets, judged by their names, and by one look inside.
 
-/// Whether a path names something that must not be shown to a model: keys, tokens, passwords, and folders of them.
+/// Whether a path names something that must not be shown to a model: keys, tokens, passwords, and
+/// folders of them.
 pub fn is_secret(path: &str) -> bool {
     let path = path.to_lowercase();
     let mut names = path.split('/').rev();

@@ -15,12 +15,13 @@ pub struct Contrast {
     pub only_second: Vec<String>,
     /// Tests that neither passes.
     pub neither: Vec<String>,
-    /// Time on the processors of the second to that of the first, over what both pass; nothing where it differs by less than a
-    /// tenth.
+    /// Time on the processors of the second to that of the first, over what both pass; nothing
+    /// where it differs by less than a tenth.
     pub time: Option<f64>,
     /// The same for memory, where it differs by more than a fifth.
     pub memory: Option<f64>,
-    /// Whoever passes more; if neither does, and both pass something, whoever is faster. Else nobody.
+    /// Whoever passes more; if neither does, and both pass something, whoever is faster. Else
+    /// nobody.
     pub winner: Option<String>,
 }
 

@@ -29,7 +29,8 @@ pub async fn cross_test(jail: &Jail, solutions: &[Solution], suites: &[Suite]) -
 }
 
 impl CrossTests {
-    /// How many tests of others each solution passed, of how many. Nobody's own tests speak for them.
+    /// How many tests of others each solution passed, of how many. Nobody's own tests speak for
+    /// them.
     pub fn scores(&self) -> BTreeMap<&str, (usize, usize)> {
         let mut scores = BTreeMap::new();
         for run in self.runs.iter().filter(|run| run.author != run.solution) {
@@ -40,8 +41,9 @@ impl CrossTests {
         scores
     }
 
-    /// Tests that say little about a solution that fails them, as (author, test): their author's own solution fails them, or
-    /// more than half of the others' do, and there are at least two of those. A test is not law.
+    /// Tests that say little about a solution that fails them, as (author, test): their author's
+    /// own solution fails them, or more than half of the others' do, and there are at least two of
+    /// those. A test is not law.
     pub fn suspects(&self) -> Vec<(&str, &str)> {
         let mut seen: BTreeMap<(&str, &str), (bool, usize, usize)> = BTreeMap::new();
         for run in &self.runs {

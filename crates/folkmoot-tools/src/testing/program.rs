@@ -3,7 +3,8 @@
 use super::{Solution, TestCase};
 use crate::jail::{Language, Limits, Program};
 
-/// The program that executes a test, and prints its standard input, the mark, when the test has come to its end.
+/// The program that executes a test, and prints its standard input, the mark, when the test has
+/// come to its end.
 pub(super) fn program(solution: &Solution, test: &TestCase, mark: &str, limits: Limits) -> Program {
     let (main, solution_file, test_file) = match solution.language {
         Language::Python => (PYTHON.to_owned(), "solution.py", Some("test.py")),

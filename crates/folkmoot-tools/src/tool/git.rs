@@ -1,4 +1,5 @@
-//! What differs, what happened to a file, and where its lines come from: of one repository, and nothing is changed.
+//! What differs, what happened to a file, and where its lines come from: of one repository, and
+//! nothing is changed.
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Deserialize;
@@ -16,7 +17,8 @@ const COMMITS_MAX: usize = 50;
 const LINES_MAX: u64 = 150;
 const LINE_BYTES: usize = 200;
 
-/// What an agent can see of a repository: what came to be between two commits, and all that is behind it.
+/// What an agent can see of a repository: what came to be between two commits, and all that is
+/// behind it.
 #[derive(Clone, Debug)]
 pub struct View {
     repository: Repository,

@@ -1,4 +1,5 @@
-//! JSON Schemas that others wrote: compiled once, without fetching anything, and without patterns that run for ever.
+//! JSON Schemas that others wrote: compiled once, without fetching anything, and without patterns
+//! that run for ever.
 
 use std::io;
 

@@ -23,7 +23,8 @@ const LIMIT_MAX: usize = 20;
 const TEXT_BYTES: usize = 32 * 1024;
 const TEXT_BYTES_OF_ONE: usize = 8 * 1024;
 
-/// Finds passages in a folder. The index is brought up to date before each search, so that what was just written is found.
+/// Finds passages in a folder. The index is brought up to date before each search, so that what was
+/// just written is found.
 #[derive(Clone, Debug)]
 pub struct SearchTool {
     folder: PathBuf,
@@ -52,7 +53,8 @@ impl SearchTool {
         let limit = limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let (folder, index) = (self.folder.clone(), Arc::clone(&self.index));
         let found = tokio::task::spawn_blocking(move || {
-            // A search that panicked has changed nothing: what is written is written in one transaction.
+            // A search that panicked has changed nothing: what is written is written in one
+            // transaction.
             let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
             let indexed = index.update(&folder, &Limits::default())?;
             Ok::<_, RetrievalError>((index.search(&query, limit)?, indexed))

@@ -6,8 +6,8 @@
 //!    └─▶ anything else               ─▶ one repair, then Unparsed
 //! ```
 //!
-//! The protocol is JSON in plain text, so that every provider can speak it. What a model says is never guessed at: an answer
-//! has the shape that was asked for, and nothing else is one.
+//! The protocol is JSON in plain text, so that every provider can speak it. What a model says is
+//! never guessed at: an answer has the shape that was asked for, and nothing else is one.
 
 use std::convert::Infallible;
 
@@ -26,7 +26,8 @@ use super::{Offer, ToolCall, Toolbox};
 /// How much an agent may do in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// How many calls of tools, those that fail too. After the last the model is asked to answer with what it has.
+    /// How many calls of tools, those that fail too. After the last the model is asked to answer
+    /// with what it has.
     pub calls_max: usize,
 }
 
@@ -61,7 +62,8 @@ pub enum Outcome {
     },
     /// It wanted to call tools for ever.
     OutOfCalls,
-    /// The model failed after it had answered at least once. What was paid for, and what tools did, is not lost.
+    /// The model failed after it had answered at least once. What was paid for, and what tools did,
+    /// is not lost.
     Failed(Failure),
 }
 
@@ -99,9 +101,11 @@ impl Steps for AtOnce<'_> {
     }
 }
 
-/// Lets a model answer a request, with tools. Without tools it is one plain call, or a structured one.
+/// Lets a model answer a request, with tools. Without tools it is one plain call, or a structured
+/// one.
 ///
-/// An error is a first call that failed. What goes wrong with a tool is told to the model and recorded.
+/// An error is a first call that failed. What goes wrong with a tool is told to the model and
+/// recorded.
 pub async fn turn(
     model: &dyn Model,
     prompts: &Prompts,
@@ -215,7 +219,8 @@ impl<'a> Protocol<'a> {
         let compiled =
             |schema: &Value| Shape::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")));
         let message = compiled(&schema)?;
-        // Who asks for another tool all the same is told which there are, and need not say the whole again.
+        // Who asks for another tool all the same is told which there are, and need not say the
+        // whole again.
         schema["properties"]["tool"]["enum"] = json!(names(offers));
         Ok(Self { prompts, offers, answer: compiled(&form)?, message, form, schema })
     }
@@ -260,7 +265,8 @@ impl<'a> Protocol<'a> {
 
     fn read(&self, answer: &Answer) -> Result<Said, String> {
         let said = self.message.read(&answer.text).and_then(|said| self.understand(said));
-        // Many models leave out what stands around the answer. What has the very shape that was asked for is it.
+        // Many models leave out what stands around the answer. What has the very shape that was
+        // asked for is it.
         let said = said.or_else(|why| match self.form["type"] == "object" {
             true => self.answer.read(&answer.text).map(Said::Answer).map_err(|_| why),
             false => Err(why),
@@ -288,16 +294,17 @@ impl<'a> Protocol<'a> {
     }
 }
 
-/// What a vendor that holds a model to a schema is told. One flat object, because vendors differ about unions; that it is one
-/// form or the other is checked here.
+/// What a vendor that holds a model to a schema is told. One flat object, because vendors differ
+/// about unions; that it is one form or the other is checked here.
 fn schema(form: &Value) -> Value {
     let mut schema = json!({
         "type": "object",
         "properties": { "tool": { "type": "string" }, "arguments": { "type": "object" }, "answer": form },
         "additionalProperties": false,
     });
-    // References inside the form would point elsewhere from here, so what they point at moves along, if it is where it usually
-    // is. Else the form is in the instructions only, and is checked all the same.
+    // References inside the form would point elsewhere from here, so what they point at moves
+    // along, if it is where it usually is. Else the form is in the instructions only, and is
+    // checked all the same.
     match has_other_references(form) {
         true => schema["properties"]["answer"] = json!({}),
         false => {

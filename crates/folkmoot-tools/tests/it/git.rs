@@ -80,7 +80,8 @@ impl User {
         Repository::open(&self.top()).await.unwrap()
     }
 
-    /// All that is the user's: files, index, branch, configuration, and what `git status` says about them.
+    /// All that is the user's: files, index, branch, configuration, and what `git status` says
+    /// about them.
     fn own(&self) -> Vec<String> {
         let status = self.git(&["status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored"]);
         let index = self.git(&["ls-files", "--stage"]);

@@ -1,10 +1,11 @@
 //! The jail, by what it stops.
 //!
-//! Every payload is harmless also where nothing would stop it: at most 200 processes that sleep for two seconds, 1 GB of
-//! memory, 200 MB of disk, and no target but what the test itself has made. None is started before a first job has been seen, from inside
-//! and from outside, to be nobody.
+//! Every payload is harmless also where nothing would stop it: at most 200 processes that sleep for
+//! two seconds, 1 GB of memory, 200 MB of disk, and no target but what the test itself has made.
+//! None is started before a first job has been seen, from inside and from outside, to be nobody.
 //!
-//! The same tests run as root and as an unprivileged user, with each driver: `everywhere` starts this program again.
+//! The same tests run as root and as an unprivileged user, with each driver: `everywhere` starts
+//! this program again.
 
 mod everywhere;
 mod files;
@@ -25,7 +26,8 @@ use tokio::sync::OnceCell;
 
 /// Which driver to test, where this program is started again.
 const DRIVER: &str = "FOLKMOOT_TEST_JAIL_DRIVER";
-/// Where the helper is, where this program is started again by somebody who cannot reach the first one.
+/// Where the helper is, where this program is started again by somebody who cannot reach the first
+/// one.
 const HELPER: &str = "FOLKMOOT_TEST_JAIL_HELPER";
 
 fn helper() -> Helper {
@@ -94,8 +96,9 @@ async fn must_be_nobody(jail: &Jail) {
     }
 }
 
-/// Nothing is tried as an administrator: if the walls did not hold, a payload would reach the machine itself. So each first looks
-/// at who it is, with its own eyes, and does nothing unless it is nobody.
+/// Nothing is tried as an administrator: if the walls did not hold, a payload would reach the
+/// machine itself. So each first looks at who it is, with its own eyes, and does nothing unless it
+/// is nobody.
 const NOBODY_SH: &str = "uid= caps=0
 if [ -r /proc/self/status ]; then
   while read -r key value _; do

@@ -1,4 +1,5 @@
-//! Language servers: a real one for Python, which compiles the file, well behaved and not, in the jail and outside.
+//! Language servers: a real one for Python, which compiles the file, well behaved and not, in the
+//! jail and outside.
 
 use std::{
     path::Path,

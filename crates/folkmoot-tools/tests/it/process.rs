@@ -4,7 +4,8 @@ use std::{process::Command, sync::OnceLock, time::Duration};
 
 use nix::{sys::signal::kill, unistd::Pid};
 
-/// Whether a process is gone, or goes within a moment. A zombie that nobody has collected yet is gone for all that matters.
+/// Whether a process is gone, or goes within a moment. A zombie that nobody has collected yet is
+/// gone for all that matters.
 pub(crate) async fn is_gone(pid: &str) -> bool {
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
     for _ in 0..100 {
@@ -18,7 +19,8 @@ pub(crate) async fn is_gone(pid: &str) -> bool {
     false
 }
 
-/// Python itself: `python3` on PATH is on many machines a script that looks for it, which takes longer than to start it.
+/// Python itself: `python3` on PATH is on many machines a script that looks for it, which takes
+/// longer than to start it.
 pub(crate) fn python() -> &'static str {
     static PYTHON: OnceLock<String> = OnceLock::new();
     PYTHON.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! What a debate is to be: its topic, its team, its course and its gates. All of it is recorded when its run starts.
+//! What a debate is to be: its topic, its team, its course and its gates. All of it is recorded
+//! when its run starts.
 
 use folkmoot_core::{
     Agent, Name, Refusal, Timeout,
@@ -30,7 +31,8 @@ folkmoot_core::vocabulary! {
     pub enum Preset {
         /// All phases.
         Full = "full",
-        /// Spends on disagreement only: ends where the first answers agree, else one critique and a vote.
+        /// Spends on disagreement only: ends where the first answers agree, else one critique and a
+        /// vote.
         Economy = "economy",
         /// Answers and a vote.
         Quick = "quick",
@@ -79,7 +81,8 @@ pub struct DebateConfig {
     pub voting_fallback: Fallback,
     /// What tells those apart who are first together.
     pub tie_break: Option<TieBreak>,
-    /// How many must vote; the table's number, or all who are asked where they are fewer, unless it is given.
+    /// How many must vote; the table's number, or all who are asked where they are fewer, unless it
+    /// is given.
     pub minimum_votes: Option<u32>,
     /// How many rounds at most.
     pub max_rounds: u32,
@@ -119,7 +122,8 @@ pub struct DebateConfig {
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The longest answer of a turn, in tokens; what the provider's configuration says unless it is given.
+    /// The longest answer of a turn, in tokens; what the provider's configuration says unless it is
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// What it may spend; what the configuration says unless it is given.

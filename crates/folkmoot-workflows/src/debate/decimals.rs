@@ -1,5 +1,5 @@
-//! Shares as people write them. Within Folkmoot they are hundredths, and scores tenths; whoever reads a table reads 0.72, as over
-//! HTTP.
+//! Shares as people write them. Within Folkmoot they are hundredths, and scores tenths; whoever
+//! reads a table reads 0.72, as over HTTP.
 
 use serde_json::{Value, json};
 

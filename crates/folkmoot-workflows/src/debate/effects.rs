@@ -64,13 +64,15 @@ fn executed() -> bool {
 
 /// All that a debate does outside of itself, but for its models.
 pub trait Effects: fmt::Debug + Send + Sync {
-    /// Executes tests on a solution, in the jail. An error is a jail or a tool chain that is not there.
+    /// Executes tests on a solution, in the jail. An error is a jail or a tool chain that is not
+    /// there.
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>>;
 
     /// The tools that an agent has who works with these sorts.
     fn offers(&self, place: Place, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>>;
 
-    /// Calls one of them. What may change something outside is called only where a person has approved the call.
+    /// Calls one of them. What may change something outside is called only where a person has
+    /// approved the call.
     fn call(
         &self,
         place: Place,
@@ -92,7 +94,8 @@ pub trait Effects: fmt::Debug + Send + Sync {
     /// Runs what the project has for a hook, in the debate's worktree.
     fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>>;
 
-    /// Removes the worktree; the branch stays, with what was committed. Where nothing is left nothing is done.
+    /// Removes the worktree; the branch stays, with what was committed. Where nothing is left
+    /// nothing is done.
     fn clean(&self, debate: String, branch: Option<Branch>) -> BoxFuture<'_, Result<(), String>>;
 }
 

@@ -1,4 +1,5 @@
-//! What was executed, and what is learned from it: tests in the jail, reflections on what failed, versions of the code.
+//! What was executed, and what is learned from it: tests in the jail, reflections on what failed,
+//! versions of the code.
 
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ const DIFF_LINES_MAX: usize = 2_000;
 /// How much of what a test printed is shown.
 const MESSAGE_CHARS: usize = 400;
 
-/// The tests in an answer. What has no category is a functional one, and what has no difficulty a basic one.
+/// The tests in an answer. What has no category is a functional one, and what has no difficulty a
+/// basic one.
 pub(super) fn tests(value: &Value) -> Vec<TestCase> {
     let mut tests: Vec<TestCase> = Vec::new();
     for test in value.as_array().into_iter().flatten().take(TESTS_MAX) {
@@ -101,7 +103,8 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Room {
-    /// Executes somebody's tests on somebody's code, as a step; nothing where it cannot be executed here, which is recorded.
+    /// Executes somebody's tests on somebody's code, as a step; nothing where it cannot be executed
+    /// here, which is recorded.
     pub async fn test(
         &self,
         ctx: &Ctx,
@@ -243,7 +246,8 @@ impl Room {
         Ok(())
     }
 
-    /// Keeps a version, unless its author has come to the same code before, and commits it once it is in the debate.
+    /// Keeps a version, unless its author has come to the same code before, and commits it once it
+    /// is in the debate.
     pub async fn keep_version(
         &self,
         ctx: &Ctx,
@@ -324,7 +328,8 @@ impl Room {
         }
     }
 
-    /// The project's own commands, where they are asked for after this phase. What they say is told to whoever speaks next.
+    /// The project's own commands, where they are asked for after this phase. What they say is told
+    /// to whoever speaks next.
     pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
         use folkmoot_core::agent::DebatePhase::{Adversarial, Convergence, Optimization, Proposal};
         let hook = match at.phase {
@@ -380,7 +385,8 @@ fn extension(language: &str) -> &str {
 
 /// As `diff -u` tells it.
 pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
-    // What a model wrote must not keep the node busy: the work grows with the product of length and difference.
+    // What a model wrote must not keep the node busy: the work grows with the product of length and
+    // difference.
     let lines = |text: &str| text.lines().count();
     if lines(before).max(lines(after)) > DIFF_LINES_MAX {
         return format!("(longer than {DIFF_LINES_MAX} lines: no difference is shown)\n");

@@ -74,7 +74,8 @@ impl Room {
             DecisionWord::Rejected => match gates.on_rejected {
                 OnRejected::Fail => return Err(Failure::new("gate_rejected", reason)),
                 OnRejected::Retry => true,
-                // Nothing comes after it with which it could go on: whoever rejects what is final has it fail.
+                // Nothing comes after it with which it could go on: whoever rejects what is final
+                // has it fail.
                 OnRejected::Continue if at.phase == DebatePhase::Convergence && key == LAST => {
                     return Err(Failure::new("gate_rejected", reason));
                 }
@@ -116,7 +117,8 @@ impl Room {
         let answers: Vec<_> =
             state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();
         artifacts.push(("answers", "application/json", serde_json::to_vec(&answers)?));
-        // What the answer that is decided on was before: what others wrote, and gave up, is none of it.
+        // What the answer that is decided on was before: what others wrote, and gave up, is none of
+        // it.
         let winner = came.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref());
         let author = winner.or_else(|| state.leading().map(|leading| &leading.author));
         let versions = state.versions.iter().zip(1_u32..).filter(|((by, _), _)| Some(by) == author);

@@ -24,7 +24,8 @@ impl Room {
         if !self.debating.lessons {
             return Ok(());
         }
-        // What was rehearsed is no experience of a model's, and the other way round. Where both speak, neither is shown the other's.
+        // What was rehearsed is no experience of a model's, and the other way round. Where both
+        // speak, neither is shown the other's.
         let is_rehearsal = |provider: &String| provider.split('/').next() == Some(rehearsal::NAME);
         let providers = self.providers();
         let rehearsed = providers.iter().any(is_rehearsal);
@@ -55,14 +56,16 @@ impl Room {
         tell(ctx, "lessons shown", Told::LessonsShown { lessons }).await
     }
 
-    /// The lessons that are close in meaning, where somebody can tell; nothing where they fail, and words decide.
+    /// The lessons that are close in meaning, where somebody can tell; nothing where they fail, and
+    /// words decide.
     async fn close(&self, ctx: &Ctx, known: &[Lesson]) -> Result<Option<Vec<String>>, Failure> {
         let said = |lesson: &Lesson| format!("{} {} {}", lesson.tags.join(" "), lesson.root_cause, lesson.text);
         let newest = || known.iter().take(EMBEDDED_MAX);
         let texts: Vec<String> = std::iter::once(self.debating.topic.clone()).chain(newest().map(said)).collect();
         let ids: Vec<String> = newest().map(|lesson| lesson.id.clone()).collect();
         let (embedder, input) = (self.embedder.clone(), json!({ "texts": texts }));
-        // A step also where nobody can tell: another life of the run may have somebody who can, and must not ask them.
+        // A step also where nobody can tell: another life of the run may have somebody who can, and
+        // must not ask them.
         let work = move || {
             let (embedder, texts, ids) = (embedder.clone(), texts.clone(), ids.clone());
             async move {

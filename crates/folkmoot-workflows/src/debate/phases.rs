@@ -1,5 +1,5 @@
-//! The eight phases, each in its file, and what they have in common: who speaks, in which order, and what comes of somebody who does
-//! not answer.
+//! The eight phases, each in its file, and what they have in common: who speaks, in which order,
+//! and what comes of somebody who does not answer.
 
 mod adversarial;
 mod convergence;
@@ -60,7 +60,8 @@ impl Room {
         self.debating.agent(id).ok_or_else(|| Failure::new("invalid_journal", format!("{id} is not in the team")))
     }
 
-    /// Hears what came of some turns. Whoever gave no answer at all, with whatever voice, is left out from here on.
+    /// Hears what came of some turns. Whoever gave no answer at all, with whatever voice, is left
+    /// out from here on.
     async fn hear(&self, ctx: &Ctx, at: At, spoken: &[Spoken], state: &mut State) -> Result<(), Failure> {
         for one in spoken {
             state.hear(one);
@@ -74,7 +75,8 @@ impl Room {
         Ok(())
     }
 
-    /// One turn of whoever is there for it, and of the next one where they give no answer at all. Nobody is asked twice.
+    /// One turn of whoever is there for it, and of the next one where they give no answer at all.
+    /// Nobody is asked twice.
     async fn speak_or_next<'a>(
         &'a self,
         ctx: &Ctx,
@@ -86,7 +88,8 @@ impl Room {
         let mut last: Option<Spoken> = None;
         let mut asked = BTreeSet::new();
         loop {
-            // Each turn of the loop asks another member of the team, so there are no more turns than members.
+            // Each turn of the loop asks another member of the team, so there are no more turns
+            // than members.
             let Some(id) = who(state).filter(|id| asked.insert(id.clone())) else { return Ok(last) };
             let mut asking = asking(self.agent(&id)?, state);
             let at = asking.at;
@@ -100,9 +103,10 @@ impl Room {
         }
     }
 
-    /// Who speaks in place of those whose turn gave no answer, as many as are missing. `asked` holds everybody who had a turn in the
-    /// phase, also those who had nothing to say, and gets those who are chosen now: nobody is chosen twice, so a phase has no more
-    /// turns than the team has members.
+    /// Who speaks in place of those whose turn gave no answer, as many as are missing. `asked`
+    /// holds everybody who had a turn in the phase, also those who had nothing to say, and gets
+    /// those who are chosen now: nobody is chosen twice, so a phase has no more turns than the team
+    /// has members.
     fn instead(&self, at: At, min_responses: usize, asked: &mut BTreeSet<Name>, state: &State) -> Vec<Vec<Name>> {
         let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
         let missing = min_responses.saturating_sub(answered).min(state.in_phase.len() - answered);
@@ -117,7 +121,8 @@ impl Room {
         state.network.turns(at.phase, &chosen)
     }
 
-    /// A phase whose answers help and are not needed: where too few gave one, that is said, and the debate goes on with what there is.
+    /// A phase whose answers help and are not needed: where too few gave one, that is said, and the
+    /// debate goes on with what there is.
     fn helps(&self, at: At, min_responses: usize, note: String, state: &State) -> PhaseReport {
         PhaseReport::said(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
             Some(too_few) => format!("{note}; {too_few}, and the debate goes on without them"),

@@ -26,7 +26,8 @@ use crate::{Call, Spending, Voice};
 const WHY_BYTES: usize = 1_000;
 /// How much is kept of words that are no answer.
 const UNPARSED_BYTES: usize = 16 * 1024;
-/// The longest answer, as JSON. All of them together must fit into the prompts and the records of others.
+/// The longest answer, as JSON. All of them together must fit into the prompts and the records of
+/// others.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;
 /// How much is kept of what tools gave in a turn, as JSON.
 const TOOL_CALLS_BYTES_MAX: usize = 512 * 1024;
@@ -108,7 +109,8 @@ pub(super) struct Spoken {
     pub state: TurnState,
     /// Why there is no answer.
     pub why: String,
-    /// The answer, of the form that was asked for; nothing where the state is another than answered.
+    /// The answer, of the form that was asked for; nothing where the state is another than
+    /// answered.
     pub value: Value,
     pub confidence: Option<Share>,
     /// What it said, in words.
@@ -131,8 +133,8 @@ impl Room {
     pub async fn speak(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Spoken, Failure> {
         let own = self.voices.get(&asking.agent.id).or(self.usual.as_ref());
         let own = own.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
-        // Only whom the configuration names for this agent, its provider's fall-backs included: what is told to one is not meant
-        // for another.
+        // Only whom the configuration names for this agent, its provider's fall-backs included:
+        // what is told to one is not meant for another.
         let held = self.turn(ctx, &asking, own, &asking.key).await?;
         let spoken = self.read(ctx, &asking, &held);
         self.record(ctx, asking, held, &spoken).await?;
@@ -383,7 +385,8 @@ impl Steps for InSteps<'_> {
 }
 
 impl Room {
-    /// Asks people before a tool is called that may change something outside. Why not, where they do not want it.
+    /// Asks people before a tool is called that may change something outside. Why not, where they
+    /// do not want it.
     async fn ask_about_call(
         &self,
         ctx: &Ctx,
@@ -442,7 +445,8 @@ async fn plain(
     }
 }
 
-/// Whether an answer can be kept and shown. Whoever says more than anybody reads has said nothing that counts.
+/// Whether an answer can be kept and shown. Whoever says more than anybody reads has said nothing
+/// that counts.
 fn keepable(value: &Value) -> Result<(), String> {
     if folkmoot_core::text::holds_nul(value) {
         return Err("it holds the character U+0000, which cannot be stored".to_owned());

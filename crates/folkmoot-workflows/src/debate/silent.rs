@@ -30,7 +30,8 @@ impl Voices for NoModels {
     }
 
     fn voice(&self, name: &str) -> Result<Voice, Failure> {
-        // What is asked must be what was asked; a provider that is there no more had the usual length, as far as anybody knows.
+        // What is asked must be what was asked; a provider that is there no more had the usual
+        // length, as far as anybody knows.
         let max_tokens = self.0.voice(name).map_or(folkmoot_llm::request::MAX_TOKENS, |voice| voice.max_tokens);
         Ok(Voice { model: Arc::new(Silence), price: None, max_tokens })
     }

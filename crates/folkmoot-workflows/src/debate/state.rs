@@ -1,4 +1,5 @@
-//! What there is of a debate so far. It is made anew in every pass from what the journal answers, and so is the same each time.
+//! What there is of a debate so far. It is made anew in every pass from what the journal answers,
+//! and so is the same each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,8 +96,8 @@ impl State {
         self.in_phase.push(spoken.clone());
     }
 
-    /// Keeps tests, so that whatever comes later is tried on them too. Those that are known are not kept again; another one of a
-    /// known name gets a name of its own.
+    /// Keeps tests, so that whatever comes later is tried on them too. Those that are known are not
+    /// kept again; another one of a known name gets a name of its own.
     pub fn keep_tests(&mut self, author: &Name, new: &[TestCase]) {
         let known = self.tests.entry(author.clone()).or_default();
         for test in new {
@@ -119,8 +120,9 @@ impl State {
         notes
     }
 
-    /// The candidates whose words reach an agent, but its own, in an order that is its own too: who reads first what all read
-    /// first is swayed as all are. Where it hears no author, it reads all: else it would have nothing to say.
+    /// The candidates whose words reach an agent, but its own, in an order that is its own too: who
+    /// reads first what all read first is swayed as all are. Where it hears no author, it reads
+    /// all: else it would have nothing to say.
     pub fn read_by(&self, reader: &Agent, run: &str, round: u32) -> Vec<&Candidate> {
         let heard = self.network.hears(&reader.id);
         let others = || self.candidates.values().filter(|candidate| candidate.author != reader.id);
@@ -145,8 +147,9 @@ impl State {
         u32::try_from(read.into_iter().map(hops).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// Passed tests of others, of all that are not suspect, and which failed, of one author's code. A failure counts where somebody
-    /// else than the test's author passes it: else the author alone says what is right.
+    /// Passed tests of others, of all that are not suspect, and which failed, of one author's code.
+    /// A failure counts where somebody else than the test's author passes it: else the author alone
+    /// says what is right.
     pub fn tested(&self, author: &Name) -> Option<Tested> {
         let cross = self.cross.as_ref()?;
         let suspects = cross.suspects();
@@ -173,7 +176,8 @@ impl State {
         (tested.of > 0).then_some(tested)
     }
 
-    /// How many tests fail on an author's code, of all but those that `but` wrote and those that are suspect.
+    /// How many tests fail on an author's code, of all but those that `but` wrote and those that
+    /// are suspect.
     pub fn failures(&self, author: &Name, but: &Name) -> usize {
         let Some(cross) = &self.cross else { return 0 };
         let suspects = cross.suspects();
@@ -198,8 +202,9 @@ impl State {
         shown.iter().enumerate().filter_map(of).chain(hooked).collect()
     }
 
-    /// Those that executed tests do not speak against: whoever fails fewest of those that are not suspect, and whoever no test of
-    /// others was executed on. Else whoever alone wrote tests would be out, as their own do not speak for them.
+    /// Those that executed tests do not speak against: whoever fails fewest of those that are not
+    /// suspect, and whoever no test of others was executed on. Else whoever alone wrote tests would
+    /// be out, as their own do not speak for them.
     pub fn eligible(&self) -> Vec<Name> {
         let failures = |author: &Name| self.tested(author).map(|tested| tested.of - tested.passed);
         let all = || self.candidates.keys().cloned();
@@ -216,7 +221,8 @@ impl State {
         }
     }
 
-    /// Whether everybody's tests pass on everybody's code, those that are suspect too, and there are so many on each.
+    /// Whether everybody's tests pass on everybody's code, those that are suspect too, and there
+    /// are so many on each.
     pub fn all_pass(&self, least: usize) -> bool {
         let Some(cross) = &self.cross else { return false };
         self.candidates.keys().all(|author| {
@@ -246,7 +252,8 @@ impl State {
         ranked
     }
 
-    /// The candidate that evidence supports best: fewest failures, then the best mean score, then the surest, then by name.
+    /// The candidate that evidence supports best: fewest failures, then the best mean score, then
+    /// the surest, then by name.
     pub fn leading(&self) -> Option<&Candidate> {
         let eligible = self.eligible();
         eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {

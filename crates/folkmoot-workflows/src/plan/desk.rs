@@ -22,7 +22,8 @@ const ITEM_CHARS_MAX: usize = 600;
 
 /// How many proposals a plan can have: each but the first because somebody sent one back.
 const PROPOSALS_MAX: u32 = 100;
-/// How often something is written anew that could not be used, each time because somebody resumed the plan.
+/// How often something is written anew that could not be used, each time because somebody resumed
+/// the plan.
 const RESUMED_MAX: u32 = 100;
 
 /// How many of the proposals that were sent back are shown with the next: the last ones.
@@ -110,7 +111,8 @@ impl Desk {
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
-    /// One iteration; why it gave nothing, where it did not. What only repeats an earlier one is nothing.
+    /// One iteration; why it gave nothing, where it did not. What only repeats an earlier one is
+    /// nothing.
     pub(super) async fn iterate(
         &self,
         ctx: &Ctx,
@@ -214,8 +216,8 @@ impl Desk {
         self.planning.sources.iter().map(|source| Context::new().data("text", &source.text)).collect()
     }
 
-    /// Asks for what the plan cannot go on without. Where no answer can be used, the plan stops, with all that it has, and asks anew
-    /// each time that somebody resumes it.
+    /// Asks for what the plan cannot go on without. Where no answer can be used, the plan stops,
+    /// with all that it has, and asks anew each time that somebody resumes it.
     async fn ask_until_usable(
         &self,
         ctx: &Ctx,

@@ -37,8 +37,8 @@ fn unfinished(plan: &Plan) -> String {
     parts.join("\n\n")
 }
 
-/// As a page of HTML that needs nothing else. What a model wrote is text there: it brings no script, no picture and no style, and
-/// links only to the web.
+/// As a page of HTML that needs nothing else. What a model wrote is text there: it brings no
+/// script, no picture and no style, and links only to the web.
 pub fn html(plan: &Plan) -> String {
     let options = pulldown_cmark::Options::ENABLE_TABLES | pulldown_cmark::Options::ENABLE_STRIKETHROUGH;
     let text = markdown(plan);

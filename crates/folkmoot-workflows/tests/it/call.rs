@@ -1,4 +1,5 @@
-//! A run with model calls in parallel branches has one outcome, wherever it is crashed and whatever is asked about its budget.
+//! A run with model calls in parallel branches has one outcome, wherever it is crashed and whatever
+//! is asked about its budget.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +26,8 @@ const CALLS: usize = 12;
 /// What each call takes, and at most: the text is 20 bytes long, at two bytes a token.
 const TOKENS: u64 = 110;
 
-/// What was asked, by its words, and under which idempotency keys: a vendor remembers that over a crash.
+/// What was asked, by its words, and under which idempotency keys: a vendor remembers that over a
+/// crash.
 #[derive(Clone, Debug, Default)]
 struct Vendor(Arc<Mutex<BTreeMap<String, Vec<String>>>>);
 
@@ -131,8 +133,9 @@ fn world(tokens: u64, on_exceeded: OnExceeded, choice: Choice) -> World {
     World { vendor, people, scenario }
 }
 
-/// No storm at all; then every place where it can crash, and every append of which nobody is told. For what differs little from
-/// another test some places will do: `FOLKMOOT_CRASH_EVERYWHERE=1` takes them all.
+/// No storm at all; then every place where it can crash, and every append of which nobody is told.
+/// For what differs little from another test some places will do: `FOLKMOOT_CRASH_EVERYWHERE=1`
+/// takes them all.
 fn storms(stride: usize, make: impl Fn() -> World, check: impl Fn(&World, &Report, &str)) {
     let calm = make();
     let report = sim::simulate(&calm.scenario, Crash::Never);
@@ -149,8 +152,8 @@ fn storms(stride: usize, make: impl Fn() -> World, check: impl Fn(&World, &Repor
     }
 }
 
-/// No call was asked again that was recorded, and one that was in flight only under the key that it had.
-/// Of one that was, a vendor may have heard though the next life had no money left for it.
+/// No call was asked again that was recorded, and one that was in flight only under the key that it
+/// had. Of one that was, a vendor may have heard though the next life had no money left for it.
 fn asked_as_often_as_it_must(world: &World, report: &Report, calls: usize, place: &str) {
     let asked = world.vendor.asked();
     let mut keys = BTreeSet::new();
@@ -185,7 +188,8 @@ fn every_call_is_asked_once_and_counted_once_wherever_it_crashes() {
 
 #[test]
 fn a_budget_that_is_spent_once_is_asked_about_once_wherever_it_crashes() {
-    // Enough for seven calls; twice that is enough for all. Five branches find it empty at the same time.
+    // Enough for seven calls; twice that is enough for all. Five branches find it empty at the same
+    // time.
     let make = || world(TOKENS * 7, OnExceeded::Ask, Choice::Approve);
     storms(1, make, |world, report, place| {
         assert_eq!(report.outcome.as_ref(), Ok(&all_answers()), "{place}");

@@ -1,4 +1,5 @@
-//! Stop always works: cancelling a run reaches a model call in flight, down to the vendor's connection.
+//! Stop always works: cancelling a run reaches a model call in flight, down to the vendor's
+//! connection.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! What agents are made of, by its behaviour; and model calls in durable runs, crashed wherever they can be.
+//! What agents are made of, by its behaviour; and model calls in durable runs, crashed wherever
+//! they can be.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,5 @@
-//! Every schema that debates and plans send, sent to fakes of the vendors that refuse what the vendors refuse.
+//! Every schema that debates and plans send, sent to fakes of the vendors that refuse what the
+//! vendors refuse.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,8 @@ use serde_json::Value;
 #[path = "../../../folkmoot-llm/tests/it/wire/rules.rs"]
 mod rules;
 
-/// A vendor of all four wire formats, which answers 400 to what the real one refuses, and else with a word.
+/// A vendor of all four wire formats, which answers 400 to what the real one refuses, and else with
+/// a word.
 fn vendor() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

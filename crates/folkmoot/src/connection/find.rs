@@ -1,4 +1,5 @@
-//! Which one is meant. An id may be cut to any unique beginning or end, or left out where only one waits.
+//! Which one is meant. An id may be cut to any unique beginning or end, or left out where only one
+//! waits.
 
 use std::{borrow::Borrow, str::FromStr};
 
@@ -127,7 +128,8 @@ pub(crate) async fn any<T: Find>(client: &Client, id: Option<&str>) -> Result<T:
     }
 }
 
-/// The run that somebody means: one that is there, by any unique beginning or end of its id, or a new one of that name.
+/// The run that somebody means: one that is there, by any unique beginning or end of its id, or a
+/// new one of that name.
 pub(crate) async fn run_or_new(client: &Client, id: Option<&RunId>) -> Result<Option<RunId>> {
     let Some(id) = id else { return Ok(None) };
     if let Some(exact) = Run::exact(client, id.as_str()).await? {
@@ -315,8 +317,8 @@ impl Find for Run {
     }
 }
 
-/// Of runs of one sort, the newest first, the one that somebody means by any unique beginning or end of its id; the newest where
-/// nothing was said.
+/// Of runs of one sort, the newest first, the one that somebody means by any unique beginning or
+/// end of its id; the newest where nothing was said.
 pub(crate) fn one_of(noun: &str, said: Option<&str>, newest_first: Vec<RunId>) -> Result<RunId> {
     let Some(text) = said else {
         return match newest_first.into_iter().next() {

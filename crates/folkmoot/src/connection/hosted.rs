@@ -1,4 +1,5 @@
-//! A server inside this process, for as long as one verb lasts. Other terminals find it through the data folder.
+//! A server inside this process, for as long as one verb lasts. Other terminals find it through the
+//! data folder.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -43,7 +44,8 @@ impl From<StartError> for NotHosted {
 }
 
 impl Hosted {
-    /// Starts on a free port of the loopback. It executes workflows at once, or once it is clear that it stays for a while.
+    /// Starts on a free port of the loopback. It executes workflows at once, or once it is clear
+    /// that it stays for a while.
     pub(crate) async fn start(data: &DataFolder, works: bool) -> Result<Self, NotHosted> {
         Self::start_with(data, works, Vec::new()).await
     }
@@ -70,7 +72,8 @@ impl Hosted {
         Ok(Self { url, tokens, shutdown, serving })
     }
 
-    /// Whether it has let go of the folder, or is about to, because somebody wants to serve it for longer.
+    /// Whether it has let go of the folder, or is about to, because somebody wants to serve it for
+    /// longer.
     pub(crate) fn has_yielded(&self) -> bool {
         self.shutdown.is_cancelled()
     }
@@ -94,7 +97,8 @@ async fn yield_to_a_lasting_server(data: DataFolder, shutdown: CancellationToken
 }
 
 fn config(data: &DataFolder) -> Result<Config> {
-    // As `folkmoot serve` was last told, or this would be another server: with other rules for gates, and another key.
+    // As `folkmoot serve` was last told, or this would be another server: with other rules for
+    // gates, and another key.
     let served = data.served()?;
     let given = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut config = Config::new(data.clone());
@@ -102,7 +106,8 @@ fn config(data: &DataFolder) -> Result<Config> {
         Some(_) => anyhow!("{error}; `folkmoot serve` was last started with this file: put it back, or start it anew"),
         None => error.into(),
     })?;
-    // Tokens are named to `folkmoot serve` alone: whoever runs a verb would otherwise give itself a say.
+    // Tokens are named to `folkmoot serve` alone: whoever runs a verb would otherwise give itself a
+    // say.
     config.read_environment(|name| std::env::var(name).ok().filter(|_| name != BOOTSTRAP_TOKENS))?;
     config.key = given("FOLKMOOT_KEY_FILE").map(PathBuf::from);
     if let (None, Some(key)) = (&config.key, served.key) {
@@ -121,7 +126,8 @@ fn config(data: &DataFolder) -> Result<Config> {
     Ok(config)
 }
 
-/// Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all gates were gone.
+/// Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all
+/// gates were gone.
 fn refuse_beside_postgresql(data: &DataFolder) -> Result<(), NotHosted> {
     let tokens = data.tokens().map_err(|error| NotHosted::Failed(error.into()))?;
     if tokens.is_none() || data.database().exists() {

@@ -11,11 +11,12 @@ use crate::{cli::As, connection::Connection, context::Context};
 const ROUND: Duration = Duration::from_secs(30);
 /// How long a server that answered before may be away.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How much earlier than it was asked to an answer may come before it means that the server is about to end.
+/// How much earlier than it was asked to an answer may come before it means that the server is
+/// about to end.
 const EARLY: Duration = Duration::from_millis(20);
 
-/// What `wait` returns once it `has_ended`; or as it is when `limit` is over. One call of `wait` lasts at most as long as
-/// it is told.
+/// What `wait` returns once it `has_ended`; or as it is when `limit` is over. One call of `wait`
+/// lasts at most as long as it is told.
 pub(crate) async fn until<T>(
     ctx: &Context,
     connection: &mut Connection,

@@ -1,7 +1,7 @@
 //! Text from outside, made safe to print: it cannot move the cursor, hide other text or reverse it.
 
-/// Text from outside, without what could move the cursor, hide or turn round other text. What nobody would see is shown by
-/// its number, so that two texts that differ also look different.
+/// Text from outside, without what could move the cursor, hide or turn round other text. What
+/// nobody would see is shown by its number, so that two texts that differ also look different.
 pub(crate) fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
@@ -15,7 +15,8 @@ pub(crate) fn printable(text: &str) -> String {
     printed
 }
 
-/// JSON for a terminal: the same document, with everything that could move the cursor or hide other text as `\u` and its number.
+/// JSON for a terminal: the same document, with everything that could move the cursor or hide other
+/// text as `\u` and its number.
 pub(crate) fn escaped(json: &str) -> String {
     let mut printed = String::with_capacity(json.len());
     for c in json.chars() {
@@ -31,9 +32,10 @@ pub(crate) fn escaped(json: &str) -> String {
     printed
 }
 
-/// Whether nobody sees it, though it can change what is seen beside it or makes two texts differ: what Unicode calls format
-/// characters, fillers, tags, variation selectors, and separators other than the space. Joiners between letters of scripts that need
-/// them are shown by their numbers too: a text that is decided on is better ugly than ambiguous.
+/// Whether nobody sees it, though it can change what is seen beside it or makes two texts differ:
+/// what Unicode calls format characters, fillers, tags, variation selectors, and separators other
+/// than the space. Joiners between letters of scripts that need them are shown by their numbers
+/// too: a text that is decided on is better ugly than ambiguous.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'

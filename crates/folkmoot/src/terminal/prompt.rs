@@ -9,7 +9,8 @@ use tokio::sync::oneshot;
 
 type Line = oneshot::Receiver<io::Result<Option<String>>>;
 
-/// A line that nobody waits for any more, because what was asked is settled. What is typed next answers the next question.
+/// A line that nobody waits for any more, because what was asked is settled. What is typed next
+/// answers the next question.
 static LEFT: Mutex<Option<Line>> = Mutex::new(None);
 
 /// Whoever stops waiting for a line leaves it to the next who asks.
@@ -21,8 +22,9 @@ impl Drop for Waiting {
     }
 }
 
-/// Forgets what was typed before anybody could have read what is asked now: a key that was pressed twice decides once. (A terminal
-/// hands on one line at a time, so nothing of it has been read yet.)
+/// Forgets what was typed before anybody could have read what is asked now: a key that was pressed
+/// twice decides once. (A terminal hands on one line at a time, so nothing of it has been read
+/// yet.)
 pub(crate) fn forget_typed_ahead() {
     // Where it is no terminal there is nothing to forget.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
@@ -44,7 +46,8 @@ pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
     answered
 }
 
-/// The next line, from a thread of its own: one that waits for a line cannot be told to stop, and must not hold up the end.
+/// The next line, from a thread of its own: one that waits for a line cannot be told to stop, and
+/// must not hold up the end.
 fn read() -> Line {
     let (answered, answer) = oneshot::channel();
     std::thread::spawn(move || {

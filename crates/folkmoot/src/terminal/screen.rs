@@ -28,7 +28,8 @@ impl Screen {
         Self { json, terminal, answers, notes_are_read, width }
     }
 
-    /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them are.
+    /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them
+    /// are.
     pub(crate) fn columns(self) -> usize {
         if self.terminal { self.width.into() } else { 80 }
     }

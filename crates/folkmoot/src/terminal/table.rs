@@ -38,7 +38,8 @@ impl Screen {
             cells.max_height(1);
             table.add_row(cells);
         }
-        // The first column is an id, which nothing may cut; and no column stands away from the edge.
+        // The first column is an id, which nothing may cut; and no column stands away from the
+        // edge.
         if let Some(column) = table.column_mut(0) {
             column.set_padding((0, 1)).set_constraint(ColumnConstraint::ContentWidth);
         }

@@ -12,7 +12,8 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 pub(crate) struct Terminal(File);
 
 impl Terminal {
-    /// `None` where there is none, or somebody else is in its foreground: then nobody is asked, and nobody could answer.
+    /// `None` where there is none, or somebody else is in its foreground: then nobody is asked, and
+    /// nobody could answer.
     pub(crate) fn open() -> Option<Self> {
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         let foreground = tcgetpgrp(&file).ok()?;
@@ -36,7 +37,8 @@ impl Terminal {
         .await
     }
 
-    /// Asks for a line that is not shown while it is typed; `None` where whoever sits there gives up.
+    /// Asks for a line that is not shown while it is typed; `None` where whoever sits there gives
+    /// up.
     pub(crate) async fn secret(&self, question: &str) -> io::Result<Option<String>> {
         let (file, question) = (self.0.try_clone()?, question.to_owned());
         blocking(move || {

@@ -7,7 +7,8 @@ use super::{
     style::{self, paint},
 };
 
-/// Behind a bar, so that nothing in it can pass for something that we say: on a terminal also what does not fit in a line.
+/// Behind a bar, so that nothing in it can pass for something that we say: on a terminal also what
+/// does not fit in a line.
 pub(crate) fn behind_bar<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
     barred(lines, terminal_columns())
 }
@@ -19,7 +20,8 @@ pub(crate) fn fitting(line: &str) -> String {
 
 fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usize>) -> String {
     let bar = paint(style::FAINT, "│");
-    // Two columns before the bar, one after it; and the last one stays free: some terminals begin a new line there.
+    // Two columns before the bar, one after it; and the last one stays free: some terminals begin a
+    // new line there.
     let fitting = |line: &str| match columns {
         Some(columns) => wrapped(line, columns.saturating_sub(5)),
         None => vec![line.to_owned()],
@@ -31,8 +33,8 @@ fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usi
 /// The narrowest that anything is broken to; whoever has less room has their terminal do it.
 const COLUMNS_MIN: usize = 10;
 
-/// A line as several of at most so many columns, its colours counted for nothing. It is broken between words, and a word only
-/// where it fits in no line.
+/// A line as several of at most so many columns, its colours counted for nothing. It is broken
+/// between words, and a word only where it fits in no line.
 pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let (columns, line) = (columns.max(COLUMNS_MIN), line.replace('\t', "    "));
     let width_of = |text: &str| anstream::adapter::strip_str(text).to_string().width();
@@ -40,7 +42,8 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
         return vec![line];
     }
     let (mut lines, mut current, mut escape) = (Vec::new(), String::new(), None);
-    // What colours the text at the end of `current`; and the last space in it, with what colours the text there.
+    // What colours the text at the end of `current`; and the last space in it, with what colours
+    // the text there.
     let (mut colour, mut space) = (String::new(), None);
     for c in line.chars() {
         if escape.is_some() || c == '\u{1b}' {
@@ -87,7 +90,8 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A line that is too wide for so many columns, without its middle: long names often differ at their ends.
+/// A line that is too wide for so many columns, without its middle: long names often differ at
+/// their ends.
 pub(crate) fn shortened(line: &str, columns: usize) -> String {
     if line.width() <= columns {
         return line.to_owned();
@@ -107,7 +111,8 @@ pub(crate) fn shortened(line: &str, columns: usize) -> String {
     format!("{front}…{back}")
 }
 
-/// A line of at most so many columns, its colours counted for nothing; what does not fit is left out at its end.
+/// A line of at most so many columns, its colours counted for nothing; what does not fit is left
+/// out at its end.
 pub(crate) fn cut(line: &str, columns: usize) -> String {
     if anstream::adapter::strip_str(line).to_string().width() <= columns {
         return line.to_owned();

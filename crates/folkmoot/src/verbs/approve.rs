@@ -38,7 +38,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let reason = args.reason.or(args.comment);
     let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
-    // All of them are found before the first is decided: a slip in one id must not leave half of it done.
+    // All of them are found before the first is decided: a slip in one id must not leave half of it
+    // done.
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         let find = async |client: &Client| find::any::<Gate>(client, id).await;

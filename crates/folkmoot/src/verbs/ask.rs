@@ -61,7 +61,8 @@ pub(crate) struct Args {
     /// Halt more than its type does
     #[arg(long, value_name = "SCOPE", value_parser = word::<Scope>(Scope::WORDS))]
     halts: Option<Scope>,
-    /// How long until it expires or reminds (90s, 30m, 2h, never); the server's policy unless it is given
+    /// How long until it expires or reminds (90s, 30m, 2h, never); the server's policy unless it is
+    /// given
     #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
     timeout: Option<Timeout>,
     /// What is looked at first; by its type unless it is given

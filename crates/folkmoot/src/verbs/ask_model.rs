@@ -44,7 +44,8 @@ const QUESTION_BYTES_MAX: u64 = 16 << 20;
 pub(crate) struct Args {
     /// What to ask; `-` reads it from standard input
     question: String,
-    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
+    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
+    /// llamacpp, rehearsal
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// Which of its models
@@ -53,11 +54,12 @@ pub(crate) struct Args {
     /// What the model is, and how it is to behave
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// A file with a JSON Schema that the answer must fit; one that does not, after a second try, is exit code 1
+    /// A file with a JSON Schema that the answer must fit; one that does not, after a second try,
+    /// is exit code 1
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// The longest answer at once; as the provider is configured, else 4096, unless it is given. Of a text that is cut off there the
-    /// rest is asked for, three times at most
+    /// The longest answer at once; as the provider is configured, else 4096, unless it is given. Of
+    /// a text that is cut off there the rest is asked for, three times at most
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
     /// Add the call to a file, one line for each, from which it can be replayed
@@ -267,7 +269,8 @@ fn note(ctx: &Context, answers: &[Answer], is_replayed: bool) {
     ctx.screen.note(paint(style::FAINT, parts.join(" · ")));
 }
 
-/// A terminal sees the answer as it comes. A pipe gets it when it is whole: what is taken back cannot be taken out of a pipe.
+/// A terminal sees the answer as it comes. A pipe gets it when it is whole: what is taken back
+/// cannot be taken out of a pipe.
 struct Out {
     screen: Screen,
     live: bool,

@@ -72,8 +72,8 @@ async fn connected(args: Args, ctx: &Context, connection: &mut Connection) -> Re
     tell_waited(ctx, &waited?)
 }
 
-/// Refuses to answer from a folder in which nothing ever was: an empty one halts nobody, and nobody works because of a typing
-/// error.
+/// Refuses to answer from a folder in which nothing ever was: an empty one halts nobody, and nobody
+/// works because of a typing error.
 fn must_know(ctx: &Context) -> Result<()> {
     if ctx.url.is_some() || ctx.data.tokens()?.is_some() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! `folkmoot debate`: several agents answer, attack each other's answers and vote; you decide wherever you want to be asked.
+//! `folkmoot debate`: several agents answer, attack each other's answers and vote; you decide
+//! wherever you want to be asked.
 
 mod answer;
 mod audit;
@@ -97,10 +98,12 @@ pub(crate) struct Args {
     /// How much agreement ends it, from 0 to 1
     #[arg(long, value_name = "SHARE")]
     consensus: Option<f64>,
-    /// What code is to be written in, `none` where it is not about code; guessed from the topic unless it is given
+    /// What code is to be written in, `none` where it is not about code; guessed from the topic
+    /// unless it is given
     #[arg(long, value_name = "LANGUAGE", value_parser = or(Language::WORDS, "none"))]
     language: Option<String>,
-    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
+    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
+    /// llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
     /// The longest answer of a model; as the provider is configured unless it is given
@@ -230,7 +233,8 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     }
     let provider = which_model::of_server(ctx, connection, request.provider.as_deref()).await?;
     let request = StartDebate { provider: Some(provider), ..request };
-    // An agent may not have the server write into repositories, nor have debates go on after a rejection; you may.
+    // An agent may not have the server write into repositories, nor have debates go on after a
+    // rejection; you may.
     let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
     let who = if yours { As::You } else { As::Agent };
     if !connection.agrees(ctx, who, "Let this debate do what an agent may not ask for?").await? {

@@ -1,4 +1,5 @@
-//! `folkmoot demo`: a debate with two gates, from the question to the log, on a folder that is gone afterwards.
+//! `folkmoot demo`: a debate with two gates, from the question to the log, on a folder that is gone
+//! afterwards.
 
 use std::time::Duration;
 
@@ -32,7 +33,8 @@ use crate::{
     },
 };
 
-/// An exercise of the rehearsal: it needs no network, writes real code with real bugs, and has it executed.
+/// An exercise of the rehearsal: it needs no network, writes real code with real bugs, and has it
+/// executed.
 const TOPIC: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
 
 const LEFT: &str = "Nothing was decided. A real debate would go on waiting, also through a restart.";

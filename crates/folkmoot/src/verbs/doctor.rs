@@ -1,4 +1,5 @@
-//! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is missing, and how to get it.
+//! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is
+//! missing, and how to get it.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -97,8 +98,8 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The providers of the server that serves this folder, if one does that was started for it: its environment decides, and not
-/// that of this shell.
+/// The providers of the server that serves this folder, if one does that was started for it: its
+/// environment decides, and not that of this shell.
 async fn of_server(ctx: &Context) -> Option<ProviderList> {
     let server = ctx.data.server().filter(|server| !server.temporary)?;
     let tokens = ctx.data.tokens().ok()??;

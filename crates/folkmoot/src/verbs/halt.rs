@@ -51,7 +51,8 @@ pub(crate) struct Why {
 pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let request = request(verb);
     let key = idempotency::new_key();
-    // Whoever must stop something is not asked whether they mean it; only that they are there is shown.
+    // Whoever must stop something is not asked whether they mean it; only that they are there is
+    // shown.
     if connection.is_personal() {
         connection.answered().await?;
     }

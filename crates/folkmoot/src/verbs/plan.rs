@@ -49,7 +49,8 @@ pub(crate) struct Args {
     /// Part of an earlier plan to build on, as PLAN/ENTITY; can be repeated
     #[arg(long = "with", value_name = "PLAN/ENTITY")]
     entities: Vec<String>,
-    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama, llamacpp, rehearsal
+    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
+    /// llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
     /// The longest answer of a model; as the provider is configured unless it is given

@@ -57,8 +57,8 @@ async fn protect(ctx: &Context, connection: &mut Connection, tokens: LocalTokens
         Ok(sealed)
     });
     let sealed = sealed.await??;
-    // Whatever fails from here on, the folder holds a token to decide with: first the one in the clear beside the protected one,
-    // then the protected one alone.
+    // Whatever fails from here on, the folder holds a token to decide with: first the one in the
+    // clear beside the protected one, then the protected one alone.
     let both = LocalTokens { protected: Some(sealed), ..tokens };
     ctx.data.write_tokens(&both)?;
     let you = connection.client(As::You)?.with_token(&new);
@@ -96,7 +96,8 @@ async fn chosen(terminal: &Terminal) -> Result<String> {
     Ok(passphrase)
 }
 
-/// A new token of the folder's owner. Asked once: one whose secret nobody has seen would be worse than an error.
+/// A new token of the folder's owner. Asked once: one whose secret nobody has seen would be worse
+/// than an error.
 async fn make(client: &Client, owner: &LocalToken, kind: Kind) -> Result<String> {
     let request = NewToken { name: owner.name.clone(), role: owner.role, capabilities: Vec::new(), kind };
     client.create_token(&request).await?.token.context("the server did not say the new token")

@@ -1,4 +1,5 @@
-//! `folkmoot question …`: looking at one question, waiting for it, and closing it without an answer.
+//! `folkmoot question …`: looking at one question, waiting for it, and closing it without an
+//! answer.
 
 mod cancel;
 mod show;

@@ -1,4 +1,5 @@
-//! `folkmoot ready`: whether a server can be used. For scripts, and for whoever runs it in a container.
+//! `folkmoot ready`: whether a server can be used. For scripts, and for whoever runs it in a
+//! container.
 
 use std::time::Duration;
 

@@ -27,7 +27,8 @@ pub(crate) struct Args {
     /// An empty PostgreSQL to fill, instead of the data folder
     #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// Revoke every token of the backup: whoever was revoked since then stays so, and all others need a new one
+    /// Revoke every token of the backup: whoever was revoked since then stays so, and all others
+    /// need a new one
     #[arg(long)]
     revoke_tokens: bool,
 }

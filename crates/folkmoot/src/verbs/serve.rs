@@ -20,10 +20,12 @@ use crate::{
     verbs::doctor,
 };
 
-/// How long a verb that holds the folder may take to let go of it: what it was asked last is finished first.
+/// How long a verb that holds the folder may take to let go of it: what it was asked last is
+/// finished first.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a server may take to end: five seconds for requests in flight, and the rest for what is delivered and closed.
+/// How long a server may take to end: five seconds for requests in flight, and the rest for what is
+/// delivered and closed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Serve gates and questions to agents and people
@@ -38,13 +40,15 @@ pub(crate) struct Args {
     /// A configuration file; folkmoot.toml in the data folder unless it is given
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The server's key, which servers on one PostgreSQL share; server.key in the data folder unless it is given
+    /// The server's key, which servers on one PostgreSQL share; server.key in the data folder
+    /// unless it is given
     #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
     key: Option<PathBuf>,
     /// Log as JSON, each request on a line of its own
     #[arg(long)]
     log_json: bool,
-    /// Send traces to this OpenTelemetry collector, over HTTP; else to the one that OTEL_EXPORTER_OTLP_ENDPOINT names
+    /// Send traces to this OpenTelemetry collector, over HTTP; else to the one that
+    /// OTEL_EXPORTER_OTLP_ENDPOINT names
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
 }
@@ -100,8 +104,9 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Ends the process where it does not end by itself, whatever is still running. What was acknowledged is durable, and whatever was in
-/// flight is taken up by the next server as after a crash.
+/// Ends the process where it does not end by itself, whatever is still running. What was
+/// acknowledged is durable, and whatever was in flight is taken up by the next server as after a
+/// crash.
 fn end_in_time(shutdown: CancellationToken) {
     tokio::spawn(async move {
         shutdown.cancelled().await;
@@ -114,7 +119,8 @@ fn end_in_time(shutdown: CancellationToken) {
     });
 }
 
-/// A verb may hold the folder, for a moment or for as long as it waits. It is asked to let go, and goes on here.
+/// A verb may hold the folder, for a moment or for as long as it waits. It is asked to let go, and
+/// goes on here.
 async fn start(config: Config) -> Result<Server, StartError> {
     let (begun, data) = (Instant::now(), config.data.clone());
     let started = loop {

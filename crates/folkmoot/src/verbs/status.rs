@@ -23,7 +23,8 @@ use crate::{
     views,
 };
 
-/// How many of each kind are shown: one agent that asks without end must not push away what else waits.
+/// How many of each kind are shown: one agent that asks without end must not push away what else
+/// waits.
 const SHOWN: usize = 25;
 /// How many decisions to look back at.
 const RECENT: usize = 5;

@@ -80,7 +80,8 @@ impl Which {
         let record = async |client: &Client| {
             let run: RunId = find::any::<Run>(client, Some(&self.run)).await?;
             match client.record_step(&run, step, Some(&keys[0])).await {
-                // What became of a step is said of whatever was begun: nobody should have to repeat --once.
+                // What became of a step is said of whatever was begun: nobody should have to repeat
+                // --once.
                 Err(error) if error.code() == Some("step_differs") && step.state != Progress::Begun => {
                     let kind = if self.once { EntryKind::Step } else { EntryKind::Once };
                     let step = RecordStep { kind: Some(kind), ..step.clone() };

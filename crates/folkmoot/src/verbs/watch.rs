@@ -106,8 +106,8 @@ async fn events(
     }
 }
 
-/// What a question asks. The log has the text's digest only, so the server is asked, unless it was long ago. From a list:
-/// to show a question to its asker would deliver a denial to it.
+/// What a question asks. The log has the text's digest only, so the server is asked, unless it was
+/// long ago. From a list: to show a question to its asker would deliver a denial to it.
 async fn text_of(client: &Client, event: &Event) -> Option<String> {
     if event.kind != "question.asked" || clock::now().since(event.at) > LIVE {
         return None;
@@ -208,7 +208,8 @@ fn whom(payload: &Value) -> String {
     }
 }
 
-/// What was halted or resumed. A question names its agent and its session, whichever of them this is about.
+/// What was halted or resumed. A question names its agent and its session, whichever of them this
+/// is about.
 fn target(kind: &str, payload: &Value) -> String {
     let named = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
     match kind.split('.').next() {

@@ -41,7 +41,8 @@ pub(crate) fn cost(cost: &DebateCost) -> String {
     }
 }
 
-/// One thing that a debate told, in a line, with what was said where `payload` has that; nothing for what is not worth a line.
+/// One thing that a debate told, in a line, with what was said where `payload` has that; nothing
+/// for what is not worth a line.
 pub(crate) fn line(told: &Told, payload: &Value) -> Option<String> {
     let said = |text: &Value| one_line(text.as_str().unwrap_or_default());
     let indented = |text: String| Some(format!("  {text}"));

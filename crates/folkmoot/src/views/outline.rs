@@ -1,4 +1,5 @@
-//! JSON as people read it: what a debate brings to a gate in words, and everything else a line each.
+//! JSON as people read it: what a debate brings to a gate in words, and everything else a line
+//! each.
 
 use folkmoot_api::{
     core::{Name, agent::Share, debate},

@@ -92,7 +92,8 @@ pub(crate) fn draw(whole: &RunDetails, now: Timestamp, columns: usize) -> String
         .join("\n")
 }
 
-/// All that took time, in the order in which it began. Gates and questions of somebody else's agent are in no journal.
+/// All that took time, in the order in which it began. Gates and questions of somebody else's agent
+/// are in no journal.
 fn bars(whole: &RunDetails, end: Timestamp) -> Vec<Bar> {
     let is_over = whole.run.ended_at.is_some();
     let known: HashSet<&str> = whole
@@ -161,7 +162,8 @@ struct Drawing {
 impl Drawing {
     fn new(bars: &[Bar], start: Timestamp, end: Timestamp, columns: usize) -> Self {
         let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or_default();
-        // What began before the run's row was written, by a clock that is not ours, still has its place.
+        // What began before the run's row was written, by a clock that is not ours, still has its
+        // place.
         let start = bars.iter().map(|bar| bar.from).min().map_or(start, |first| first.min(start));
         let label = widest(&mut bars.iter().map(|bar| bar.label.width())).min((columns * 3 / 10).max(8));
         let took = widest(&mut bars.iter().map(|bar| took(bar, end).width()));

@@ -1,5 +1,5 @@
-//! The real executable, killed, starved and lied to. Whatever it acknowledged is there afterwards; whatever it refused is
-//! not; and whoever waits is told in the end.
+//! The real executable, killed, starved and lied to. Whatever it acknowledged is there afterwards;
+//! whatever it refused is not; and whoever waits is told in the end.
 
 mod acknowledged_means_durable;
 mod backup;
@@ -37,7 +37,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Tells why a test proved nothing. Not `eprintln!`: of a test that passes, the harness shows only what it did not capture.
+/// Tells why a test proved nothing. Not `eprintln!`: of a test that passes, the harness shows only
+/// what it did not capture.
 fn skipped(why: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {why}\n").as_bytes());
 }

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-/// Sends one request on a connection of its own, and returns all that comes back until the other side closes.
+/// Sends one request on a connection of its own, and returns all that comes back until the other
+/// side closes.
 pub(crate) fn send(url: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
     let host = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).expect("the server listens");

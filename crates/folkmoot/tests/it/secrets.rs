@@ -1,5 +1,6 @@
-//! Secrets are where they belong and nowhere else: each is planted as a word that can be recognised, everything that the
-//! server says or keeps is collected, and none of the words may be in it.
+//! Secrets are where they belong and nowhere else: each is planted as a word that can be
+//! recognised, everything that the server says or keeps is collected, and none of the words may be
+//! in it.
 
 use std::{fs::File, path::Path, process::Stdio};
 
@@ -10,7 +11,8 @@ use crate::{
     server::{Server, eventually, folkmoot},
 };
 
-/// Words that must not be found, by what they are. A new kind of secret is a line here, and a line where it is used.
+/// Words that must not be found, by what they are. A new kind of secret is a line here, and a line
+/// where it is used.
 const CANARIES: [(&str, &str); 17] = [
     ("a bootstrap token of an admin", "canary-admin-7f3a9c1e"),
     ("a bootstrap token of an agent", "canary-agent-2d8b4f60"),
@@ -138,7 +140,8 @@ fn secrets_are_nowhere_but_where_they_belong() {
         collected.run(command.env("FOLKMOOT_LOG", "trace"));
         collected.add_folder("the folder beside a database", folder.path());
     }
-    // While it runs: `server.json`, and the log of the database with what is not in the database yet.
+    // While it runs: `server.json`, and the log of the database with what is not in the database
+    // yet.
     collected.add_folder("the data folder", server.data.path());
     let (code, data) = server.terminate_and_keep();
     assert_eq!(code, Some(0));
@@ -190,8 +193,8 @@ fn secrets_are_nowhere_but_where_they_belong() {
     }
 }
 
-/// Asks for all kinds of things, with secrets in right and in wrong places. Returns a token and the secret of a webhook that
-/// were made on the way.
+/// Asks for all kinds of things, with secrets in right and in wrong places. Returns a token and the
+/// secret of a webhook that were made on the way.
 fn use_it(server: &Server, admin: &str, agent: &str, collected: &mut Collected) -> [String; 2] {
     let url = server.url.as_str();
     let (as_admin, as_agent) = (format!("Bearer {admin}"), format!("Bearer {agent}"));

@@ -21,8 +21,8 @@ pub(crate) const OWNERS_TOKEN: &str = "admin:you=your-token-0123456789";
 pub(crate) const ALICE: &str = "alice-token-0123456789";
 pub(crate) const ROBOT: &str = "robot-token-0123456789";
 
-/// What lies in a data folder where the owner has made that token, and nothing else has happened. Not the server's key: each
-/// folder makes its own.
+/// What lies in a data folder where the owner has made that token, and nothing else has happened.
+/// Not the server's key: each folder makes its own.
 static WITH_YOURS: LazyLock<[(&str, Vec<u8>); 2]> = LazyLock::new(|| {
     let data = tempfile::tempdir().expect("a temporary folder");
     let only_yours = |command: &mut Command| {
@@ -42,7 +42,8 @@ pub(crate) fn with_yours() -> TempDir {
     data
 }
 
-/// How long anything here may take before the test fails, also on a machine that compiles something beside it.
+/// How long anything here may take before the test fails, also on a machine that compiles something
+/// beside it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server. Killed when dropped, by its process id alone.
@@ -125,7 +126,8 @@ pub(crate) fn folkmoot(data: &Path) -> Command {
     command
 }
 
-/// Takes away what the developer's own environment says of Folkmoot, models and their keys, and names a data folder.
+/// Takes away what the developer's own environment says of Folkmoot, models and their keys, and
+/// names a data folder.
 pub(crate) fn clean<'a>(command: &'a mut Command, data: &Path) -> &'a mut Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -138,8 +140,8 @@ pub(crate) fn clean<'a>(command: &'a mut Command, data: &Path) -> &'a mut Comman
     command.env("FOLKMOOT_DATA", data).env("USER", "you")
 }
 
-/// As [`folkmoot`], with these arguments; and where they decide something, with a token that was made for a script, because no
-/// person is here.
+/// As [`folkmoot`], with these arguments; and where they decide something, with a token that was
+/// made for a script, because no person is here.
 pub(crate) fn folkmoot_with(data: &Path, arguments: &[&str]) -> Command {
     let mut command = folkmoot(data);
     command.args(arguments);

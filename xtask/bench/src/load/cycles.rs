@@ -1,4 +1,5 @@
-//! Full gate cycles: an agent opens a gate and waits on it, a reviewer approves it, the agent is told.
+//! Full gate cycles: an agent opens a gate and waits on it, a reviewer approves it, the agent is
+//! told.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Puts large content into the database, so that whatever keeps some of it in memory has as much as it will keep.
+//! Puts large content into the database, so that whatever keeps some of it in memory has as much as
+//! it will keep.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! Full question cycles: an agent asks and waits for clearance, a reviewer answers, the agent is cleared.
+//! Full question cycles: an agent asks and waits for clearance, a reviewer answers, the agent is
+//! cleared.
 
 use std::time::{Duration, Instant};
 

@@ -26,7 +26,8 @@ pub struct GateRequest {
     pub phase: Phase,
     /// What is to be decided; empty where it was erased.
     pub summary: String,
-    /// What can be looked at, by name: JSON as JSON, and all else as text. Null where it was erased.
+    /// What can be looked at, by name: JSON as JSON, and all else as text. Null where it was
+    /// erased.
     #[schema(value_type = Object)]
     pub artifacts: BTreeMap<String, Value>,
     /// When it was opened.

@@ -52,7 +52,8 @@ pub struct ApprovalResponse {
     /// What to change, or why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// Whose approval it is, where the id does not say: a bare `checkpoint_iter3` exists in every session.
+    /// Whose approval it is, where the id does not say: a bare `checkpoint_iter3` exists in every
+    /// session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,

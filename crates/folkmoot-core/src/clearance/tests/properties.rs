@@ -1,6 +1,6 @@
-//! What holds for any sequence of askings, answers, timers, halts and liftings, by anybody, at any time. `World` checks,
-//! after each of them, that every row is the fold of its events, that events and rows read back as they were written,
-//! and that a refusal leaves nothing but its event.
+//! What holds for any sequence of askings, answers, timers, halts and liftings, by anybody, at any
+//! time. `World` checks, after each of them, that every row is the fold of its events, that events
+//! and rows read back as they were written, and that a refusal leaves nothing but its event.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -67,8 +67,8 @@ fn check_log(world: &World) {
     }
 }
 
-/// Whoever knows only what the log says of halting and resuming knows what is held, and is told the truth about who can
-/// proceed.
+/// Whoever knows only what the log says of halting and resuming knows what is held, and is told the
+/// truth about who can proceed.
 fn check_notices(world: &World, said: &[Event], halted: &mut BTreeSet<Target>) -> Result<(), &'static str> {
     let must = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
     let held: BTreeSet<_> = world.all_holds().iter().flat_map(|hold| hold.targets().collect::<Vec<_>>()).collect();
@@ -118,7 +118,8 @@ fn check_changes(before: &World, after: &World, ok: bool, by: &Actor, now: Times
     must(!raised || may_raise, "raised by one who may not")
 }
 
-/// What must be true of any two moments in the life of one question, with one command by `by` between them.
+/// What must be true of any two moments in the life of one question, with one command by `by`
+/// between them.
 fn check_question(before: &Question, after: &Question, by: &Actor, now: Timestamp) -> Result<(), &'static str> {
     let must = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
     let asked = Question {
@@ -240,7 +241,8 @@ impl What {
 
 const EVERYBODY: [&str; 9] = ["alice", "bob", "ada", "max", "bot", "elf", "mon", "vera", "system"];
 
-/// Waits are often exactly what a timeout is away. Anybody can try anything, but mostly those do who may.
+/// Waits are often exactly what a timeout is away. Anybody can try anything, but mostly those do
+/// who may.
 fn a_step() -> impl Strategy<Value = Step> {
     let wait = select(vec![0, 0, 0, 0, 1, 60, 300, 900]).prop_map(Duration::from_secs);
     let what = prop_oneof![

@@ -11,7 +11,8 @@ pub(crate) const LESSON_CORRECTED: &str = "debate.lesson_corrected";
 /// What an admin wants a lesson to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Correction {
-    /// The lesson as it is. Only its text ever changes, so it may have been read before the command's transaction.
+    /// The lesson as it is. Only its text ever changes, so it may have been read before the
+    /// command's transaction.
     pub lesson: StoredLesson,
     /// What to do, in place of what it says now.
     pub text: String,

@@ -57,7 +57,8 @@ pub struct StoredTurn {
     pub run_id: RunId,
     /// A UUID.
     pub id: String,
-    /// Where it was written: the event in the run's stream, and which of its records. Later ones are higher.
+    /// Where it was written: the event in the run's stream, and which of its records. Later ones
+    /// are higher.
     pub place: u64,
     /// Which round.
     pub round: u32,

@@ -43,7 +43,8 @@ impl Chain {
     }
 }
 
-/// Who makes comes before who breaks, and who breaks before who mends; who sums up is last of those whom the order knows.
+/// Who makes comes before who breaks, and who breaks before who mends; who sums up is last of those
+/// whom the order knows.
 fn place(role: AgentRole) -> usize {
     const ORDER: [AgentRole; 12] = [
         Proposer, Architect, Critic, RedTeam, Reviewer, BlueTeam, Optimizer, TestAgent, Security, Validator, Teacher,

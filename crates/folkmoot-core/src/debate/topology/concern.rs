@@ -2,7 +2,8 @@
 
 use crate::agent::{AgentRole, AgentRole::*, DebatePhase, Domain};
 
-/// Those who can lead a phase. They are more than those who must speak in it: not every team has the latter.
+/// Those who can lead a phase. They are more than those who must speak in it: not every team has
+/// the latter.
 pub(super) const fn roles(phase: DebatePhase) -> &'static [AgentRole] {
     match phase {
         DebatePhase::Dehallucination => &[Moderator, Teacher, Critic],

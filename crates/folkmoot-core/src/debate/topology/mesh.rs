@@ -8,8 +8,8 @@ use crate::{
     agent::{Agent, AgentRole, DebatePhase, choose::rank},
 };
 
-/// The best of those whom the phase concerns, or of all where it concerns nobody. How busy somebody is does not count: the same
-/// debate has the same leaders again.
+/// The best of those whom the phase concerns, or of all where it concerns nobody. How busy somebody
+/// is does not count: the same debate has the same leaders again.
 pub(super) fn leader(agents: &[Agent], phase: DebatePhase) -> &Name {
     let concerned = |agent: &&Agent| concern::roles(phase).contains(&agent.role);
     let candidates: Vec<&Agent> = agents.iter().filter(concerned).collect();
@@ -18,8 +18,8 @@ pub(super) fn leader(agents: &[Agent], phase: DebatePhase) -> &Name {
     &best.expect("a network has at least one agent").id
 }
 
-/// In thousandths: the score, 0.2 for a role that the phase requires, 0.15 for knowing what it is about, and a tenth of how
-/// sure the agent is.
+/// In thousandths: the score, 0.2 for a role that the phase requires, 0.15 for knowing what it is
+/// about, and a tenth of how sure the agent is.
 fn standing(agent: &Agent, phase: DebatePhase) -> u32 {
     let required = phase.rule().required.contains(&agent.role);
     let knows = concern::domains(phase).contains(&agent.domain);
@@ -40,7 +40,8 @@ pub(super) fn groups(agents: &[Agent], phase: DebatePhase) -> Vec<Vec<Name>> {
     (0..3).map(group).collect()
 }
 
-/// The mean of both scores, of which 10 is 1; 0.1 more for another domain, 0.15 more for another role.
+/// The mean of both scores, of which 10 is 1; 0.1 more for another domain, 0.15 more for another
+/// role.
 pub(super) fn weight(one: &Agent, two: &Agent) -> u16 {
     let mean = (u16::from(one.score.as_tenths()) + u16::from(two.score.as_tenths())) / 2;
     mean + if one.domain != two.domain { 10 } else { 0 } + if one.role != two.role { 15 } else { 0 }

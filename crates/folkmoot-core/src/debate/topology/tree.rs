@@ -53,7 +53,8 @@ pub struct TreeNode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     root: Name,
-    /// Everybody who is in a list of children is here, and everybody but the root is in exactly one.
+    /// Everybody who is in a list of children is here, and everybody but the root is in exactly
+    /// one.
     nodes: BTreeMap<Name, TreeNode>,
 }
 
@@ -69,8 +70,9 @@ const CONCERNS: [(AgentRole, Responsibility); 5] = [
 const PARTS: [Responsibility; 3] = [Responsibility::Alpha, Responsibility::Beta, Responsibility::Gamma];
 
 impl Tree {
-    /// The root is the best architect, else the best designer, else the best agent. Beneath it is the best of each role that
-    /// leads a concern, or the best three; the others work for them in turn.
+    /// The root is the best architect, else the best designer, else the best agent. Beneath it is
+    /// the best of each role that leads a concern, or the best three; the others work for them in
+    /// turn.
     pub(super) fn new(agents: &[Agent]) -> Self {
         let mut left: Vec<&Agent> = agents.iter().collect();
         left.sort_by_key(|agent| rank(agent));
@@ -158,7 +160,8 @@ impl Tree {
         tree
     }
 
-    /// Says anew how far everybody is from the root, and that whoever works for a lead works for its concern.
+    /// Says anew how far everybody is from the root, and that whoever works for a lead works for
+    /// its concern.
     fn settle(&mut self) {
         for id in self.downwards() {
             let parent = self.nodes.get(&id).and_then(|node| node.parent.as_ref()).and_then(|id| self.nodes.get(id));

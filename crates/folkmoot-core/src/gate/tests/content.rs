@@ -6,7 +6,8 @@ use crate::{
 /// Computed once, with nothing of ours:
 ///
 /// ```python
-/// hashlib.sha256(json.dumps({...}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
+/// text = json.dumps({...}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+/// hashlib.sha256(text.encode()).hexdigest()
 /// ```
 const KNOWN: &str = "sha256:a562376a3792624c844ad3c890ecb1c15343821afbe49576b5eccefa9ac6f241";
 

@@ -154,7 +154,8 @@ fn a_wait_is_a_whole_number_of_milliseconds() {
     );
 }
 
-/// What is said before anything is started is what its gates would be told: nothing weaker by an agent, and nothing impossible.
+/// What is said before anything is started is what its gates would be told: nothing weaker by an
+/// agent, and nothing impossible.
 #[test]
 fn what_gates_would_be_refused_for_is_refused_beforehand() {
     use crate::{

@@ -1,5 +1,6 @@
-//! What holds for any sequence of commands, by anybody, at any time. `World` checks, after each of them, that the row
-//! is the fold of its events, that streams are dense, and that a refusal leaves nothing but its event.
+//! What holds for any sequence of commands, by anybody, at any time. `World` checks, after each of
+//! them, that the row is the fold of its events, that streams are dense, and that a refusal leaves
+//! nothing but its event.
 
 use std::time::Duration;
 
@@ -100,7 +101,8 @@ fn refused_only(before: &Gate, after: &Gate) -> bool {
     *after == Gate { seq: before.seq + 1, ..before.clone() }
 }
 
-/// What must be true of any two moments in the life of one gate, with one command by `by` between them.
+/// What must be true of any two moments in the life of one gate, with one command by `by` between
+/// them.
 fn check_change(before: &Gate, after: &Gate, by: &Actor, now: Timestamp) -> Result<(), &'static str> {
     let must = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
     if let Some(decision) = before.decision() {
@@ -124,7 +126,8 @@ fn check_change(before: &Gate, after: &Gate, by: &Actor, now: Timestamp) -> Resu
     let said = |choice| decision.votes.iter().filter(|vote| vote.choice == choice).count() as u32;
     let Actor::Principal(by) = by else { return must(late, "the system closed a gate that is not late") };
     if late {
-        // Whoever asks the same again settles a gate whose time is over; that decides nothing but what was configured.
+        // Whoever asks the same again settles a gate whose time is over; that decides nothing but
+        // what was configured.
         let consents = before.content.on_timeout == OnTimeout::Approve;
         return must(consents || decision.outcome == Next::Stop, "silence was taken for consent");
     }
@@ -166,7 +169,8 @@ struct Step {
 const EVERYBODY: [&str; 9] = ["alice", "bob", "carol", "ada", "max", "bot", "elf", "vera", "system"];
 const ON_TIMEOUT: [OnTimeout; 4] = [OnTimeout::Fail, OnTimeout::Approve, OnTimeout::Reject, OnTimeout::Escalate];
 
-/// Waits are often exactly what a deadline is away. Anybody can try anything, but mostly those do who may.
+/// Waits are often exactly what a deadline is away. Anybody can try anything, but mostly those do
+/// who may.
 fn a_step() -> impl Strategy<Value = Step> {
     let wait = select(vec![0, 0, 0, 0, 0, 0, 1, 1, 59, 60]).prop_map(Duration::from_secs);
     let extension = (a_gate(), a_timeout()).prop_map(|(gate, timeout)| Action::Extend(Extension { gate, timeout }));

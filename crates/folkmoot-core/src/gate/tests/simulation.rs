@@ -1,6 +1,6 @@
-//! A million random steps of gates, each compared with an independent model: who may do what, what follows, and which rule
-//! a refusal names. Beside it, after every step: the row is the fold of its events, a timer stands exactly for every
-//! deadline, and what was decided never changes.
+//! A million random steps of gates, each compared with an independent model: who may do what, what
+//! follows, and which rule a refusal names. Beside it, after every step: the row is the fold of its
+//! events, a timer stands exactly for every deadline, and what was decided never changes.
 //!
 //! `FOLKMOOT_SEEDS` says how many worlds of 500 steps there are; `FOLKMOOT_SEED` plays one again.
 
@@ -82,7 +82,8 @@ fn a_gate_does_what_an_independent_model_says() {
 
 type Seen = BTreeMap<&'static str, u64>;
 
-/// Plays one world. It stops at the first step that differs, so what it shows is the shortest beginning that does.
+/// Plays one world. It stops at the first step that differs, so what it shows is the shortest
+/// beginning that does.
 fn simulate(seed: u64, seen: &mut Seen) {
     let mut chance = Chance(seed);
     let mut model = Model::new(chance.rules());
@@ -407,7 +408,8 @@ impl Chance {
         }
     }
 
-    /// Anybody tries anything, but mostly those who may, on a gate that waits, and often at the very moment of a deadline.
+    /// Anybody tries anything, but mostly those who may, on a gate that waits, and often at the
+    /// very moment of a deadline.
     fn step(&mut self, n: usize, now: i64, model: &Model, desk: &Desk) -> Step {
         let waiting: Vec<_> = model.gates.iter().filter(|(_, gate)| gate.view.decision.is_none()).collect();
         let gate = match self.below(20) {

@@ -67,7 +67,8 @@ fn no_field_takes_more_than_its_limit() {
     }
     assert_eq!(answered("x".repeat(answer).into()), Ok(()));
     assert_eq!(answered("x".repeat(answer + 1).into()), Err("answer"));
-    // Anything but a text is measured as it is written: here with two brackets and two quotation marks.
+    // Anything but a text is measured as it is written: here with two brackets and two quotation
+    // marks.
     assert_eq!(answered(vec!["x".repeat(answer - 4)].into()), Ok(()));
     assert_eq!(answered(vec!["x".repeat(answer - 3)].into()), Err("answer"));
 }

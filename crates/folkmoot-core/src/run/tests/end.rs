@@ -239,7 +239,8 @@ fn what_was_late_when_its_run_ended_is_settled_by_the_clock() {
     );
 }
 
-/// Two questions of one run hold the same agent and session: only the second that goes releases them.
+/// Two questions of one run hold the same agent and session: only the second that goes releases
+/// them.
 #[test]
 fn what_two_questions_of_a_run_held_is_resumed_once() {
     check(
@@ -290,7 +291,8 @@ fn what_two_questions_of_a_run_held_is_not_resumed_while_something_else_holds_it
     );
 }
 
-/// A denial that its asker has not heard is closed, and so is none of those that the end closes; but it holds.
+/// A denial that its asker has not heard is closed, and so is none of those that the end closes;
+/// but it holds.
 #[test]
 fn a_denial_that_nobody_can_fetch_any_more_holds_nobody() {
     check(

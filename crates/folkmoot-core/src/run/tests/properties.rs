@@ -1,6 +1,7 @@
-//! What holds for any sequence of lines in a transcript about runs, by anybody, at any time. `World` checks, after each of
-//! them, that every row and every journal is the fold of its events, that events and rows read back as they were written,
-//! that nothing of a run that is over still waits, and that a refusal leaves nothing but its event.
+//! What holds for any sequence of lines in a transcript about runs, by anybody, at any time.
+//! `World` checks, after each of them, that every row and every journal is the fold of its events,
+//! that events and rows read back as they were written, that nothing of a run that is over still
+//! waits, and that a refusal leaves nothing but its event.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +90,8 @@ fn check_entry(before: &Entry, after: &Entry) -> Result<(), &'static str> {
     }
 }
 
-/// Whoever knows only what the log says of halting and resuming knows what is held, also when a run's end closes much.
+/// Whoever knows only what the log says of halting and resuming knows what is held, also when a
+/// run's end closes much.
 fn check_notices(world: &World, said: &[Event], halted: &mut BTreeSet<Target>) -> Result<(), &'static str> {
     let must = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
     for event in said.iter().filter(|event| !event.fact.stream.starts_with("run:")) {
@@ -132,8 +134,8 @@ struct Line {
     said: String,
 }
 
-/// `#` is a number of its own, so that ids never repeat; RUN, GATE, QUESTION and HALT are some that there are by then, and
-/// WORKED is a run that is worked on, if one is.
+/// `#` is a number of its own, so that ids never repeat; RUN, GATE, QUESTION and HALT are some that
+/// there are by then, and WORKED is a run that is worked on, if one is.
 fn filled(said: &str, n: usize, pick: usize, world: &World) -> String {
     let worked = |run: &&Run| matches!(run.state, State::Running { .. });
     // One in eight comes too late.
@@ -157,7 +159,8 @@ fn among<'a>(ids: impl Iterator<Item = &'a str>, pick: usize) -> Option<&'a str>
     pick.checked_rem(ids.len()).map(|n| ids[n])
 }
 
-/// Waits are often exactly what a timeout is away. Anybody can try anything, but mostly those do who may.
+/// Waits are often exactly what a timeout is away. Anybody can try anything, but mostly those do
+/// who may.
 fn a_line() -> impl Strategy<Value = Line> {
     let said = prop_oneof![
         4 => "(bot|alice|bot|vera) starts r[1-9]( draft@1| draft@1|)( session=s1)?( steps=3)?",

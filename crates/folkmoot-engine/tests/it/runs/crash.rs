@@ -33,7 +33,8 @@ impl Effect for Traces {
     }
 }
 
-/// 30 steps in 4 parallel branches, two gates and a question. Each step leaves a trace; every third must not repeat.
+/// 30 steps in 4 parallel branches, two gates and a question. Each step leaves a trace; every third
+/// must not repeat.
 pub fn sample(effects: impl Effect) -> Workflows {
     let workflow = move |ctx: Ctx, rest: u64| {
         let effects = effects.clone();
@@ -181,7 +182,8 @@ async fn decide(engine: &Engine, traces: &Traces) {
     }
 }
 
-/// The same in real processes on a real file. Here some of the places; `FOLKMOOT_CRASH_EVERYWHERE=1` takes them all.
+/// The same in real processes on a real file. Here some of the places;
+/// `FOLKMOOT_CRASH_EVERYWHERE=1` takes them all.
 #[test]
 fn nothing_is_done_twice_wherever_a_process_dies() {
     let appends = sim::simulate(&scenario(), Crash::Never).appends;
@@ -220,8 +222,9 @@ fn outcome_in(traces: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(traces.with_extension("outcome")).unwrap()).unwrap()
 }
 
-/// All that the sample has not: attempts that fail, a step of unknown fate, runs that it starts, branches in branches,
-/// somebody who is halted meanwhile, pauses of all lengths, and what is drawn or told.
+/// All that the sample has not: attempts that fail, a step of unknown fate, runs that it starts,
+/// branches in branches, somebody who is halted meanwhile, pauses of all lengths, and what is drawn
+/// or told.
 fn medley() -> Scenario {
     let effects = Effects::default();
     let (traces, traces_of_child) = (effects.clone(), effects.clone());

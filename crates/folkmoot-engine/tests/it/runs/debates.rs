@@ -1,4 +1,5 @@
-//! What a debate keeps is kept once, whatever happens meanwhile, and is read by whoever may know of it.
+//! What a debate keeps is kept once, whatever happens meanwhile, and is read by whoever may know of
+//! it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -267,7 +268,8 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
     }
     let refused = house.engine.debate(&elf, &id).await.unwrap_err();
     assert_eq!(refused.refusal().unwrap().code(), "unknown_run");
-    // Who asks for everybody's is shown their own, and a turn of another debate is none of this one.
+    // Who asks for everybody's is shown their own, and a turn of another debate is none of this
+    // one.
     let everybodys = DebateQuery { initiated_by: Some(agent().name), ..all() };
     assert_eq!(house.engine.debates(&elf, everybodys).await.unwrap().items, []);
     let other = house.start("debate@1", &None::<Duration>).await;

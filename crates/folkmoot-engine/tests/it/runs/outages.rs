@@ -1,4 +1,5 @@
-//! Steps that wait for somebody outside: the run is parked, says for whom, and goes on by itself or when it is resumed.
+//! Steps that wait for somebody outside: the run is parked, says for whom, and goes on by itself or
+//! when it is resumed.
 
 use std::{
     sync::{

@@ -97,7 +97,8 @@ async fn a_node_that_was_cut_off_cannot_write_for_a_run_that_was_taken_over() {
     way.open.send_replace(false);
     let b = node(&database, slow("b", &finish_b, &done)).await;
     until("b to take over", async || b.steps_in_flight() == [(run.clone(), "work".to_owned())]).await;
-    // The step of a ends while a is cut off; then a can reach the database again, and b has not finished yet.
+    // The step of a ends while a is cut off; then a can reach the database again, and b has not
+    // finished yet.
     finish_a.send_replace(true);
     until("a to be done", async || *done.lock().unwrap() == ["a"]).await;
     way.open.send_replace(true);

@@ -1,5 +1,6 @@
-//! A node that stands still for longer than its lease (SIGSTOP, a suspended machine) and goes on as if nothing had been. What
-//! it had begun is another's by then: it writes nothing for it, and does not do what must not happen twice.
+//! A node that stands still for longer than its lease (SIGSTOP, a suspended machine) and goes on as
+//! if nothing had been. What it had begun is another's by then: it writes nothing for it, and does
+//! not do what must not happen twice.
 
 use std::{
     collections::BTreeSet,
@@ -70,7 +71,8 @@ async fn a_node_that_stood_still_does_nothing_twice() {
         wait_for("work of the node that is to stand still", || by_one(&traces) > had + 30).await;
         one.signal("STOP");
         let stood = tokio::time::Instant::now();
-        // Until the other has taken its runs, and a while longer. Somebody looks at once, and says what they see.
+        // Until the other has taken its runs, and a while longer. Somebody looks at once, and says
+        // what they see.
         let before = asked;
         while stood.elapsed() < stop || asked == before {
             asked += decide(&engine, &traces).await;

@@ -1,4 +1,5 @@
-//! A node in a process of its own, which can be killed. What its steps do is counted outside it, in a file.
+//! A node in a process of its own, which can be killed. What its steps do is counted outside it, in
+//! a file.
 
 use std::{
     collections::BTreeMap,
@@ -80,8 +81,9 @@ impl Drop for Node {
 pub struct Traces(pub PathBuf);
 
 impl Traces {
-    /// Prepares an effect. A node that is stopped between the engine's last look at its lease and the effect's call of the system
-    /// does it late, whatever the engine does: so little else is done in between.
+    /// Prepares an effect. A node that is stopped between the engine's last look at its lease and
+    /// the effect's call of the system does it late, whatever the engine does: so little else is
+    /// done in between.
     pub fn prepare(&self, run: &str, key: &str) -> Trace {
         let file = OpenOptions::new().append(true).create(true).open(&self.0).unwrap();
         Trace { file: Arc::new(file), line: format!("{run} {key} {}\n", std::process::id()).into() }

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::{Rendering, data, fence, mark};
 use crate::prompt::{Context, Prompts};
 
-/// The label, and what is inside, of each fence of a rendering: read as the rules tell a model to read it.
+/// The label, and what is inside, of each fence of a rendering: read as the rules tell a model to
+/// read it.
 fn read(rendered: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = rendered;

@@ -21,7 +21,8 @@ fn read(framing: Framing, bytes_max: usize, pieces: &[&[u8]]) -> (Vec<String>, O
 fn check(framing: Framing, stream: &str, expected: &[&str]) {
     let expected = (expected.iter().map(|text| (*text).to_owned()).collect(), None);
     assert_eq!(read(framing, 1000, &[stream.as_bytes()]), expected, "{stream:?}");
-    // Wherever it is cut, also within a character or between a return and its line feed, it says the same.
+    // Wherever it is cut, also within a character or between a return and its line feed, it says
+    // the same.
     for at in 0..=stream.len() {
         let (left, right) = stream.as_bytes().split_at(at);
         assert_eq!(read(framing, 1000, &[left, right]), expected, "{stream:?} cut at {at}");

@@ -1,4 +1,6 @@
-//! A real server: `FOLKMOOT_TEST_OPENAI_URL=http://127.0.0.1:8080/v1 cargo test -p folkmoot-llm live -- --ignored --nocapture`.
+//! A real server:
+//! `export FOLKMOOT_TEST_OPENAI_URL=http://127.0.0.1:8080/v1`, then
+//! `cargo test -p folkmoot-llm live -- --ignored --nocapture`.
 //! Any that speaks OpenAI's language will do; what is asked is easy enough for the smallest model.
 
 use std::time::Duration;

@@ -87,7 +87,8 @@ async fn every_vendor_is_asked_in_its_own_words() {
     for vendor in ALL {
         let server =
             Server::play(vec![Step::Send(head(vendor.content_type())), Step::Send(vendor.whole().into())]).await;
-        // Anthropic's tool is not used here, so that its answer to this is empty; what was asked is what counts.
+        // Anthropic's tool is not used here, so that its answer to this is empty; what was asked is
+        // what counts.
         let _ = vendor.connect(endpoint(&server.url)).ask(&full(), &mut ()).await;
         let asked = server.asked();
         let (head, body) = asked[0].split_once("\r\n\r\n").unwrap();

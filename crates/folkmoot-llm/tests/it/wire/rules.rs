@@ -1,5 +1,6 @@
-//! What vendors refuse, written from their documentation and from what they are seen to answer. Fake vendors ask this before
-//! they answer, so that no test passes with what a real one answers with 400. It shares no code with what makes the requests.
+//! What vendors refuse, written from their documentation and from what they are seen to answer.
+//! Fake vendors ask this before they answer, so that no test passes with what a real one answers
+//! with 400. It shares no code with what makes the requests.
 
 use serde_json::Value;
 

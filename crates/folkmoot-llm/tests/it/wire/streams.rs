@@ -492,7 +492,8 @@ async fn a_structured_answer_of_anthropics_is_the_input_of_its_tool() {
 #[tokio::test]
 async fn the_accents_of_openais_imitators_are_understood() {
     let vendor = Vendor::OpenAi;
-    // Chunks without choices, an empty reason, reasoning beside the text, parts in place of a text, a second choice.
+    // Chunks without choices, an empty reason, reasoning beside the text, parts in place of a text,
+    // a second choice.
     let stream = [
         r#"{"choices":null}"#,
         r#"{"id":"x","object":"ping"}"#,

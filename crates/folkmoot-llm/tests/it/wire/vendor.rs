@@ -97,7 +97,8 @@ impl Vendor {
         messages.iter().map(|message| self.framed(message)).collect()
     }
 
-    /// How many of the events must have come for the answer to be complete: all but a farewell and a count.
+    /// How many of the events must have come for the answer to be complete: all but a farewell and
+    /// a count.
     pub fn events_needed(self) -> usize {
         match self {
             Vendor::OpenAi => 4,

@@ -31,7 +31,8 @@ fn otherwise() -> Value {
     })
 }
 
-/// What a debate is called, its session and its time are its run's; everything else is in what its workflow is given.
+/// What a debate is called, its session and its time are its run's; everything else is in what its
+/// workflow is given.
 #[test]
 fn every_field_reaches_the_workflow() {
     let document = serde_json::to_value(<StartDebate as utoipa::PartialSchema>::schema()).unwrap();
@@ -114,7 +115,8 @@ fn what_is_automatic_is_what_fits() {
     assert_eq!(asked(json!({ "topology": "auto", "agents": 6 })).topology, Topology::GraphMesh);
     assert_eq!(asked(json!({ "planning": "auto" })).planning, Style::Adaptive);
     assert_eq!(asked(json!({ "voting": "auto" })).voting, None);
-    // Whoever writes no code needs no tools; whoever does has them, also where the topic does not say so.
+    // Whoever writes no code needs no tools; whoever does has them, also where the topic does not
+    // say so.
     assert_eq!(asked(json!({ "language": "none" })).tool_calls_max, 0);
     assert!(asked(json!({ "language": "go" })).tool_calls_max > 0);
 }

@@ -1,4 +1,5 @@
-//! `/v1/debate/{debate_id}/gates…`, in the shapes of HelixAgent's gate API. Only the gates of that debate are there.
+//! `/v1/debate/{debate_id}/gates…`, in the shapes of HelixAgent's gate API. Only the gates of that
+//! debate are there.
 
 use std::collections::BTreeMap;
 

@@ -32,7 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Plans
 ///
-/// Answers with the proposal to be approved, or with the plan where there is one iteration; after 30 seconds with how far it is.
+/// Answers with the proposal to be approved, or with the plan where there is one iteration; after
+/// 30 seconds with how far it is.
 #[utoipa::path(post, path = "/api/plan", operation_id = "plan", tag = "planner", request_body = PlanRequest,
     responses((status = 200, body = PlanAnswer), (status = "4XX", body = PlanError)))]
 pub(crate) async fn plan(
@@ -143,7 +144,8 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
     answer(planned)
 }
 
-/// What is said, in words that any gate understands. It is about exactly what was found: its digest goes with it.
+/// What is said, in words that any gate understands. It is about exactly what was found: its digest
+/// goes with it.
 fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, PlannerError> {
     let allowed = asked.request.approval_type.statuses();
     if !allowed.contains(&body.approval_status) {
@@ -204,8 +206,8 @@ struct Found {
     asked: Asked,
 }
 
-/// Finds the gate of the session that is named, in the body or in the id itself. It is bound to both: what is called the same
-/// in another session is another gate.
+/// Finds the gate of the session that is named, in the body or in the id itself. It is bound to
+/// both: what is called the same in another session is another gate.
 async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<Found, PlannerError> {
     let sessions = match &body.session_id {
         Some(session) => vec![session.clone()],

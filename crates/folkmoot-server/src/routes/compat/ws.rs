@@ -1,4 +1,5 @@
-//! `GET /api/ws`: what waits for a decision and what was decided, in the frames that front ends for quality gates read.
+//! `GET /api/ws`: what waits for a decision and what was decided, in the frames that front ends for
+//! quality gates read.
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 use folkmoot_api::wire::{
@@ -22,9 +23,9 @@ use crate::{
 
 /// Follows decisions over a WebSocket
 ///
-/// A text frame `decision_required` for each gate that opens or asks something else, and `decision_resolved` for each that is
-/// decided. Who may open it, and from where it begins, is as with `/v1/ws`. Everything is subscribed; what a client
-/// sends is ignored.
+/// A text frame `decision_required` for each gate that opens or asks something else, and
+/// `decision_resolved` for each that is decided. Who may open it, and from where it begins, is as
+/// with `/v1/ws`. Everything is subscribed; what a client sends is ignored.
 #[utoipa::path(get, path = "/api/ws", operation_id = "decisions_ws", tag = "feed", params(From),
     responses((status = 101, description = "Frames follow", body = Frame),
         (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]

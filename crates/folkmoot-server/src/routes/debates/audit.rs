@@ -16,8 +16,9 @@ const LIMIT_MAX: u32 = 500;
 
 /// Reads a debate's trail
 ///
-/// Every prompt in full, every answer with its model and its cost, every tool call, vote, reflection and decision, in the order of the
-/// log; and what all of it comes to. A page may end before `limit` where its entries are long, and a prompt is never parted from its answer.
+/// Every prompt in full, every answer with its model and its cost, every tool call, vote,
+/// reflection and decision, in the order of the log; and what all of it comes to. A page may end
+/// before `limit` where its entries are long, and a prompt is never parted from its answer.
 #[utoipa::path(get, path = "/v1/debates/{id}/audit", operation_id = "debate_audit", tag = "debates",
     params(("id" = String, Path), TrailQuery),
     responses((status = 200, body = DebateTrail), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

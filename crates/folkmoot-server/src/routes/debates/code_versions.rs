@@ -18,7 +18,8 @@ const LIMIT_MAX: u32 = 200;
 
 /// Reads the versions of a debate's code
 ///
-/// The first first, each with what changed, how much of its tests it passes, and how good it was judged to be.
+/// The first first, each with what changed, how much of its tests it passes, and how good it was
+/// judged to be.
 #[utoipa::path(get, path = "/v1/debates/{id}/code-versions", operation_id = "code_versions", tag = "debates",
     params(("id" = String, Path), wire::VersionQuery),
     responses((status = 200, body = CodeVersionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

@@ -15,8 +15,8 @@ use crate::{
 
 /// Approves what a debate waits with
 ///
-/// Decides on the gate at which it waits, which must be the one that you saw: send its id as `request_id`, or its `digest`. 409 where
-/// it waits at none, also once it is over.
+/// Decides on the gate at which it waits, which must be the one that you saw: send its id as
+/// `request_id`, or its `digest`. 409 where it waits at none, also once it is over.
 #[utoipa::path(post, path = "/v1/debates/{id}/approve", operation_id = "approve_debate", tag = "debates", params(("id" = String, Path)),
     request_body = wire::Verdict,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -30,8 +30,8 @@ pub(crate) async fn approve(
 
 /// Rejects what a debate waits with
 ///
-/// With a reason, and with the gate's id as `request_id` or its `digest`. What follows is as the debate's `gates.on_rejected` says. 409
-/// where it waits at no gate, also once it is over.
+/// With a reason, and with the gate's id as `request_id` or its `digest`. What follows is as the
+/// debate's `gates.on_rejected` says. 409 where it waits at no gate, also once it is over.
 #[utoipa::path(post, path = "/v1/debates/{id}/reject", operation_id = "reject_debate", tag = "debates", params(("id" = String, Path)),
     request_body = wire::Verdict,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -55,7 +55,8 @@ async fn say(
         None => held_at(app, &caller, id).await?,
     };
     if body.request_id.is_none() && body.digest.is_none() && caller.principal.role.decides() {
-        // What it waits with may be another gate than the one that was looked at. Whoever may not decide is told that.
+        // What it waits with may be another gate than the one that was looked at. Whoever may not
+        // decide is told that.
         let detail = "say which gate you mean: send its id as `request_id`, or the `digest` of what you saw";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "gate_required", detail));
     }
@@ -73,7 +74,8 @@ async fn named(app: &App, caller: &Caller, id: &RunId, gate: &GateId) -> Result<
     }
 }
 
-/// The gate at which it waits. Whoever sends the same again under the same key is answered as before, though it waits there no more.
+/// The gate at which it waits. Whoever sends the same again under the same key is answered as
+/// before, though it waits there no more.
 async fn held_at(app: &App, caller: &Caller, id: &RunId) -> Result<GateId, ApiError> {
     let run = debates::run(&app.engine, &caller.principal, id).await?;
     let mut pending = debates::pending(&app.engine, &caller.principal, &run).await?;

@@ -18,9 +18,10 @@ use crate::{
 
 /// Follows a debate
 ///
-/// From its beginning, or after `Last-Event-ID`: what it tells (`debate.phase_started`, `debate.turn`, `debate.tested`,
-/// `debate.vote` …) and what happens to its run, its gates and its questions, as the feed has it; at its end `debate.ended` with
-/// the debate. Leaving changes nothing, and whoever comes back misses nothing.
+/// From its beginning, or after `Last-Event-ID`: what it tells (`debate.phase_started`,
+/// `debate.turn`, `debate.tested`, `debate.vote` …) and what happens to its run, its gates and its
+/// questions, as the feed has it; at its end `debate.ended` with the debate. Leaving changes
+/// nothing, and whoever comes back misses nothing.
 #[utoipa::path(get, path = "/v1/debates/{id}/events", operation_id = "follow_debate", tag = "debates",
     params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = String, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]

@@ -15,8 +15,9 @@ const LIMIT: u32 = 1_000;
 
 /// Lists lessons
 ///
-/// What debates learnt and later ones may be shown, the newest first. Agents see those of their own debates. An admin corrects one
-/// with `PATCH /v1/lessons/{id}`, and removes one by erasing its text: `DELETE /v1/artifacts/{digest}`.
+/// What debates learnt and later ones may be shown, the newest first. Agents see those of their own
+/// debates. An admin corrects one with `PATCH /v1/lessons/{id}`, and removes one by erasing its
+/// text: `DELETE /v1/artifacts/{digest}`.
 #[utoipa::path(get, path = "/v1/lessons", operation_id = "list_lessons", tag = "debates",
     responses((status = 200, body = DebateLessonList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn lessons(
@@ -30,8 +31,9 @@ pub(crate) async fn lessons(
 
 /// Corrects a lesson
 ///
-/// Later debates are shown the new text. Admins can, with a reason, once the lesson's debate is over. The log records who did and why,
-/// and the digests of both texts; the old text is kept until somebody erases it.
+/// Later debates are shown the new text. Admins can, with a reason, once the lesson's debate is
+/// over. The log records who did and why, and the digests of both texts; the old text is kept until
+/// somebody erases it.
 #[utoipa::path(patch, path = "/v1/lessons/{id}", operation_id = "correct_lesson", tag = "debates",
     params(("id" = String, Path, description = "The lesson's id")), request_body = CorrectLesson,
     responses((status = 200, body = DebateLesson), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

@@ -7,8 +7,8 @@ use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPa
 
 /// Shows what a debate came to
 ///
-/// The verdict with each vote, the dissent and the tests; the answer, its code, and what it cost. 409 until it is over, and where it
-/// failed or was cancelled.
+/// The verdict with each vote, the dissent and the tests; the answer, its code, and what it cost.
+/// 409 until it is over, and where it failed or was cancelled.
 #[utoipa::path(get, path = "/v1/debates/{id}/results", operation_id = "debate_results", tag = "debates", params(("id" = String, Path)),
     responses((status = 200, body = DebateResults), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn results(

@@ -13,8 +13,9 @@ use crate::{app::App, debates::asked, error::ApiError, extract::Call};
 
 /// Starts a debate
 ///
-/// Several agents answer, attack each other's answers, execute what can be executed, and vote. With `gates` it stops after the
-/// phases that you name until somebody has decided: `approve` and `reject` beneath it, or as on any gate.
+/// Several agents answer, attack each other's answers, execute what can be executed, and vote. With
+/// `gates` it stops after the phases that you name until somebody has decided: `approve` and
+/// `reject` beneath it, or as on any gate.
 #[utoipa::path(post, path = "/v1/debates", operation_id = "start_debate", tag = "debates", request_body = StartDebate,
     responses((status = 202, body = DebateStarted), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(

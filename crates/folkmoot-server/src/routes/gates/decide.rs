@@ -1,4 +1,5 @@
-//! `POST /v1/gates/{id}/approve`, `reject`, `adjust`, `pause`, and `decide` with the word in the body.
+//! `POST /v1/gates/{id}/approve`, `reject`, `adjust`, `pause`, and `decide` with the word in the
+//! body.
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Decide, Problem};
@@ -30,7 +31,8 @@ macro_rules! verbs {
 verbs! {
     /// Approves a gate
     ///
-    /// Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are told who won.
+    /// Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are
+    /// told who won.
     approve, "/v1/gates/{id}/approve", Approve, {"reason": "the tests pass, and the change is small"};
     /// Rejects a gate
     ///

@@ -18,8 +18,8 @@ use crate::{app::App, error::ApiError, extract::Call, notify, observe};
 
 /// Opens a gate
 ///
-/// Its run cannot pass until somebody who may decide has decided. With a `dedupe_key`, a pending gate of yours that asks
-/// the same is returned instead (200).
+/// Its run cannot pass until somebody who may decide has decided. With a `dedupe_key`, a pending
+/// gate of yours that asks the same is returned instead (200).
 #[utoipa::path(post, path = "/v1/gates", tag = "gates", request_body = OpenGate,
     responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result<Response, ApiError> {

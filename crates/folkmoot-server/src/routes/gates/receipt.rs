@@ -8,8 +8,8 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, s
 
 /// A signed receipt of a gate
 ///
-/// All that was shown, all that happened, what was decided, and a checkpoint of the log: enough to check it without this
-/// server. Whoever may see the gate may have it.
+/// All that was shown, all that happened, what was decided, and a checkpoint of the log: enough to
+/// check it without this server. Whoever may see the gate may have it.
 #[utoipa::path(get, path = "/v1/gates/{id}/receipt", operation_id = "gate_receipt", tag = "gates", params(("id" = String, Path)),
     responses((status = 200, body = Receipt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn receipt(

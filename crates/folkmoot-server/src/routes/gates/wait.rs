@@ -1,4 +1,5 @@
-//! `GET /v1/gates/{id}/wait` and `POST /v1/gates/wait`: bounded waits, so that no client's own time-out loses a gate.
+//! `GET /v1/gates/{id}/wait` and `POST /v1/gates/wait`: bounded waits, so that no client's own
+//! time-out loses a gate.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -27,7 +28,8 @@ const GATES_MAX: usize = 10_000;
 
 /// Waits for a decision
 ///
-/// Answers when the gate is decided, or at the timeout with the gate as it is. A decision that came first counts.
+/// Answers when the gate is decided, or at the timeout with the gate as it is. A decision that came
+/// first counts.
 #[utoipa::path(get, path = "/v1/gates/{id}/wait", operation_id = "wait_for_gate", tag = "gates", params(("id" = String, Path), WaitFor),
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(
@@ -46,8 +48,8 @@ pub(crate) async fn wait(
 
 /// Waits for many gates
 ///
-/// On one connection. Answers at the first decision (or when all are decided), or at the timeout. With
-/// `Accept: text/event-stream` each gate is sent as it is decided, until all are.
+/// On one connection. Answers at the first decision (or when all are decided), or at the timeout.
+/// With `Accept: text/event-stream` each gate is sent as it is decided, until all are.
 #[utoipa::path(post, path = "/v1/gates/wait", operation_id = "wait_for_gates", tag = "gates", request_body = WaitMany,
     responses((status = 200, body = Waited), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait_many(

@@ -19,9 +19,11 @@ use crate::{
 
 /// Follows a plan
 ///
-/// From its beginning, or after `Last-Event-ID`: `planning_started`, `iteration_started`, `iteration_progress`,
-/// `awaiting_approval`, `proposal_approved`, `checkpoint_approved`, `checkpoint_rejected`, `paused`, `synthesis_started`, and at
-/// its end `final_plan` and `complete`, or `cancelled`, or `error`. Leaving changes nothing, and whoever comes back misses nothing.
+/// From its beginning, or after `Last-Event-ID`: `planning_started`, `iteration_started`,
+/// `iteration_progress`, `awaiting_approval`, `proposal_approved`, `checkpoint_approved`,
+/// `checkpoint_rejected`, `paused`, `synthesis_started`, and at its end `final_plan` and
+/// `complete`, or `cancelled`, or `error`. Leaving changes nothing, and whoever comes back misses
+/// nothing.
 #[utoipa::path(get, path = "/v1/plans/{id}/events", operation_id = "follow_plan", tag = "plans",
     params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = String, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]

@@ -22,8 +22,9 @@ use crate::{
 
 /// Exports a plan
 ///
-/// As Markdown, or as a page of HTML that needs nothing else. A plan that is not complete, or was cancelled or failed, is exported
-/// with its proposal and its iterations, each marked as accepted or not decided on; 409 only where there is nothing yet.
+/// As Markdown, or as a page of HTML that needs nothing else. A plan that is not complete, or was
+/// cancelled or failed, is exported with its proposal and its iterations, each marked as accepted
+/// or not decided on; 409 only where there is nothing yet.
 #[utoipa::path(get, path = "/v1/plans/{id}/export", operation_id = "export_plan", tag = "plans", params(("id" = String, Path), ExportPlan),
     responses((status = 200, body = String, content_type = "text/markdown"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn export(

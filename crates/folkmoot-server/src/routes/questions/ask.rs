@@ -13,8 +13,8 @@ use crate::{app::App, error::ApiError, extract::Call};
 
 /// Asks
 ///
-/// A halting question stops whom it covers until it is closed: BLOCKING and ESCALATION the agent, APPROVAL its session
-/// too, EMERGENCY everyone; `halts` widens that.
+/// A halting question stops whom it covers until it is closed: BLOCKING and ESCALATION the agent,
+/// APPROVAL its session too, EMERGENCY everyone; `halts` widens that.
 #[utoipa::path(post, path = "/v1/questions", operation_id = "ask", tag = "questions", request_body = Ask,
     responses((status = 201, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ask(State(app): State<App>, Call { caller, body }: Call<Ask>) -> Result<Response, ApiError> {

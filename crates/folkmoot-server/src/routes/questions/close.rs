@@ -14,7 +14,8 @@ use crate::{
 
 /// Answers a question
 ///
-/// Reviewers and admins can, but not who asked. The first answer stands; later ones get 409 and are told who was first.
+/// Reviewers and admins can, but not who asked. The first answer stands; later ones get 409 and are
+/// told who was first.
 #[utoipa::path(post, path = "/v1/questions/{id}/answer", tag = "questions", params(("id" = String, Path)),
     request_body = Answer,
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -44,8 +45,8 @@ macro_rules! verbs {
 verbs! {
     /// Denies a question
     ///
-    /// A denial authorises nothing: if the question halts, it goes on covering its asker until the asker has acknowledged it,
-    /// or a reviewer has released it from that (`acknowledge`).
+    /// A denial authorises nothing: if the question halts, it goes on covering its asker until the
+    /// asker has acknowledged it, or a reviewer has released it from that (`acknowledge`).
     deny, "/v1/questions/{id}/deny", Deny, "deny_question";
     /// Skips a question
     ///
@@ -53,7 +54,8 @@ verbs! {
     skip, "/v1/questions/{id}/skip", Skip, "skip_question";
     /// Cancels a question
     ///
-    /// It need not be answered any more. A halting one only by a reviewer, or by an admin with a reason.
+    /// It need not be answered any more. A halting one only by a reviewer, or by an admin with a
+    /// reason.
     cancel, "/v1/questions/{id}/cancel", Cancel, "cancel_question";
 }
 

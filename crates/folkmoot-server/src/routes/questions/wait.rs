@@ -14,7 +14,8 @@ use crate::{
 
 /// Waits for an answer
 ///
-/// Answers when the question is closed, or at the timeout with the question as it is. An answer that came first counts.
+/// Answers when the question is closed, or at the timeout with the question as it is. An answer
+/// that came first counts.
 #[utoipa::path(get, path = "/v1/questions/{id}/wait", operation_id = "wait_for_answer", tag = "questions", params(("id" = String, Path), WaitFor),
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(

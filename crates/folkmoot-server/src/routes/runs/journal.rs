@@ -55,7 +55,8 @@ pub(crate) async fn journal(
     Ok(Json(JournalPage { entries, next }))
 }
 
-/// How many of these lines make a page: as many as have results of [`PAGE_BYTES_MAX`] together, and at least one.
+/// How many of these lines make a page: as many as have results of [`PAGE_BYTES_MAX`] together, and
+/// at least one.
 fn fitting(lines: &[Line]) -> usize {
     let mut bytes = 0;
     let fits = |line: &&Line| {

@@ -14,8 +14,9 @@ use crate::{app::App, debates::asked, error::ApiError, extract::Call};
 
 /// Starts a run
 ///
-/// With a `workflow` this server executes it. Without one it is yours: you execute it, record its steps and say how it
-/// ended. Whoever starts the same under the same `id` again gets the run that is there.
+/// With a `workflow` this server executes it. Without one it is yours: you execute it, record its
+/// steps and say how it ended. Whoever starts the same under the same `id` again gets the run that
+/// is there.
 #[utoipa::path(post, path = "/v1/runs", operation_id = "start_run", tag = "runs", request_body = StartRun,
     responses((status = 201, body = wire::Run), (status = 200, body = wire::Run, description = "You started the same under this id before"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<StartRun>) -> Result<Response, ApiError> {

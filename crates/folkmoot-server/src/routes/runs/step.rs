@@ -22,8 +22,9 @@ use crate::{
 
 /// Records a step of a run that you execute
 ///
-/// `begun` asks whether to do it. 201 means: do it now, and say what came of it. 200 tells what stands: `done` with its
-/// result, `failed`, or `begun` by an earlier attempt, of which nobody knows whether it was done. A result never changes.
+/// `begun` asks whether to do it. 201 means: do it now, and say what came of it. 200 tells what
+/// stands: `done` with its result, `failed`, or `begun` by an earlier attempt, of which nobody
+/// knows whether it was done. A result never changes.
 #[utoipa::path(post, path = "/v1/runs/{id}/steps", operation_id = "record_step", tag = "runs", request_body = RecordStep,
     params(("id" = String, Path)),
     responses((status = 201, body = JournalEntry), (status = 200, body = JournalEntry), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

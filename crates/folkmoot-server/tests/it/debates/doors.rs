@@ -1,4 +1,5 @@
-//! `/v1/debates`: what is started, seen, stopped and decided, and by whom. The defects of the source system are tests here.
+//! `/v1/debates`: what is started, seen, stopped and decided, and by whom. The defects of the
+//! source system are tests here.
 
 use folkmoot_core::gate::{OnTimeout, Policy};
 
@@ -8,7 +9,8 @@ use crate::{
     node::{Setting, everywhere, token},
 };
 
-/// From the question to the verdict, with two gates, on each database; all that can be asked of it answers.
+/// From the question to the verdict, with two gates, on each database; all that can be asked of it
+/// answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_debate_pauses_at_its_gates_and_goes_on_when_somebody_lets_it() {
     for nodes in everywhere().await {
@@ -198,7 +200,8 @@ fn around() -> Value {
     serde_json::to_value(Preset::Quick.debate(TOPIC.to_owned(), team)).unwrap()
 }
 
-/// Whoever started a debate can open gates in its run. They are not the debate's, whatever they look like.
+/// Whoever started a debate can open gates in its run. They are not the debate's, whatever they
+/// look like.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_cannot_put_another_gate_before_the_reviewer() {
     let node = Node::start().await;
@@ -269,7 +272,8 @@ async fn a_known_id_or_session_is_refused() {
     assert_eq!(ok(node.get(ALICE, "/v1/debates").await)["debates"].as_array().unwrap().len(), 1);
 }
 
-/// A session has one debate, also where each start has a key of its own, and where several come at once.
+/// A session has one debate, also where each start has a key of its own, and where several come at
+/// once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_start_a_debate_in_one_session_one_does() {
     let node = Node::start().await;
@@ -343,7 +347,8 @@ async fn whoever_follows_a_debate_sees_all_of_it_and_its_end() {
     assert!(live.windows(2).all(|pair| pair[0].1 <= pair[1].1));
 }
 
-/// In the source, cancelling only set a flag that nobody read, and a timeout that came with an approval could win after it.
+/// In the source, cancelling only set a flag that nobody read, and a timeout that came with an
+/// approval could win after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silence_fails_a_debate_unless_somebody_said_otherwise() {
     let node = Node::start().await;

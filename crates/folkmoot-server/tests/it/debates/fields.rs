@@ -1,5 +1,6 @@
-//! Every field that is accepted changes what happens. What the fields are is in `debates/asked/tests.rs`, which fails where one is
-//! missing; here is what each of them does, beside what a debate does without it.
+//! Every field that is accepted changes what happens. What the fields are is in
+//! `debates/asked/tests.rs`, which fails where one is missing; here is what each of them does,
+//! beside what a debate does without it.
 
 use folkmoot_server::workflows::llm::settings::{Kind, Provider};
 

@@ -1,4 +1,5 @@
-//! The operator's MCP tools in debates: a real server on standard input and output, and a model that wants to call its tools.
+//! The operator's MCP tools in debates: a real server on standard input and output, and a model
+//! that wants to call its tools.
 
 use folkmoot_server::workflows::equipment::McpServer;
 

@@ -1,4 +1,5 @@
-//! What a debate leaves in a repository when it is ended from outside: its branch, and nothing else.
+//! What a debate leaves in a repository when it is ended from outside: its branch, and nothing
+//! else.
 
 use std::{fs, path::Path, process::Command, time::Duration};
 

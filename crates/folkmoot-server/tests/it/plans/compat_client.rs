@@ -1,4 +1,5 @@
-//! A client that was written from the planner API's description alone, with Python's standard library.
+//! A client that was written from the planner API's description alone, with Python's standard
+//! library.
 
 use std::process::Stdio;
 
@@ -7,7 +8,8 @@ use tokio::{io::AsyncWriteExt, process::Command};
 use super::ALICE;
 use crate::node::{everywhere, token};
 
-/// Knows the planner API's two endpoints, its `ApprovalResponse` and its `status` words; nothing of Folkmoot but where it is.
+/// Knows the planner API's two endpoints, its `ApprovalResponse` and its `status` words; nothing of
+/// Folkmoot but where it is.
 const CLIENT: &str = r#"
 import json, sys, time, urllib.request
 
@@ -55,7 +57,8 @@ print(len(final["final_plan"]))
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_written_from_the_seed_alone_comes_to_a_plan() {
     for nodes in everywhere().await {
-        // A reviewer plans and decides: whoever starts a plan may, unless the policy says otherwise.
+        // A reviewer plans and decides: whoever starts a plan may, unless the policy says
+        // otherwise.
         let mut python = Command::new("python3")
             .args(["-", &nodes[0].url, &token(ALICE)])
             .stdin(Stdio::piped())

@@ -129,7 +129,8 @@ async fn where_gates_are_switched_off_they_approve_themselves_and_say_so() {
     node.verifies().await;
 }
 
-/// A plan that was started while people were asked goes on asking them, whatever the configuration says after a restart.
+/// A plan that was started while people were asked goes on asking them, whatever the configuration
+/// says after a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn switching_gates_off_opens_none_that_stands() {
     let node = Node::start().await;
@@ -160,7 +161,8 @@ fn only_a_clear_no_switches_gates_off() {
     }
 }
 
-/// Whoever started a plan can open gates in its run. They are not the plan's, whatever they look like.
+/// Whoever started a plan can open gates in its run. They are not the plan's, whatever they look
+/// like.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_cannot_put_another_text_before_the_reviewer() {
     let node = Node::start().await;

@@ -323,7 +323,8 @@ async fn scenario_14_figures_are_counted_and_what_is_missing_is_said() {
     assert_eq!((&progress.2["percent"], &progress.2["frameworks_evolved"]), (&json!(33), &json!(1)));
 }
 
-/// Each iteration had a client of its own, and connections were left behind until there were no more.
+/// Each iteration had a client of its own, and connections were left behind until there were no
+/// more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_15_no_iteration_leaves_a_connection_behind() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -419,7 +420,8 @@ async fn scenario_16_leaving_and_coming_back_restarts_nothing() {
     }
 }
 
-/// The original planner's own code: what its ids meant, what it forgot to handle, and how its gates were switched off.
+/// The original planner's own code: what its ids meant, what it forgot to handle, and how its gates
+/// were switched off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_17_what_the_seeds_own_code_got_wrong() {
     let node = Node::start().await;

@@ -1,5 +1,5 @@
-//! No road leads past an undecided gate: not resume, a restart, a second node, a second request, a changed
-//! configuration.
+//! No road leads past an undecided gate: not resume, a restart, a second node, a second request, a
+//! changed configuration.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! No agent token can decide, and none can weaken a gate. Nobody decides on a gate that their own token opened. A GET
-//! never changes anything.
+//! No agent token can decide, and none can weaken a gate. Nobody decides on a gate that their own
+//! token opened. A GET never changes anything.
 
 use folkmoot_core::{
     Timeout,

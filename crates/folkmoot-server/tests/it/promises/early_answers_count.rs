@@ -1,5 +1,5 @@
-//! A decision that arrives before anyone waits is found by whoever waits later; also when it was made on another node,
-//! and in the moment between.
+//! A decision that arrives before anyone waits is found by whoever waits later; also when it was
+//! made on another node, and in the moment between.
 
 use std::time::{Duration, Instant};
 

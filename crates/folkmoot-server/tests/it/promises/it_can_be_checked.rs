@@ -1,4 +1,5 @@
-//! The log is hash-chained; a command verifies it and compares every row with what the log says it should be.
+//! The log is hash-chained; a command verifies it and compares every row with what the log says it
+//! should be.
 
 use std::path::Path;
 

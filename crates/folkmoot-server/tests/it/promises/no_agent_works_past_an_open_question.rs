@@ -1,4 +1,5 @@
-//! No agent works past an open question: not after a restart, on another node, by waiting, by looking, by asking again.
+//! No agent works past an open question: not after a restart, on another node, by waiting, by
+//! looking, by asking again.
 
 use std::time::Duration;
 
@@ -49,7 +50,8 @@ async fn no_agent_works_past_an_open_question() {
     }
 }
 
-/// While the server is down nobody is cleared, and a default that fell due meanwhile applies once it is up.
+/// While the server is down nobody is cleared, and a default that fell due meanwhile applies once
+/// it is up.
 #[tokio::test]
 async fn a_default_that_fell_due_while_the_server_was_down_applies_when_it_is_up() {
     let mut settings = vec![Setting::default()];

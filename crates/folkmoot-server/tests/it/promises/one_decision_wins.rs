@@ -1,4 +1,5 @@
-//! Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are told who won.
+//! Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are told
+//! who won.
 
 use std::sync::Arc;
 

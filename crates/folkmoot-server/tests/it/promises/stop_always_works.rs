@@ -8,7 +8,8 @@ use crate::{
     runs::with_workflows,
 };
 
-/// Cancels the run from another node than the one that it was started on, and looks at what is left of it.
+/// Cancels the run from another node than the one that it was started on, and looks at what is left
+/// of it.
 async fn stops(nodes: &[Node], run: &str, was: &str) {
     let (first, last) = (&nodes[0], nodes.last().unwrap());
     assert_eq!(first.run(run).await["status"], was);
@@ -21,7 +22,8 @@ async fn stops(nodes: &[Node], run: &str, was: &str) {
     assert_eq!(log.last().unwrap(), "run.ended", "{was}: nothing comes after the end");
 }
 
-/// One run at a time: so whoever waits for a place is pending, and a place that is not given back is missed.
+/// One run at a time: so whoever waits for a place is pending, and a place that is not given back
+/// is missed.
 fn one_at_a_time() -> Setting {
     Setting { work: Some(Work { runs_at_once: 1, ..Work::default() }), ..with_workflows() }
 }
@@ -63,7 +65,8 @@ async fn stop_always_works() {
         first.lifts(&halt).await;
         crate::halting::settles(&nodes, "anybody", "", true).await;
 
-        // In the middle of a step that never returns, on as many nodes as there are; then one more has no place.
+        // In the middle of a step that never returns, on as many nodes as there are; then one more
+        // has no place.
         let mut never = Vec::new();
         for _ in &nodes {
             never.push(first.starts("never@1", json!(null)).await);

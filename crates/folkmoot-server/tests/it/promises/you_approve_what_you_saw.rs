@@ -1,4 +1,5 @@
-//! A decision names the digest of the content it was made on; if the content changed since, it is refused as stale.
+//! A decision names the digest of the content it was made on; if the content changed since, it is
+//! refused as stale.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! What bad input about questions, clearance and halts gets: a status, a stable code, a sentence; and nothing is changed.
+//! What bad input about questions, clearance and halts gets: a status, a stable code, a sentence;
+//! and nothing is changed.
 
 use serde_json::{Value, json};
 
@@ -168,7 +169,8 @@ async fn what_is_closed_or_over_is_not_answered_again() {
     }
 }
 
-/// The answer that comes at the very moment of the timeout either counts or is refused: never both, never neither.
+/// The answer that comes at the very moment of the timeout either counts or is refused: never both,
+/// never neither.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_at_the_moment_of_the_timeout_counts_or_is_refused() {
     for nodes in everywhere().await {
@@ -275,7 +277,8 @@ async fn a_bad_query_is_refused() {
     }
 }
 
-/// What the parser lets in must also come out again: an answer or default that is nested as deeply as a body can be.
+/// What the parser lets in must also come out again: an answer or default that is nested as deeply
+/// as a body can be.
 #[tokio::test]
 async fn a_deep_answer_is_refused_or_released_and_can_be_read_again() {
     for nodes in everywhere().await {

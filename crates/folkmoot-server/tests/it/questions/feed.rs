@@ -41,7 +41,8 @@ async fn halted_and_resumed_are_told_with_the_question_and_its_answer() {
             assert_eq!((&payload["type"], &payload["asked_by"]), (&json!("EMERGENCY"), &json!("agent-a")));
             assert_eq!((&payload["agent_id"], &payload["session_id"]), (&json!("a1"), &json!("s1")));
             if kind.ends_with(".resumed") {
-                // What was answered is its asker's to know, and not everybody's whom the question halted.
+                // What was answered is its asker's to know, and not everybody's whom the question
+                // halted.
                 let answer = if kind == "agent.resumed" { json!({"go": "on"}) } else { Value::Null };
                 assert_eq!((&payload["answer"], &payload["can_proceed"]), (&answer, &json!(true)), "{kind}");
             } else {
@@ -87,7 +88,8 @@ async fn only_the_last_release_says_resumed_and_it_says_what_still_covers() {
     }
 }
 
-/// Two nodes, two questions of one agent, answered at the same moment: `resumed` is said once, by whoever was last.
+/// Two nodes, two questions of one agent, answered at the same moment: `resumed` is said once, by
+/// whoever was last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_that_answer_at_once_say_resumed_once() {
     let mut both = vec![vec![Node::start().await]];

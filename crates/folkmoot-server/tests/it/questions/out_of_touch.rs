@@ -58,7 +58,8 @@ async fn a_node_that_does_not_hear_from_the_database_clears_nobody() {
     nodes[1].verifies().await;
 }
 
-/// What was asked while the database was silent was asked once or not at all, and the key tells which.
+/// What was asked while the database was silent was asked once or not at all, and the key tells
+/// which.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_asking_whose_fate_is_unknown_is_repeated_with_its_key() {
     let Some(setting) = postgres().await else { return };
@@ -87,7 +88,8 @@ async fn an_asking_whose_fate_is_unknown_is_repeated_with_its_key() {
     node.verifies().await;
 }
 
-/// What is found late is still looked at as a whole: an agent that was free for a moment in the past is not free.
+/// What is found late is still looked at as a whole: an agent that was free for a moment in the
+/// past is not free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_catches_up_releases_nobody_whom_something_later_covers() {
     let Some(setting) = postgres().await else { return };
@@ -116,7 +118,8 @@ async fn a_node_that_catches_up_releases_nobody_whom_something_later_covers() {
     ended(&waiting.await.unwrap(), true, "answered", &[(&one, json!("yes")), (&two, json!("approve"))]);
 }
 
-/// Whoever was told that its question was asked must not be cleared by another node that has not heard of it yet.
+/// Whoever was told that its question was asked must not be cleared by another node that has not
+/// heard of it yet.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_asks_on_one_node_is_not_cleared_by_a_wait_on_another() {
     let Some(setting) = postgres().await else { return };

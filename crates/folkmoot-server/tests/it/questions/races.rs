@@ -61,7 +61,8 @@ async fn of_32_answers_at_once_one_counts_and_the_others_are_told_whose() {
     }
 }
 
-/// Many closings of one agent's questions, which a node commits together: `resumed` is said by the last alone.
+/// Many closings of one agent's questions, which a node commits together: `resumed` is said by the
+/// last alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_closed_together_the_last_says_resumed() {
     for nodes in everywhere().await {
@@ -159,8 +160,8 @@ async fn a_denial_that_many_hear_is_fetched_once() {
 const AGENTS: [&str; 5] = ["w0", "w1", "w2", "w3", "w4"];
 const SESSIONS: [&str; 4] = ["", "s1", "s2", "s3"];
 
-/// Sixteen that ask, answer, deny, skip, cancel, fetch, wait, halt and lift at random on every node; after which every
-/// node says of everyone what the lists and the log say.
+/// Sixteen that ask, answer, deny, skip, cancel, fetch, wait, halt and lift at random on every
+/// node; after which every node says of everyone what the lists and the log say.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_storm_every_node_clears_exactly_whom_nothing_covers() {
     let seed = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
@@ -204,7 +205,8 @@ async fn after_a_storm_every_node_clears_exactly_whom_nothing_covers() {
     }
 }
 
-/// A node reads what holds at one moment and then follows the log from there: nothing is missed or taken twice between.
+/// A node reads what holds at one moment and then follows the log from there: nothing is missed or
+/// taken twice between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_starts_in_the_middle_of_a_storm_knows_exactly_what_holds() {
     let Some(setting) = postgres().await else { return };

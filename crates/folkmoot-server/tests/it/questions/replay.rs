@@ -1,10 +1,12 @@
-//! What a log says about who was halted and who was released, worked out again by the simplest means there are.
+//! What a log says about who was halted and who was released, worked out again by the simplest
+//! means there are.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 
-/// What holds whom at the end of a log: each question or halt, and its targets (`agent:a1`, `session:s1`, `system:`).
+/// What holds whom at the end of a log: each question or halt, and its targets (`agent:a1`,
+/// `session:s1`, `system:`).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Held(pub BTreeMap<String, BTreeSet<String>>);
 
@@ -21,8 +23,8 @@ impl Held {
     }
 }
 
-/// Follows a whole log, and checks that every `halted` is said exactly when something begins to hold, and every
-/// `resumed` exactly when the last hold has gone, in the same breath.
+/// Follows a whole log, and checks that every `halted` is said exactly when something begins to
+/// hold, and every `resumed` exactly when the last hold has gone, in the same breath.
 pub fn replay(log: &[Value]) -> Held {
     let mut held = Held::default();
     let mut to_be_said: VecDeque<(String, String)> = VecDeque::new();

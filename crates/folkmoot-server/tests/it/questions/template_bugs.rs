@@ -1,5 +1,5 @@
-//! What the template for question-gated execution and the code that grew from it got wrong, each as the right behaviour. On one node and
-//! across two: what is asked on one is answered on the other.
+//! What the template for question-gated execution and the code that grew from it got wrong, each as
+//! the right behaviour. On one node and across two: what is asked on one is answered on the other.
 
 use std::time::Duration;
 

@@ -44,7 +44,8 @@ async fn of_a_thousand_waiters_exactly_those_are_released_that_nothing_covers() 
             let session = if n < IN_SESSION { "s1" } else { ["", "s2", "s3"][n % 3] };
             waiting.spawn(async move { (n, connected_and_waited(&url, n, session, &connected).await) });
         }
-        // Whoever comes after the answer is not told it: it is somebody else's. So all must be there before.
+        // Whoever comes after the answer is not told it: it is somebody else's. So all must be
+        // there before.
         drop(connected.acquire_many(WAITERS as u32).await.unwrap());
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert!(waiting.try_join_next().is_none(), "somebody did not wait");

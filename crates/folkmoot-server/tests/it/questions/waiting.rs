@@ -125,7 +125,8 @@ async fn a_denial_ends_its_askers_wait_frees_its_neighbours_and_is_then_over() {
             assert_eq!(waited["answers"][0]["comment"], "not on a Friday");
         }
         assert_eq!(neighbour.await.unwrap()["cleared"], true, "a neighbour asked nothing, and is free");
-        // However often it waits, until it has acknowledged that: an answer to a wait can be lost on its way.
+        // However often it waits, until it has acknowledged that: an answer to a wait can be lost
+        // on its way.
         ended(&last.waited("a1", "s1", 20_000).await, false, "denied", &[(&question, json!("deny"))]);
         covered(&nodes, "a1", "s1", &[&question]).await;
         assert_eq!(last.acknowledges(&question).await["closed"]["reason"], "not on a Friday");
@@ -138,7 +139,8 @@ async fn a_denial_ends_its_askers_wait_frees_its_neighbours_and_is_then_over() {
     }
 }
 
-/// The document says: "`timeout` or `denied` where it may not work". Whoever was not asked for, and is free, is not denied.
+/// The document says: "`timeout` or `denied` where it may not work". Whoever was not asked for, and
+/// is free, is not denied.
 #[tokio::test]
 async fn a_neighbour_that_a_denial_frees_is_not_told_that_it_was_denied() {
     let node = Node::start().await;
@@ -319,7 +321,8 @@ async fn the_client_waits_and_is_told_the_same() {
     assert_eq!(waited.answers[0].answer, Some(json!("approve")));
 }
 
-/// A reminder is an event in the log, for ever. An agent that asks for one each millisecond must not fill the disk.
+/// A reminder is an event in the log, for ever. An agent that asks for one each millisecond must
+/// not fill the disk.
 #[tokio::test]
 async fn reminders_do_not_flood_the_log() {
     let node = Node::start().await;

@@ -1,4 +1,5 @@
-//! From the moment its revocation is acknowledged, a token does nothing: on any node, whatever it had begun.
+//! From the moment its revocation is acknowledged, a token does nothing: on any node, whatever it
+//! had begun.
 
 use std::time::Duration;
 
@@ -114,7 +115,8 @@ async fn a_decision_whose_body_comes_after_the_revocation_decides_nothing() {
     }
 }
 
-/// One mint beside one revocation, again and again, by several at once: each reads the tokens while others change.
+/// One mint beside one revocation, again and again, by several at once: each reads the tokens while
+/// others change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_was_revoked_beside_a_mint_never_works_again() {
     const WORKERS: usize = 8;

@@ -118,7 +118,8 @@ async fn a_flood_of_pings_is_ended() {
     assert_eq!(polite.next().await.unwrap(), Message::Pong(Bytes::from_static(b"there?")));
 }
 
-/// A message that goes on and on in fragments of nothing is never complete, and so never counted as one.
+/// A message that goes on and on in fragments of nothing is never complete, and so never counted as
+/// one.
 #[tokio::test]
 async fn a_message_that_never_ends_is_ended() {
     let node = Node::start().await;

@@ -47,7 +47,8 @@ pub(crate) async fn an_orphan_is_a_run_whose_node_is_dead(world: &World<impl Pla
     assert_sound(store).await;
 }
 
-/// Where nobody else can reach the database, whoever starts is alone, and what others held is free at once.
+/// Where nobody else can reach the database, whoever starts is alone, and what others held is free
+/// at once.
 pub(crate) async fn a_node_that_is_alone_ends_all_others(store: &impl Store) {
     store.execute(beat("n1", seconds(60))).await.unwrap();
     a_worked_on_run(store, "r1").await;

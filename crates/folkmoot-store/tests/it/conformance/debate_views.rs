@@ -17,7 +17,8 @@ use serde_json::Value;
 use super::debates::{lines_of, texts, versions_of};
 use crate::support::*;
 
-/// Where a debate is follows from its run, its gates and its questions, in the view as in the store's answer.
+/// Where a debate is follows from its run, its gates and its questions, in the view as in the
+/// store's answer.
 pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &World<impl Place>) {
     let store = &*world.store;
     let expect = async |run: &str, expected: Status| {

@@ -75,7 +75,8 @@ pub(crate) async fn a_refusal_leaves_its_batch_neighbours_alone(store: &impl Sto
 }
 
 pub(crate) async fn what_is_sent_at_once_acts_in_turn(store: &impl Store) {
-    // The digest of what each gate shows once it was amended: another gate that shows the same has it already.
+    // The digest of what each gate shows once it was amended: another gate that shows the same has
+    // it already.
     let amended =
         opened(store, folkmoot_core::gate::Opening { title: Some("Deploy 1.4.3".to_owned()), ..opening() }).await;
     let stories = (0..100).map(|_| async {

@@ -25,7 +25,8 @@ async fn resumed(store: &impl Store, after: u64) -> [usize; 3] {
     ["agent.resumed", "session.resumed", "system.resumed"].map(count)
 }
 
-/// With what somebody who decides cancels goes also what halts; an agent's cancelling would leave it.
+/// With what somebody who decides cancels goes also what halts; an agent's cancelling would leave
+/// it.
 fn cancelled_by_alice(run: &str) -> Command {
     Command { by: reviewer("alice"), ..cancel_run(run) }
 }
@@ -92,7 +93,8 @@ pub(crate) async fn what_was_late_when_its_run_ended_is_settled_by_the_clock(wor
     assert_sound(store).await;
 }
 
-/// Two questions of the run hold the same session, one of them everyone: each release is told once, by the last.
+/// Two questions of the run hold the same session, one of them everyone: each release is told once,
+/// by the last.
 pub(crate) async fn what_several_questions_of_a_run_held_is_resumed_once(store: &impl Store) {
     for together in [false, true] {
         let run = format!("run-{together}");
@@ -118,8 +120,8 @@ pub(crate) async fn what_several_questions_of_a_run_held_is_resumed_once(store: 
     assert_sound(store).await;
 }
 
-/// Something else holds the same: a halt, or a question of another run or of nobody's. Then nothing is told, also where
-/// the run's own question is as new as its end.
+/// Something else holds the same: a halt, or a question of another run or of nobody's. Then nothing
+/// is told, also where the run's own question is as new as its end.
 pub(crate) async fn what_something_else_holds_is_not_resumed(store: &impl Store) {
     for together in [false, true] {
         for (n, other) in ["halt", "question", "of another run", "in the same batch"].into_iter().enumerate() {

@@ -96,7 +96,8 @@ pub(crate) async fn a_follower_that_starts_late_misses_nothing(mut world: World<
         written += n;
         written
     };
-    // More than a follower reads at once, none of it in memory after the restart, and then some that is.
+    // More than a follower reads at once, none of it in memory after the restart, and then some
+    // that is.
     write(&world, 2100).await;
     world = world.reopened().await;
     let last = write(&world, 300).await;

@@ -115,7 +115,8 @@ pub(crate) async fn every_field_survives_the_row(store: &impl Store) {
     assert_sound(store).await;
 }
 
-/// A row holds milliseconds in 63 bits, and the log as JSON; both must say the same of what a client may send.
+/// A row holds milliseconds in 63 bits, and the log as JSON; both must say the same of what a
+/// client may send.
 pub(crate) async fn a_wait_beyond_all_measure_is_refused(store: &impl Store) {
     let waiting = |millis| {
         let mut opening = opening();

@@ -72,7 +72,8 @@ pub(crate) async fn what_holds_is_what_the_rows_hold(store: &impl Store) {
     assert_sound(store).await;
 }
 
-/// Whatever shares a batch with what: exactly one release of each level is announced, by the last that held it.
+/// Whatever shares a batch with what: exactly one release of each level is announced, by the last
+/// that held it.
 pub(crate) async fn only_the_last_release_is_announced_within_a_batch_too(store: &impl Store) {
     for _ in 0..20 {
         let before = store.head().await.unwrap().position;

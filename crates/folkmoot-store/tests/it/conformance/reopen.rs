@@ -81,7 +81,8 @@ pub(crate) async fn what_was_taken_before_closing_is_answered(world: World<impl 
     }
 }
 
-/// What the version before workflows wrote: two runs of somebody else's agents, one of them with a gate that was decided.
+/// What the version before workflows wrote: two runs of somebody else's agents, one of them with a
+/// gate that was decided.
 pub(crate) async fn a_database_from_before_workflows_is_migrated(world: World<impl Place>) {
     use folkmoot_core::{Event, Fact, Head, chain};
     let World { store, clock, place } = world;

@@ -22,7 +22,8 @@ async fn ids(store: &impl Store, query: RunQuery) -> Vec<String> {
     store.runs(query).await.unwrap().items.into_iter().map(|run| run.start.id.to_string()).collect()
 }
 
-/// After each command the row is what the command gave, and in the end the row and the journal are what the log says.
+/// After each command the row is what the command gave, and in the end the row and the journal are
+/// what the log says.
 pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>) {
     let store = &*world.store;
     let later = |seconds| world.clock.advance(Duration::from_secs(seconds));

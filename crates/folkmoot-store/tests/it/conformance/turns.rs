@@ -15,8 +15,8 @@ use folkmoot_store::{Clock, RunQuery, Sqlite, Store};
 
 use crate::support::*;
 
-/// The same commands, to one store one after another and to the other many at once: every answer, the whole log, every
-/// row and every wake-up are the same.
+/// The same commands, to one store one after another and to the other many at once: every answer,
+/// the whole log, every row and every wake-up are the same.
 pub(crate) async fn what_is_sent_at_once_comes_to_what_it_would_in_turn(world: &World<impl Place>) {
     let store = &*world.store;
     let (seed, mut answers) = (20, BTreeMap::new());
@@ -87,7 +87,8 @@ fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// A store that is told everything first, one command after another, and of which the next commands are made.
+/// A store that is told everything first, one command after another, and of which the next commands
+/// are made.
 struct Model {
     store: Arc<Sqlite>,
     random: Random,

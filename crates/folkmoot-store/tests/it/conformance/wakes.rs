@@ -52,7 +52,8 @@ pub(crate) async fn new_and_woken_runs_are_ready_those_first_that_waited_longest
     assert_eq!(ready(store).await, ["r2", "r3", "r7"]);
 }
 
-/// Whoever lets go of a run is told to look again, or it is ready: in whichever order both come, alone or together.
+/// Whoever lets go of a run is told to look again, or it is ready: in whichever order both come,
+/// alone or together.
 async fn wakes(store: &impl Store, run: &str, parking: Parking, change: Command) {
     let parked = || park(parking.clone());
     // One after another, and together in this order.
@@ -251,7 +252,8 @@ async fn reclaim_all(store: &impl Store) {
     assert_eq!(ready(store).await, [""; 0]);
 }
 
-/// The halt is lifted in the batch of the parking, of the raising, of the start: nobody is parked for what is gone.
+/// The halt is lifted in the batch of the parking, of the raising, of the start: nobody is parked
+/// for what is gone.
 pub(crate) async fn nobody_is_parked_for_a_hold_that_goes_in_the_same_batch(store: &impl Store) {
     for scope in [Scope::Agent, Scope::Session, Scope::All] {
         for agents in [&["a1"][..], &["a1", "a2"]] {
@@ -292,8 +294,8 @@ async fn claimed_wakes(store: &impl Store, run: &str) -> u64 {
     }
 }
 
-/// A claim that shares its batch with a wake-up is told exactly as many as there were: were it one more, the next would
-/// be missed.
+/// A claim that shares its batch with a wake-up is told exactly as many as there were: were it one
+/// more, the next would be missed.
 pub(crate) async fn a_claim_is_told_exactly_the_wake_ups_that_there_were(store: &impl Store) {
     let everyone = halt_of(store.execute(raise(Scope::All)).await);
     parked_held(store, &[("r1", "s1", &["a1"])]).await;
@@ -320,7 +322,8 @@ pub(crate) async fn the_end_of_a_child_wakes_its_parent(store: &impl Store) {
     keeps_awake(store, parking("r1", 1, 0), end("c1", 1, "1")).await;
     wakes(store, "r1", parking("r1", 1, 1), cancel_run("c2")).await;
     run_of(store.execute(park(parking("r1", 2, 2))).await);
-    // Started, claimed and ended in the batch in which its parent ended, it is over like its parent.
+    // Started, claimed and ended in the batch in which its parent ended, it is over like its
+    // parent.
     run_of(store.execute(end("c3", 1, "1")).await);
     let (_, wakes) = claimed_of(store.execute(claim("r1", "n1")).await);
     assert_eq!(wakes, 3);

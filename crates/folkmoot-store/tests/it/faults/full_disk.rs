@@ -35,12 +35,14 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(&self.folder).status();
-        // The folder's parent is removed after this, which must not reach into a disk that is still there.
+        // The folder's parent is removed after this, which must not reach into a disk that is still
+        // there.
         assert!(unmounted.is_ok_and(|status| status.success()), "cannot unmount {}", self.folder.display());
     }
 }
 
-/// Each gate brings its own 40 kB, many at once, until the disk is full. Returns what was acknowledged and what not.
+/// Each gate brings its own 40 kB, many at once, until the disk is full. Returns what was
+/// acknowledged and what not.
 async fn fill(store: &Sqlite) -> (Vec<GateId>, Vec<GateId>) {
     let (mut written, mut refused) = (Vec::new(), Vec::new());
     for round in 0..200 {

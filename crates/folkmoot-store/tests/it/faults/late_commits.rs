@@ -4,8 +4,8 @@ use folkmoot_store::{Postgres, Store};
 
 use crate::support::*;
 
-/// A pooler gives each transaction another session. Here the session itself is changed, behind the writer's back, at the
-/// end of each of its transactions.
+/// A pooler gives each transaction another session. Here the session itself is changed, behind the
+/// writer's back, at the end of each of its transactions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_transaction_says_for_itself_that_its_commit_is_waited_for() {
     let Some(place) = InPostgres::new().await else { return };

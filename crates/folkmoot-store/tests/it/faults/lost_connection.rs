@@ -157,7 +157,8 @@ async fn relay(client: UnixStream, server: UnixStream, armed: Arc<std::sync::Mut
                 let Ok(n @ 1..) = read else { return };
                 match cut {
                     None => if to_client.write_all(&answered[..n]).await.is_err() { return },
-                    // All that comes is held back; once the commit is confirmed, both ends are closed.
+                    // All that comes is held back; once the commit is confirmed, both ends are
+                    // closed.
                     Some(_) => if answered[..n].windows(7).any(|word| word == b"COMMIT\0") { return },
                 }
             }

@@ -1,4 +1,5 @@
-//! A bug in the rules, here a clock that panics. What is half done cannot be trusted, so the store stops.
+//! A bug in the rules, here a clock that panics. What is half done cannot be trusted, so the store
+//! stops.
 
 use std::sync::Arc;
 

@@ -112,7 +112,8 @@ fn text(value: rusqlite::types::ValueRef<'_>) -> String {
     }
 }
 
-/// A database that is nowhere, and that a store can be opened on again as long as this is kept. There is no way in.
+/// A database that is nowhere, and that a store can be opened on again as long as this is kept.
+/// There is no way in.
 pub(crate) struct InMemory(Mutex<Option<Sqlite>>);
 
 impl Place for InMemory {

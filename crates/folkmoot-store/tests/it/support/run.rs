@@ -154,7 +154,8 @@ pub(crate) async fn a_parked_run(store: &impl Store, run: &str) -> Run {
     run_of(store.execute(park(parking(run, 1, 0))).await)
 }
 
-/// Sends all of them while the writer is busy with something else, so that they share a batch, in this order.
+/// Sends all of them while the writer is busy with something else, so that they share a batch, in
+/// this order.
 pub(crate) async fn at_once(
     store: &impl Store,
     commands: impl IntoIterator<Item = Command>,

@@ -10,8 +10,9 @@ use folkmoot_store::{Error, ManualClock, Store};
 
 use super::*;
 
-/// Runs `tasks` tasks of `each` commands. The same seed says the same things, in whatever order the tasks run. Returns
-/// how often each answer was given: a storm in which everything is refused proves nothing.
+/// Runs `tasks` tasks of `each` commands. The same seed says the same things, in whatever order the
+/// tasks run. Returns how often each answer was given: a storm in which everything is refused
+/// proves nothing.
 pub(crate) async fn storm<S: Store + 'static>(
     store: &Arc<S>,
     clock: &Arc<ManualClock>,

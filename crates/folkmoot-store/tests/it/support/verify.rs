@@ -41,7 +41,8 @@ pub(crate) async fn problems(store: &impl Store) -> Vec<Problem> {
     }
 }
 
-/// Positions dense from 1, the chain whole, its end at the head, each row the fold of its events. Returns the log.
+/// Positions dense from 1, the chain whole, its end at the head, each row the fold of its events.
+/// Returns the log.
 #[track_caller]
 pub(crate) fn assert_sound(store: &impl Store) -> impl Future<Output = Vec<Event>> {
     let caller = std::panic::Location::caller();

@@ -53,8 +53,8 @@ fn in_version_2_we_move_aside_and_the_group_of_the_job_gets_the_limits() {
     fs::remove_dir_all(path).unwrap();
 }
 
-/// In a container the same program often has the same number again, and then who looks for what the dead have left takes it for
-/// the living.
+/// In a container the same program often has the same number again, and then who looks for what the
+/// dead have left takes it for the living.
 #[test]
 fn what_a_program_of_the_same_number_left_behind_is_in_nobodys_way() {
     let fake = tempfile::tempdir().unwrap();

@@ -60,7 +60,8 @@ pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
         Some(folder) => {
             bwrap.arg(if spec.read_only { "--ro-bind" } else { "--bind" }).arg(folder).arg(FOLDER);
             let git = folder.join(".git");
-            // A link would be followed on both sides, to what lies beside the folder and to what lies beside it in the jail.
+            // A link would be followed on both sides, to what lies beside the folder and to what
+            // lies beside it in the jail.
             if git.symlink_metadata().is_ok_and(|git| !git.is_symlink()) {
                 bwrap.arg("--ro-bind").arg(git).arg(Path::new(FOLDER).join(".git"));
             }

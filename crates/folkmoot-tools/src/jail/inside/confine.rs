@@ -35,14 +35,17 @@ pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, Fault> {
     Ok(Facts { landlock: landlock.to_owned(), seccomp: true, proc })
 }
 
-/// The second line, for each process. The first is the control group, or looking at all of them now and then.
+/// The second line, for each process. The first is the control group, or looking at all of them now
+/// and then.
 fn limits(spec: &Spec) -> nix::Result<()> {
     let mut wanted = vec![
-        // Not nothing, which the kernel does not ask about where a program outside takes the cores; this much it takes for "none".
+        // Not nothing, which the kernel does not ask about where a program outside takes the cores;
+        // this much it takes for "none".
         (Resource::RLIMIT_CORE, 1),
         (Resource::RLIMIT_CPU, spec.cpu_seconds + 1),
-        // Not the address space, of which many tool chains reserve much more than they ever use, but what of it is
-        // writable; and twice the limit, so that the first line, which can tell what happened, is the first.
+        // Not the address space, of which many tool chains reserve much more than they ever use,
+        // but what of it is writable; and twice the limit, so that the first line, which can tell
+        // what happened, is the first.
         (Resource::RLIMIT_DATA, spec.memory_bytes.saturating_mul(2)),
         (Resource::RLIMIT_FSIZE, spec.disk_bytes),
         (Resource::RLIMIT_MEMLOCK, 64 << 10),
@@ -50,9 +53,11 @@ fn limits(spec: &Spec) -> nix::Result<()> {
         (Resource::RLIMIT_NOFILE, spec.open_files),
         (Resource::RLIMIT_SIGPENDING, 1024),
     ];
-    // Older kernels count all processes of the user here, wherever they are. There, with no control group, looking is all.
+    // Older kernels count all processes of the user here, wherever they are. There, with no control
+    // group, looking is all.
     if counts_by_namespace() || spec.become_user.is_some() {
-        // A control group tells when it has refused a process, so it comes first, where there is one.
+        // A control group tells when it has refused a process, so it comes first, where there is
+        // one.
         let margin = if spec.watch.processes { 1 } else { 2 };
         wanted.push((Resource::RLIMIT_NPROC, spec.processes * margin + HELPERS));
     }
@@ -76,7 +81,8 @@ fn counts_by_namespace() -> bool {
 fn capabilities() -> rustix::io::Result<()> {
     clear_ambient_capability_set()?;
     for capability in (0..64).map(|number| CapabilitySet::from_bits_retain(1 << number)) {
-        // Beyond the last one that the kernel knows, or where bwrap has taken away the right to do it, with all others.
+        // Beyond the last one that the kernel knows, or where bwrap has taken away the right to do
+        // it, with all others.
         match remove_capability_from_bounding_set(capability) {
             Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::PERM) => {}
             Err(error) => return Err(error),
@@ -91,7 +97,8 @@ fn landlock() -> Result<&'static str, Box<dyn Error + Send + Sync>> {
     let readable = AccessFs::from_read(LANDLOCK);
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(LANDLOCK))?
-        // Sockets with a name in no folder, and signals: with the network, those of this machine would be within reach.
+        // Sockets with a name in no folder, and signals: with the network, those of this machine
+        // would be within reach.
         .scope(Scope::from_all(LANDLOCK))?
         .create()?
         .add_rule(PathBeneath::new(PathFd::new("/")?, readable))?;

@@ -1,4 +1,5 @@
-//! The first process of the jail: it moves in, gives up every right, starts the command, and tells how it ended.
+//! The first process of the jail: it moves in, gives up every right, starts the command, and tells
+//! how it ended.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -115,10 +116,12 @@ fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
         .command
         .split_first()
         .ok_or_else(|| Fault { kind: FaultKind::Invalid, detail: "no command".to_owned() })?;
-    // What is blocked here stays blocked in the command, and a shell for which the end of a child is waits for it for ever.
+    // What is blocked here stays blocked in the command, and a shell for which the end of a child
+    // is waits for it for ever.
     SigSet::empty().thread_set_mask().doing("unblocking signals")?;
     let mut command = Command::new(program);
-    // In a group of its own: who ends its whole group must not end `start`, which is outside but has the same user.
+    // In a group of its own: who ends its whole group must not end `start`, which is outside but
+    // has the same user.
     command.process_group(0);
     command.args(arguments).env_clear().envs(&spec.environment).current_dir(FOLDER).stdin(Stdio::from(stdin));
     let payload = command.spawn().map_err(|error| Fault {
@@ -196,7 +199,8 @@ fn bury(payload: Pid) -> nix::Result<Option<WaitStatus>> {
 
 /// Nothing outlives the command, and nothing can write any more while what it left is read.
 fn end_everybody() {
-    // Only this namespace is meant by "everybody", and the first process is spared. Nobody left is fine.
+    // Only this namespace is meant by "everybody", and the first process is spared. Nobody left is
+    // fine.
     let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     while !matches!(waitpid(None, None), Err(Errno::ECHILD)) {}
 }
@@ -215,7 +219,8 @@ fn disk_full() -> bool {
         .any(|disk| disk.blocks() > 0 && (disk.blocks_available() == 0 || disk.files_free() == 0))
 }
 
-/// What is to be kept and what has changed: names and lengths. Nobody is left who could change them again.
+/// What is to be kept and what has changed: names and lengths. Nobody is left who could change them
+/// again.
 fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut Ended) -> io::Result<()> {
     for path in &spec.keep {
         if let Some(file) = folder.file(path)? {
@@ -236,7 +241,8 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
             ended.changed.push(Entry::File { path: name.to_owned(), executable, bytes: kind.len() });
         }
     }
-    // As long as it will be outside: holes and second names take no room in here, and all of it there.
+    // As long as it will be outside: holes and second names take no room in here, and all of it
+    // there.
     let bytes = ended.changed.iter().map(|entry| match entry {
         Entry::File { bytes, .. } => *bytes,
         Entry::Folder { .. } | Entry::Link { .. } => 0,
@@ -245,7 +251,8 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
         (ended.stopped, ended.kept, ended.changed) = (Some(Limit::Disk), Vec::new(), Vec::new());
         return Ok(());
     }
-    // Deepest first, so that folders are empty when their turn comes. What was a file or a link and is a folder now has gone too.
+    // Deepest first, so that folders are empty when their turn comes. What was a file or a link and
+    // is a folder now has gone too.
     let gone = before.iter().rev().filter(|(path, mark)| after.get(*path).is_none_or(|now| now.folder != mark.folder));
     ended.removed = gone.filter_map(|(path, _)| path.to_str().map(str::to_owned)).collect();
     Ok(())
@@ -265,7 +272,8 @@ fn hand_out(folder: &Folder, ended: &Ended, control: &mut UnixStream) -> io::Res
     Ok(())
 }
 
-/// What a change of a file changes. The time of the change is the kernel's, and no program can set it.
+/// What a change of a file changes. The time of the change is the kernel's, and no program can set
+/// it.
 #[derive(Debug, PartialEq, Eq)]
 struct Mark {
     folder: bool,

@@ -1,4 +1,5 @@
-//! The root of a jail: the system's programs to read, a few harmless devices, and one small file system in memory to write to.
+//! The root of a jail: the system's programs to read, a few harmless devices, and one small file
+//! system in memory to write to.
 
 use std::{
     fs::{self, File},
@@ -23,7 +24,8 @@ use crate::jail::{
     wire::{Fault, FaultKind, Spec, User},
 };
 
-/// Where the root is built. Only we see it there, as we are in a mount namespace of our own, and it is covered, not changed.
+/// Where the root is built. Only we see it there, as we are in a mount namespace of our own, and it
+/// is covered, not changed.
 const SITE: &str = "/tmp";
 
 pub(super) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
@@ -72,7 +74,8 @@ pub(super) fn shared(network: bool) -> Vec<&'static str> {
     always.into_iter().chain(networked).filter(|path| Path::new(path).exists()).collect()
 }
 
-/// Builds it, in a mount namespace of our own. Root gives what is to be written to whom it will become.
+/// Builds it, in a mount namespace of our own. Root gives what is to be written to whom it will
+/// become.
 pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).doing("keeping our mounts to ourselves")?;
@@ -216,7 +219,8 @@ fn disk(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
     fs::remove_dir(&disk).doing("the file system to write to")
 }
 
-/// Makes all that is mounted in the site read-only, whatever came along with it, beside what is there to be written to.
+/// Makes all that is mounted in the site read-only, whatever came along with it, beside what is
+/// there to be written to.
 fn seal(folder_too: bool) -> io::Result<()> {
     let writable = [Some(at("/tmp")), (!folder_too).then(|| at(FOLDER))].into_iter().flatten().collect::<Vec<_>>();
     for (path, mut flags) in mounts_in_the_site(&fs::read_to_string("/proc/self/mountinfo")?) {
@@ -233,8 +237,9 @@ fn seal(folder_too: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Every mount there, with what it forbids already: that must be said again, as the kernel does not let us allow it. What the
-/// site covers has the same paths, and is told apart by what it is mounted on.
+/// Every mount there, with what it forbids already: that must be said again, as the kernel does not
+/// let us allow it. What the site covers has the same paths, and is told apart by what it is
+/// mounted on.
 fn mounts_in_the_site(mounts: &str) -> Vec<(PathBuf, MsFlags)> {
     struct Mount<'a> {
         id: &'a str,
@@ -276,7 +281,8 @@ pub(super) fn enter() -> Result<bool, Fault> {
     // What was mounted by root is fixed for us; a mount of it is ours, and can become the root.
     mount(Some(SITE), SITE, none, MsFlags::MS_BIND | MsFlags::MS_REC, none).doing("the root")?;
     chdir(SITE).doing("the root")?;
-    // Where parts of /proc are hidden, as in many containers, the kernel does not give us a new one. Most programs live without.
+    // Where parts of /proc are hidden, as in many containers, the kernel does not give us a new
+    // one. Most programs live without.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let proc = mount(Some("proc"), "proc", Some("proc"), flags, none).is_ok();
     pivot_root(".", ".").doing("moving into the root")?;

@@ -1,7 +1,8 @@
 //! System calls that nothing in a jail has a use for.
 //!
-//! Three answers: those that only an attack makes end the process; those that honest programs try and can do without are
-//! refused; those whose arguments cannot be seen, and those that are newer than this list, do not exist.
+//! Three answers: those that only an attack makes end the process; those that honest programs try
+//! and can do without are refused; those whose arguments cannot be seen, and those that are newer
+//! than this list, do not exist.
 
 use std::{collections::BTreeMap, io};
 
@@ -88,8 +89,9 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUTS,
 ];
 const CLONE_NEWTIME: u64 = 0x80;
-/// Changes of a file's mode, and where in the arguments the mode is. Whoever executes a file that makes others its owner would be that
-/// outside, where a project's folder is too. At its making a file can be so as well, but not any more once something is in it.
+/// Changes of a file's mode, and where in the arguments the mode is. Whoever executes a file that
+/// makes others its owner would be that outside, where a project's folder is too. At its making a
+/// file can be so as well, but not any more once something is in it.
 const CHANGES_OF_MODE: &[(i64, u8)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2)];
 #[cfg(target_arch = "x86_64")]
 const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[(libc::SYS_chmod, 1)];
@@ -99,8 +101,8 @@ const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[];
 const FCHMODAT2: i64 = 452;
 /// Types into the terminal of somebody else.
 const TERMINAL_CALLS: [u64; 2] = [0x5412, 0x541C];
-/// What is asked of a process by its number, and where in the arguments. The first process is the same user as the command, but
-/// its limits and its place are not the command's to change.
+/// What is asked of a process by its number, and where in the arguments. The first process is the
+/// same user as the command, but its limits and its place are not the command's to change.
 const ABOUT_A_PROCESS: [(i64, u8); 5] = [
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setaffinity, 0),
@@ -113,7 +115,8 @@ const ABOUT_SOMEBODY: [(i64, u64); 2] = [(libc::SYS_ioprio_set, 1), (libc::SYS_s
 const FIRST_PROCESS: u64 = 1;
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
 
-/// What the network is made of. The rest is code that kernels load when the first one asks for it, and that few have looked at.
+/// What the network is made of. The rest is code that kernels load when the first one asks for it,
+/// and that few have looked at.
 const PROTOCOLS: [i32; 6] = [
     0,
     libc::IPPROTO_ICMP,
@@ -187,8 +190,8 @@ fn filter(rules: Rules, answer: SeccompAction) -> Result<BpfProgram, seccompiler
     SeccompFilter::new(rules, SeccompAction::Allow, answer, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// Sockets to other machines, to itself and to processes nearby are what programs know. Of those to the kernel, only the one that
-/// lists network devices.
+/// Sockets to other machines, to itself and to processes nearby are what programs know. Of those to
+/// the kernel, only the one that lists network devices.
 fn strange_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let mut other =
         FAMILIES.iter().map(|family| is(0, SeccompCmpOp::Ne, *family as u64)).collect::<Result<Vec<_>, _>>()?;
@@ -236,8 +239,8 @@ fn is(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, s
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value)
 }
 
-/// What is newer than this list is not there; and with it the second set of numbers that some x86 kernels have for every call,
-/// which would walk around the list.
+/// What is newer than this list is not there; and with it the second set of numbers that some x86
+/// kernels have for every call, which would walk around the list.
 fn unknown() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_GREATER: u16 = 0x25;

@@ -34,7 +34,8 @@ const FOR_INIT: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::S
 
 pub(super) fn start(control: &mut UnixStream) -> Result<(), Fault> {
     close_inherited(control).doing("closing what was inherited")?;
-    // Away from the terminal, so that Ctrl-C there is not for the job to hear. Fails only where that is so already.
+    // Away from the terminal, so that Ctrl-C there is not for the job to hear. Fails only where
+    // that is so already.
     let _ = setsid();
     umask(Mode::from_bits_truncate(0o022));
     let spec: Spec = wire::receive(control).doing("reading what to do")?;
@@ -63,7 +64,8 @@ fn close_inherited(control: &UnixStream) -> io::Result<()> {
 }
 
 fn namespaces(spec: &Spec) -> Result<Child, Fault> {
-    // Root builds while it still is root, because what the job may read can be where nobody else can go.
+    // Root builds while it still is root, because what the job may read can be where nobody else
+    // can go.
     if let Some(user) = spec.become_user {
         unshare(CloneFlags::CLONE_NEWNS).doing("a mount namespace")?;
         root::build(spec, Some(user))?;
@@ -130,7 +132,8 @@ fn keep_for_init() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends when `init` has ended, or when nobody is left who wants to know. In the latter case `init` dies with us.
+/// Ends when `init` has ended, or when nobody is left who wants to know. In the latter case `init`
+/// dies with us.
 fn watch_over(init: Child, control: &UnixStream) -> Result<(), Fault> {
     let pid = i32::try_from(init.id()).ok().and_then(Pid::from_raw);
     let Some(pid) = pid else { return Err(Fault { kind: FaultKind::Failed, detail: "init has no id".to_owned() }) };

@@ -56,8 +56,9 @@ impl Watcher {
     }
 }
 
-/// Memory that processes share without a file. By its size, not by what of it a process has before it just now: the rest is there
-/// all the same. That of somebody into whom nobody can look is all that it has.
+/// Memory that processes share without a file. By its size, not by what of it a process has before
+/// it just now: the rest is there all the same. That of somebody into whom nobody can look is all
+/// that it has.
 fn shared_bytes() -> u64 {
     let mut shared: BTreeMap<u64, u64> = BTreeMap::new();
     let mut hidden = 0_u64;
@@ -107,7 +108,8 @@ fn everybody() -> Everybody {
     for process in processes() {
         // One that has just ended is counted with the reaped.
         let Ok(stat) = fs::read_to_string(process.join("stat")) else { continue };
-        // The name is in brackets, and can have blanks and brackets in it. What follows begins with the third field.
+        // The name is in brackets, and can have blanks and brackets in it. What follows begins with
+        // the third field.
         let Some((_, rest)) = stat.rsplit_once(')') else { continue };
         let fields = rest.split_whitespace().collect::<Vec<_>>();
         let field =
@@ -140,7 +142,8 @@ fn reaped() -> Duration {
         .map_or(Duration::ZERO, |usage| super::init::time(usage.user_time()) + super::init::time(usage.system_time()))
 }
 
-/// What lies in memory of what was written: one file system or two, and not a folder of this machine.
+/// What lies in memory of what was written: one file system or two, and not a folder of this
+/// machine.
 fn disk_bytes(spec: &Spec) -> u64 {
     let folder = Some(FOLDER).filter(|_| spec.mounted.is_none());
     let disks: BTreeMap<u64, u64> = [Some("/tmp"), folder]

@@ -1,7 +1,7 @@
 //! Repositories whose configuration would have git execute a program.
 //!
-//! Each case is executed twice: by the user's own git, which must run the program, or else the case shows nothing; and by
-//! ours, which must not.
+//! Each case is executed twice: by the user's own git, which must run the program, or else the case
+//! shows nothing; and by ours, which must not.
 
 use std::os::unix::fs::PermissionsExt;
 

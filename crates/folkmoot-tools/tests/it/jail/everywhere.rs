@@ -1,4 +1,5 @@
-//! The same for everybody: as an unprivileged user, by the other driver, and where there is no jail to be had.
+//! The same for everybody: as an unprivileged user, by the other driver, and where there is no jail
+//! to be had.
 
 use std::{
     fs,

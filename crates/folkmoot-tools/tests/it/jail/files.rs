@@ -174,7 +174,8 @@ async fn what_a_job_only_closes_to_itself_is_not_gone() {
     if !is_root() {
         return;
     }
-    // A folder that can be listed and not entered, one that can be entered and not listed, and one that is shut.
+    // A folder that can be listed and not entered, one that can be entered and not listed, and one
+    // that is shut.
     for mode in ["400", "600", "300", "100", "000"] {
         let folder = worktree();
         assert_eq!(
@@ -229,7 +230,8 @@ async fn a_file_comes_back_whatever_its_name_and_as_private_as_it_was() {
 
 #[tokio::test]
 async fn a_link_in_place_of_gits_folder_leads_nowhere() {
-    // From the folder, what lies beside it; from the jail's folder, the jail's own `/tmp` or `/etc`.
+    // From the folder, what lies beside it; from the jail's folder, the jail's own `/tmp` or
+    // `/etc`.
     let beside = tempfile::tempdir().unwrap();
     fs::set_permissions(beside.path(), fs::Permissions::from_mode(0o755)).unwrap();
     for name in ["tmp", "etc", "project"] {

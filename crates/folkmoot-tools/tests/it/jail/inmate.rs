@@ -132,7 +132,8 @@ async fn dropped_it_is_gone_with_everything() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(processes_with(&mark), [0_u32; 0]);
-    // Other tests of this program have groups of their own at the same time: theirs come and go, ours does not stay.
+    // Other tests of this program have groups of their own at the same time: theirs come and go,
+    // ours does not stay.
     let gone = until(|| (super::life::groups(std::process::id()).len() <= before).then_some(()));
     assert_eq!(gone, Some(()));
 }

@@ -72,7 +72,8 @@ async fn part_drops_a_long_job() {
         "its control groups are gone: {:?}",
         groups(me)
     );
-    // The next child makes tokio bury the last one. Of one that ends by itself nothing is left when that is known.
+    // The next child makes tokio bury the last one. Of one that ends by itself nothing is left when
+    // that is known.
     jail.run(sh("true")).await.unwrap();
     assert_eq!(groups(me), Vec::<PathBuf>::new());
     assert_eq!(

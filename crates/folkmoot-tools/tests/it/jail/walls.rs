@@ -78,8 +78,8 @@ async fn the_first_process_can_be_neither_ended_nor_looked_into() {
     assert_eq!(said(sh(&only_walled(tries))).await, "still here\n");
 }
 
-/// A script that does nothing unless its processes, its process group and its user are not ours: what it signals must be nobody
-/// else's, even if the jail were wide open.
+/// A script that does nothing unless its processes, its process group and its user are not ours:
+/// what it signals must be nobody else's, even if the jail were wide open.
 fn only_walled(script: &str) -> String {
     let ours = fs::read_link("/proc/self/ns/pid").unwrap();
     format!(
@@ -171,7 +171,8 @@ async fn a_command_starts_with_no_signal_blocked_and_in_a_group_of_its_own() {
     assert_eq!(said(sh("sleep 0.1 & wait; echo waited; grep SigBlk: /proc/self/status")).await, {
         "waited\nSigBlk:\t0000000000000000\n"
     });
-    // Whoever ends its whole group must not meet who watches over the jail, which is outside but has the same user.
+    // Whoever ends its whole group must not meet who watches over the jail, which is outside but
+    // has the same user.
     assert_eq!(said(python("import os; print(os.getpgrp() == os.getpid())")).await, "True\n");
     assert_eq!(run(sh(&only_walled("kill -KILL 0; sleep 1"))).await.end, End::Signalled(9));
 }
@@ -219,7 +220,8 @@ print(oct(os.stat('tool').st_mode))";
 
 #[tokio::test]
 async fn a_crash_is_no_business_of_the_systems_crash_handler() {
-    // A limit of nothing does not hold where cores go to a program; a limit of one byte does, if nobody can lower it.
+    // A limit of nothing does not hold where cores go to a program; a limit of one byte does, if
+    // nobody can lower it.
     let look = "import resource as r
 print(r.getrlimit(r.RLIMIT_CORE))
 r.setrlimit(r.RLIMIT_CORE, (0, 0))
@@ -256,7 +258,8 @@ socket.socketpair()
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn the_calls_of_other_platforms_are_no_way_around_the_list() {
-    // `int 0x80` is how 32-bit programs call; the second set of numbers is that of x32. Both ask who they are.
+    // `int 0x80` is how 32-bit programs call; the second set of numbers is that of x32. Both ask
+    // who they are.
     let call = |code: &str| {
         format!(
             "

@@ -1,5 +1,6 @@
-//! One side breaks the best answer, the other mends it, until nothing new is found. Where there is code, an attack counts if its test
-//! fails in the jail, and a defence if that test passes afterwards.
+//! One side breaks the best answer, the other mends it, until nothing new is found. Where there is
+//! code, an attack counts if its test fails in the jail, and a defence if that test passes
+//! afterwards.
 
 use folkmoot_core::{
     Name,
@@ -55,7 +56,8 @@ impl Room {
             let is_new = !attack.new.is_empty();
             state.findings.extend(attack.new);
             match (attack.unread, landed.is_empty()) {
-                // What was mended is attacked again: that nothing new holds is the end, or the number of rounds.
+                // What was mended is attacked again: that nothing new holds is the end, or the
+                // number of rounds.
                 (0, true) => {
                     why = if is_new { "no new attack held" } else { "nothing new was found" };
                     break;
@@ -219,7 +221,8 @@ fn blue(state: &State) -> Option<Name> {
     side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], red.as_ref()).or(red)
 }
 
-/// The first of the team with one of these roles, in the order of the roles; else anybody but `but`.
+/// The first of the team with one of these roles, in the order of the roles; else anybody but
+/// `but`.
 fn side(state: &State, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> {
     let agents = || state.network.agents().iter().filter(|agent| Some(&agent.id) != but);
     let by_role = roles.iter().find_map(|role| agents().find(|agent| agent.role == *role));

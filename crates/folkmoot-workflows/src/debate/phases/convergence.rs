@@ -1,4 +1,5 @@
-//! It is decided: ballots, the count, and what speaks against it. Executed tests come before ballots.
+//! It is decided: ballots, the count, and what speaks against it. Executed tests come before
+//! ballots.
 
 use folkmoot_core::{
     Agent, Name,
@@ -100,8 +101,9 @@ impl Room {
         voters
     }
 
-    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for their own. Of answers that are the
-    /// same the one of the first author stands: else they would take each other's votes.
+    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for
+    /// their own. Of answers that are the same the one of the first author stands: else they would
+    /// take each other's votes.
     fn standing(&self, state: &State) -> Vec<Name> {
         if state.network.agents().len() <= 2 {
             return state.leading().map(|candidate| candidate.author.clone()).into_iter().collect();
@@ -208,7 +210,8 @@ impl Room {
             (Some(winner), false) => (Some(winner), Some(DecidedBy::Vote)),
             (None, false) => (None, None),
         };
-        // Of a winner whom the voters did not choose nobody can say that they agreed, however much they agreed against it.
+        // Of a winner whom the voters did not choose nobody can say that they agreed, however much
+        // they agreed against it.
         let is_elected = winner.is_some() && winner == elected.winner;
         let label = label(&candidates, &ballots, &elected)?.filter(|_| is_elected);
         let reason = match (&winner, elected.undecided) {
@@ -243,7 +246,8 @@ impl Room {
         })
     }
 
-    /// How much a vote counts where weights count: how sure the voter is, how good it has been, and how unlike the others it is.
+    /// How much a vote counts where weights count: how sure the voter is, how good it has been, and
+    /// how unlike the others it is.
     fn ballot(&self, voted: &Voted, standing: &[Name], state: &State) -> Option<Ballot> {
         let ranking = voted.ranking.clone().filter(|_| voted.refused.is_none())?;
         let voter = self.debating.agent(&voted.spoken.agent)?;
@@ -269,7 +273,8 @@ impl Room {
     }
 }
 
-/// What a voter is shown of those who stand. From three on not their own, nor what is the same: they may not vote for it.
+/// What a voter is shown of those who stand. From three on not their own, nor what is the same:
+/// they may not vote for it.
 fn shown(standing: &[Name], voter: &Name, state: &State) -> Vec<Name> {
     let own = |author: &Name| author == voter || state.is_same(author, voter);
     standing.iter().filter(|author| standing.len() <= 2 || !own(author)).cloned().collect()

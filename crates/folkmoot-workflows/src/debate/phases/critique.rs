@@ -1,4 +1,5 @@
-//! Answers are attacked with facts. Whose they are is hidden, and everybody reads them in another order.
+//! Answers are attacked with facts. Whose they are is hidden, and everybody reads them in another
+//! order.
 
 use std::collections::{BTreeSet, VecDeque};
 

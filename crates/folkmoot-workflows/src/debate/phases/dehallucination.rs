@@ -122,7 +122,8 @@ impl Room {
     ) -> Result<(u32, Vec<String>), Failure> {
         let (mut given, mut answers) = (0, Vec::new());
         for (number, question) in questions.iter().enumerate() {
-            // The run itself asks: every debate has agents of the same names, and what one asks must hold none of the others.
+            // The run itself asks: every debate has agents of the same names, and what one asks
+            // must hold none of the others.
             let text = format!("{question}\n\n{assistant} asks, before the debate on: {}", self.debating.title());
             let ask = Ask::new(QuestionType::Blocking, text);
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;

@@ -125,7 +125,8 @@ impl Room {
         }
     }
 
-    /// Takes an answer in place of its author's last one, if executed tests say that it is no worse than the best one.
+    /// Takes an answer in place of its author's last one, if executed tests say that it is no worse
+    /// than the best one.
     pub(super) async fn take(
         &self,
         ctx: &Ctx,
@@ -139,7 +140,8 @@ impl Room {
         let before = state.candidates.insert(author.clone(), new);
         let known = state.cross.clone();
         self.cross_test(ctx, at, key, state).await?;
-        // By everybody's tests but its author's own, also those of whoever has the best answer: what stands need not be shown right.
+        // By everybody's tests but its author's own, also those of whoever has the best answer:
+        // what stands need not be shown right.
         let is_worse = state.failures(&author, &author) > state.failures(&best.author, &author);
         if !is_worse {
             return Ok(true);

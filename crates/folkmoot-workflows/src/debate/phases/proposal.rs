@@ -1,4 +1,5 @@
-//! Answers are made. The first time blindly, but for a chain, where each builds on the one before; later only for new evidence.
+//! Answers are made. The first time blindly, but for a chain, where each builds on the one before;
+//! later only for new evidence.
 
 use folkmoot_core::{
     Name,
@@ -79,7 +80,8 @@ impl Room {
             );
         }
         let evidence = labels(&notes);
-        // In a chain each builds on the one before; anywhere else nobody sees another answer before their own is given.
+        // In a chain each builds on the one before; anywhere else nobody sees another answer before
+        // their own is given.
         let before: Vec<_> = match state.network.topology() {
             folkmoot_core::debate::topology::Topology::Chain => {
                 let heard = state.network.hears(id);

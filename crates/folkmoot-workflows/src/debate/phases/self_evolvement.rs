@@ -1,4 +1,5 @@
-//! Agents test their own answers before anybody sees them: generate, execute, reflect, mend, execute again.
+//! Agents test their own answers before anybody sees them: generate, execute, reflect, mend,
+//! execute again.
 
 use folkmoot_core::{
     Name,

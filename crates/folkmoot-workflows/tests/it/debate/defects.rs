@@ -73,7 +73,8 @@ fn a_winner_whom_all_voters_reject_is_not_called_unanimous() {
         Stage::new(&two).says(|cue| (cue.part == "endorse").then_some(Says::With("endorse", json!(false)))).play();
     assert_eq!(played.undecided(), NoDecision::Undecided);
     assert_eq!(played.verdict().label, "");
-    // Also where executed tests leave one: they are an agent's tests, and whoever wants none of what is left need not have it.
+    // Also where executed tests leave one: they are an agent's tests, and whoever wants none of
+    // what is left need not have it.
     let played = in_code(&[Proposal, Convergence])
         .says(|cue| match (cue.part.as_str(), cue.agent.as_str()) {
             ("endorse", _) => Some(Says::With("endorse", json!(false))),
@@ -119,7 +120,8 @@ fn what_comes_before_a_debate_comes_once() {
     assert_eq!((count("dehallucination"), count("self_evolvement"), count("proposal")), (1, 1, 2));
     assert_eq!(played.turns(&["clarify"]).len(), 2, "it asks, is answered, and asks whether something is left");
     assert_eq!(played.turns(&["clarify_answer"]).len(), 1);
-    // Its own machinery runs: drafts are executed, failures are reflected on, and what is mended is executed again.
+    // Its own machinery runs: drafts are executed, failures are reflected on, and what is mended is
+    // executed again.
     let (drafts, refined) = (played.turns(&["draft"]).len(), played.turns(&["refine"]).len());
     let before = tested(&played, SelfEvolvement);
     assert!(drafts == 3 && refined > 0, "{drafts} {refined}");

@@ -1,4 +1,5 @@
-//! Each field of what a debate is to be changes what happens: two debates that differ in it alone, and in what one can see.
+//! Each field of what a debate is to be changes what happens: two debates that differ in it alone,
+//! and in what one can see.
 
 use std::sync::{Arc, Mutex};
 
@@ -295,7 +296,8 @@ fn attempts_say_how_often_something_is_tried_again() {
         let played = Stage::new(&evolving).says(hopeless).play();
         assert_eq!(played.turns(&["refine"]).len(), 3 * self_evolvement_iterations as usize);
     }
-    // The tests of others fail on what the optimizer sends, and are not suspect: their authors' own code passes them.
+    // The tests of others fail on what the optimizer sends, and are not suspect: their authors' own
+    // code passes them.
     for reflexion_attempts in [1, 3] {
         let improving = DebateConfig { reflexion_attempts, answers: 2, ..code(&[Proposal, Optimization, Convergence]) };
         let played = Stage::new(&improving)

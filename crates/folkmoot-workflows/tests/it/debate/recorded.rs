@@ -1,5 +1,5 @@
-//! Hands whose results were recorded: what the real jail says to each solution and each test of the rehearsal's exercises. A
-//! simulation has a clock of its own, in which no program would ever end.
+//! Hands whose results were recorded: what the real jail says to each solution and each test of the
+//! rehearsal's exercises. A simulation has a clock of its own, in which no program would ever end.
 
 use std::{
     collections::HashMap,

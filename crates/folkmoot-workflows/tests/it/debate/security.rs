@@ -1,4 +1,5 @@
-//! Whoever speaks in a debate may lie, cheat and waste. What they do is recorded as what it was, and changes nothing for others.
+//! Whoever speaks in a debate may lie, cheat and waste. What they do is recorded as what it was,
+//! and changes nothing for others.
 
 use folkmoot_core::{
     agent::{DebatePhase, DebatePhase::*},
@@ -370,7 +371,8 @@ fn code_that_only_says_that_it_passes_fails() {
 
 #[test]
 fn tests_that_pass_nobody_or_carry_strange_names_move_nothing() {
-    // Each fails its own author, ends early or writes where it may not; none speaks against the others.
+    // Each fails its own author, ends early or writes where it may not; none speaks against the
+    // others.
     let tests: &[(&str, &str)] = &[
         ("../../../../tmp/escape", "import sys\nsys.exit(0)\n"),
         ("/etc/passwd", "print('1 passed')\nimport os\nos._exit(0)\n"),

@@ -1,5 +1,5 @@
-//! A debate on a stage: the rehearsal plays, some agents say something else, and whoever looks sees what everybody was asked,
-//! what the log was told, and what came of it.
+//! A debate on a stage: the rehearsal plays, some agents say something else, and whoever looks sees
+//! what everybody was asked, what the log was told, and what came of it.
 
 use std::{
     fmt,
@@ -306,7 +306,8 @@ impl Played {
         self.told.iter().filter_map(turn).filter(is_meant).collect()
     }
 
-    /// What somebody was asked for a part, each time. What they said themselves in between is theirs.
+    /// What somebody was asked for a part, each time. What they said themselves in between is
+    /// theirs.
     pub fn prompts(&self, part: &str) -> Vec<(String, String)> {
         let of = |request: &Request| {
             let cue = request.cue.as_ref().unwrap();
@@ -371,7 +372,8 @@ fn asked(request: &Request) -> String {
     said.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A prompt without what is fenced in it: what stands there is the template's own. A text that closes its fence would be there too.
+/// A prompt without what is fenced in it: what stands there is the template's own. A text that
+/// closes its fence would be there too.
 pub fn outside(prompt: &str) -> String {
     let mut outside = String::new();
     let mut rest = prompt;

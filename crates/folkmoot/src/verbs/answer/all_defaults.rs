@@ -1,6 +1,7 @@
 //! `folkmoot answer --all-defaults`: answer with their defaults all questions that have one.
 //!
-//! What is answered is what was shown, and nothing else: what is asked meanwhile waits for the next time.
+//! What is answered is what was shown, and nothing else: what is asked meanwhile waits for the next
+//! time.
 
 use anyhow::{Result, bail};
 use folkmoot_api::{

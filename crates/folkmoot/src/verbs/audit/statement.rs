@@ -19,8 +19,8 @@ pub(super) struct Kept {
     statement: Value,
 }
 
-/// The checkpoints of files: one as JSON, one a line, or the one in a receipt. A line that is none, such as one that a crash cut off,
-/// is told and left out; the others count.
+/// The checkpoints of files: one as JSON, one a line, or the one in a receipt. A line that is none,
+/// such as one that a crash cut off, is told and left out; the others count.
 pub(super) fn read_checkpoints(ctx: &Context, paths: &[PathBuf]) -> Result<Vec<Kept>> {
     let mut kept = Vec::new();
     for path in paths {
@@ -61,7 +61,8 @@ impl Kept {
     }
 }
 
-/// JSON in which no member is there twice: of those, others may believe the one that we do not look at.
+/// JSON in which no member is there twice: of those, others may believe the one that we do not look
+/// at.
 pub(super) fn unambiguous(text: &str) -> Result<Value, String> {
     structured::parse(text)
 }

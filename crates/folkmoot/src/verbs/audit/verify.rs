@@ -46,7 +46,8 @@ pub(crate) struct Args {
     /// Check an export, without a server
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Also check that the log still holds what this checkpoint saw, or all of them in this file; or a receipt's
+    /// Also check that the log still holds what this checkpoint saw, or all of them in this file;
+    /// or a receipt's
     #[arg(long = "checkpoint", value_name = "FILE")]
     checkpoints: Vec<PathBuf>,
     /// The server's key, as `folkmoot audit key` printed it

@@ -24,7 +24,8 @@ use crate::{
 /// How long one wait for others lasts.
 const ROUND: Duration = Duration::from_secs(30);
 
-/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a terminal others answer.
+/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
+/// terminal others answer.
 pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
     let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
     if question.status != Status::Pending {
@@ -65,7 +66,8 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &Questio
     Ok(true)
 }
 
-/// Waits until others have answered. What cannot be asked just now says nothing: whoever sits there is asked meanwhile.
+/// Waits until others have answered. What cannot be asked just now says nothing: whoever sits there
+/// is asked meanwhile.
 async fn closed(client: &Client, id: &QuestionId) {
     loop {
         match client.wait_question(id, ROUND).await {

@@ -80,7 +80,8 @@ fn question_of(entry: &TrailEntry) -> Option<&str> {
     entry.data.get("question")?.as_str().filter(|_| entry.step.is_none())
 }
 
-/// What people were asked in a debate, by the question's id. The trail has what became of it, the log only digests of texts.
+/// What people were asked in a debate, by the question's id. The trail has what became of it, the
+/// log only digests of texts.
 async fn questions(client: &Client, id: &RunId) -> Result<BTreeMap<String, String>> {
     let mut query = QuestionQuery { run: Some(id.clone()), limit: Some(find::PAGE), ..QuestionQuery::default() };
     let mut texts = BTreeMap::new();

@@ -39,7 +39,8 @@ enum Said {
     Others,
 }
 
-/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a terminal others decide.
+/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
+/// terminal others decide.
 pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId, manner: Manner) -> Result<bool> {
     let gate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gate(id).await?)).await?;
     if gate.status != Status::Pending {
@@ -118,7 +119,8 @@ async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
     }
 }
 
-/// Waits until others have decided. What cannot be asked just now says nothing: whoever sits there is asked meanwhile.
+/// Waits until others have decided. What cannot be asked just now says nothing: whoever sits there
+/// is asked meanwhile.
 async fn decided(client: &Client, id: &GateId) {
     loop {
         match client.wait_gate(id, ROUND).await {

@@ -1,4 +1,5 @@
-//! Following a debate to its end: who speaks, what tests say, how they vote, what it asks, and what came of it.
+//! Following a debate to its end: who speaks, what tests say, how they vote, what it asks, and what
+//! came of it.
 
 use std::{
     io::Write,

@@ -22,7 +22,8 @@ use crate::{
     views,
 };
 
-/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a terminal others decide.
+/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
+/// terminal others decide.
 pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
     let read = async |client: &Client| Ok(client.gate(id).await?);
     let gate = connection.ask(ctx, As::You, read).await?;

@@ -38,7 +38,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    // Read first: a server that was never there is an error, one that goes away later is waited for.
+    // Read first: a server that was never there is an error, one that goes away later is waited
+    // for.
     let read =
         async |client: &Client| Ok(client.question(&find::any::<Question>(client, args.id.as_deref()).await?).await?);
     let id = connection.ask(ctx, args.who, read).await?.id;

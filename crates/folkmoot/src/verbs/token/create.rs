@@ -26,7 +26,8 @@ pub(crate) struct Args {
     /// What they may do; a name has one role
     #[arg(long, value_parser = word::<Role>(Role::WORDS))]
     role: Role,
-    /// What this token allows beyond the role, as often as you like: halt lets a monitoring agent raise halts
+    /// What this token allows beyond the role, as often as you like: halt lets a monitoring agent
+    /// raise halts
     #[arg(long = "can", value_name = "CAPABILITY", value_delimiter = ',')]
     #[arg(value_parser = word::<Capability>(Capability::WORDS))]
     capabilities: Vec<Capability>,

@@ -95,7 +95,8 @@ fn two_hundred_steps_are_two_hundred_lines() {
     insta::assert_snapshot!(last);
 }
 
-/// On a terminal that is narrower than the narrowest axis lines may be too wide; nothing else may happen.
+/// On a terminal that is narrower than the narrowest axis lines may be too wide; nothing else may
+/// happen.
 fn drawn_loosely(whole: &RunDetails, columns: usize) -> String {
     anstream::adapter::strip_str(&draw(whole, at(0), columns)).to_string()
 }

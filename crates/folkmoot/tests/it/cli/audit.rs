@@ -135,7 +135,8 @@ fn a_checkpoint_that_is_none_of_ours_is_told_apart() {
     let found = verify(&lines, &key);
     assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
 
-    // A line that a crash cut off, perhaps within a letter, is told; what comes before and after it counts.
+    // A line that a crash cut off, perhaps within a letter, is told; what comes before and after it
+    // counts.
     let torn = [format!("{first}\n{}", &again[..again.len() / 2]).as_bytes(), b"\xc3\n", again.as_bytes()].concat();
     std::fs::write(&lines, &torn).expect("a file");
     let found = verify(&lines, &key);
@@ -247,7 +248,8 @@ fn a_server_writes_checkpoints_without_being_asked() {
     let found = checked.desk.run(&["audit", "verify", "--checkpoint", &lines, "--key", &checked.path("key.pem")]);
     assert_eq!((found.code, found.stdout.matches("is the one of").count()), (0, 2), "{found:?}");
 
-    // Another log takes the folder, with another key, and no checkpoint says that it is the right one: however often it starts.
+    // Another log takes the folder, with another key, and no checkpoint says that it is the right
+    // one: however often it starts.
     let other = Checked::new();
     for file in ["folkmoot.db", "server.key", "tokens.json"] {
         std::fs::copy(other.desk.path().join(file), checked.desk.path().join(file)).expect("a copy");

@@ -59,7 +59,8 @@ fn a_restore_says_which_tokens_work_again_and_revokes_them_if_asked() {
     assert_eq!(told["restored"]["valid_tokens"], json!([]));
     let revoked = told["restored"]["revoked_tokens"].as_array().unwrap();
     assert!(revoked.iter().any(|token| token["id"] == json!(id)) && revoked.len() == 4, "{told}");
-    // The token that these tests give to scripts was in the backup too: without it, the owner of the folder has new ones.
+    // The token that these tests give to scripts was in the backup too: without it, the owner of
+    // the folder has new ones.
     let without_it = |arguments: &[&str]| run(folkmoot_with(safe.path(), arguments).env_remove("FOLKMOOT_TOKEN"));
     assert_ne!(without_it(&["--token", secret, "gate", "list"]).code, 0, "it was revoked, and stays so");
     let verified = without_it(&["audit", "verify"]);

@@ -82,7 +82,8 @@ fn a_waiter_is_cleared_by_the_last_thing_that_covered_it_and_is_told_the_answers
 
 #[test]
 fn a_denial_ends_the_wait_but_clears_nobody() {
-    // Several times: the verb that denies is the server too, sometimes, and takes the waiter's connection with it.
+    // Several times: the verb that denies is the server too, sometimes, and takes the waiter's
+    // connection with it.
     for _ in 0..4 {
         let desk = Desk::new();
         let question = desk.say(&["ask", "May I?", "--type", "approval", "--agent", "a1"]);

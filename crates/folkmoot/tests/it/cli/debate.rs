@@ -124,7 +124,8 @@ fn a_debate_that_was_left_waits_and_is_taken_up_again() {
     assert_eq!(gate["status"], "approved", "it was the same gate");
 }
 
-/// Whoever is asked here is not held up when others decide, and what is typed next is for the next question.
+/// Whoever is asked here is not held up when others decide, and what is typed next is for the next
+/// question.
 #[test]
 fn a_decision_from_elsewhere_lets_it_go_on() {
     let desk = Desk::new();
@@ -139,7 +140,8 @@ fn a_decision_from_elsewhere_lets_it_go_on() {
     assert_eq!(code, 0, "{said}");
 }
 
-/// In a pipe it says how others decide, waits for them, and prints what came of it and nothing else.
+/// In a pipe it says how others decide, waits for them, and prints what came of it and nothing
+/// else.
 #[test]
 fn without_a_terminal_others_decide_and_every_line_fits() {
     let desk = Desk::new();
@@ -245,7 +247,8 @@ fn whoever_starts_one_where_nobody_holds_it_is_told_so() {
     assert_eq!((ended.code, ended.stdout.contains("'s answer wins:")), (0, true), "{ended:?}");
 }
 
-/// What the server takes from you, the command line lets you say; and a gate is found by the debate that waits at it.
+/// What the server takes from you, the command line lets you say; and a gate is found by the debate
+/// that waits at it.
 #[test]
 fn a_rejection_may_be_passed_over_and_a_gate_be_named_by_its_debate() {
     let desk = Desk::new();

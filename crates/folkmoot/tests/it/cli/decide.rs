@@ -89,7 +89,8 @@ fn a_quorum_counts_each_voice_and_an_admin_can_override_with_a_reason() {
     assert_eq!((forced.code, forced.stdout.starts_with("override Deploy")), (0, true), "{forced:?}");
 }
 
-/// A relay that changes what the server says: every `rm -rf prod` becomes `fix a typo!`, which is as long.
+/// A relay that changes what the server says: every `rm -rf prod` becomes `fix a typo!`, which is
+/// as long.
 fn liar(server: &str) -> std::net::SocketAddr {
     use std::io::{Read, Write};
     let server = server.strip_prefix("http://").expect("an address").to_owned();

@@ -1,4 +1,5 @@
-//! The agents of examples/, as a stranger runs them: halted, released, answered, approved and denied.
+//! The agents of examples/, as a stranger runs them: halted, released, answered, approved and
+//! denied.
 
 use std::{
     path::{Path, PathBuf},

@@ -76,7 +76,8 @@ fn a_rejection_is_exit_code_three() {
     assert_eq!(code, 3, "{said}");
 }
 
-/// Whoever leaves it finds it again, at the same gate; and short verbs in between begin nothing of it.
+/// Whoever leaves it finds it again, at the same gate; and short verbs in between begin nothing of
+/// it.
 #[test]
 fn a_plan_that_was_left_waits_and_is_taken_up_again() {
     let desk = Desk::new();

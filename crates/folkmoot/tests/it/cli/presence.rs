@@ -8,8 +8,8 @@ use std::{
 use super::{Desk, Ended, piped, prompt::at_a_terminal, run, talk::Talk};
 use crate::server::{YOURS, folkmoot};
 
-/// A verb as an agent of the same account runs it: with the folder's own token, and without any terminal. `None` where there is no
-/// `setsid` to take the terminal away from it.
+/// A verb as an agent of the same account runs it: with the folder's own token, and without any
+/// terminal. `None` where there is no `setsid` to take the terminal away from it.
 pub(super) fn without_a_terminal(data: &Path, arguments: &[&str]) -> Option<Ended> {
     if Command::new("setsid").arg("--version").output().is_err() {
         eprintln!("skipped: no `setsid` of util-linux here, so the terminal of this test cannot be taken away");

@@ -42,7 +42,8 @@ fn yes_can_be_said_beforehand() {
     assert_eq!((ended.code, ended.stdout.contains("[y/N]")), (0, false), "{ended:?}");
 }
 
-/// Runs a verb in a pseudo-terminal, which `script` of util-linux makes. `None` where there is none.
+/// Runs a verb in a pseudo-terminal, which `script` of util-linux makes. `None` where there is
+/// none.
 pub(super) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
     let mut child = in_a_terminal(desk, arguments)?;
     // Kept open until it ends: the end of the input would be an answer too.

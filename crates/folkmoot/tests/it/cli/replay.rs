@@ -1,4 +1,5 @@
-//! `folkmoot replay`: the same verdict without any model, or where it differs; as text, as JSON and as an exit code.
+//! `folkmoot replay`: the same verdict without any model, or where it differs; as text, as JSON and
+//! as an exit code.
 
 use serde_json::Value;
 use tempfile::TempDir;

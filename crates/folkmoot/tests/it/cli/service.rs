@@ -79,7 +79,8 @@ fn the_watchdog_hears_that_it_lives_as_long_as_it_does() {
     assert!(begun.elapsed() > every && begun.elapsed() < every * 10, "{:?}", begun.elapsed());
 }
 
-/// A disk that does not come back from a sync: the process lives and answers, but whoever writes does not.
+/// A disk that does not come back from a sync: the process lives and answers, but whoever writes
+/// does not.
 #[test]
 fn the_watchdog_hears_nothing_while_the_writer_hangs() {
     let manager = Manager::new();

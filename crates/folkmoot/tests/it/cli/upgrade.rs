@@ -1,4 +1,5 @@
-//! The folder of an older version, under this one's command line: every gate, question and run reads as that version read it.
+//! The folder of an older version, under this one's command line: every gate, question and run
+//! reads as that version read it.
 
 use serde_json::Value;
 

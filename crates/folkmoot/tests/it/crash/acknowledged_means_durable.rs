@@ -1,4 +1,5 @@
-//! Promise 3: a 2xx is sent after the commit has reached the disk. So SIGKILL, at any moment, takes back nothing.
+//! Promise 3: a 2xx is sent after the commit has reached the disk. So SIGKILL, at any moment, takes
+//! back nothing.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,8 @@ async fn storm(what: &str, homes: Vec<Home>, kills: u64) {
     for kill in 1..=kills {
         let victim = usize::try_from(kill).expect("a small number") % homes.len();
         let before = load.ledger().acknowledgements();
-        // Mostly while there is something to lose, however slow this machine is just now; and sometimes before.
+        // Mostly while there is something to lose, however slow this machine is just now; and
+        // sometimes before.
         let ready = Instant::now();
         while kill % 5 != 0 && load.ledger().acknowledgements() == before && ready.elapsed() < Duration::from_secs(2) {
             tokio::time::sleep(Duration::from_millis(2)).await;

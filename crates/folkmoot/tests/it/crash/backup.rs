@@ -1,5 +1,5 @@
-//! A backup that is made while everybody writes, and while the server or the backup itself is killed, restores to a log that
-//! is whole, and holds all that was acknowledged before it began.
+//! A backup that is made while everybody writes, and while the server or the backup itself is
+//! killed, restores to a log that is whole, and holds all that was acknowledged before it began.
 
 use std::{
     collections::HashMap,
@@ -47,7 +47,8 @@ async fn a_backup_of_postgres_under_load_holds_all_that_was_acknowledged_before_
     storm("PostgreSQL", &Home::on(&database), number("FOLKMOOT_BACKUPS_POSTGRES", 2)).await;
 }
 
-/// So many rounds of: load, a backup meanwhile, something is killed, and what was restored is compared.
+/// So many rounds of: load, a backup meanwhile, something is killed, and what was restored is
+/// compared.
 async fn storm(what: &str, home: &Home, rounds: u64) {
     let (begun, mut random) = (Instant::now(), Random::seeded(what));
     let (load, questions) = (Load::new(200), Questions::default());
@@ -86,7 +87,8 @@ async fn storm(what: &str, home: &Home, rounds: u64) {
             None if !file.exists() => finish(begin(home, &["backup"], &file)).await,
             None => json!({}),
         };
-        // Nobody is served meanwhile: a log that grows takes longer to copy and to verify the next time.
+        // Nobody is served meanwhile: a log that grows takes longer to copy and to verify the next
+        // time.
         load.serve([]);
         let restored = Home::new();
         let told = finish(begin_in(&restored, &["restore"], &file)).await;
@@ -193,12 +195,13 @@ fn said(ended: &Output) -> String {
     String::from_utf8_lossy(&ended.stderr).into_owned()
 }
 
-/// Kills a backup. Whatever it had written by then, there is no file that looks like a backup and is none. Says whether it was
-/// cut off.
+/// Kills a backup. Whatever it had written by then, there is no file that looks like a backup and
+/// is none. Says whether it was cut off.
 fn killed(mut backup: Child, file: &Path) -> bool {
     backup.kill().expect("it is ours");
     let ended = backup.wait().expect("it is ours");
-    // It may have been done just before; between the name and the end there is a moment in which both are true.
+    // It may have been done just before; between the name and the end there is a moment in which
+    // both are true.
     assert!(!ended.success() || file.exists(), "it said that it was done, and there is no file");
     !file.exists()
 }
@@ -219,7 +222,8 @@ impl Questions {
         self.acknowledged.lock().expect("nobody panics with it").insert(question.id.clone(), question);
     }
 
-    /// Asks and answers one after the other. A call that fails was not acknowledged, and counts for nothing.
+    /// Asks and answers one after the other. A call that fails was not acknowledged, and counts for
+    /// nothing.
     async fn ask(self, load: Load) {
         for n in 0.. {
             if self.enough.load(Ordering::Relaxed) {

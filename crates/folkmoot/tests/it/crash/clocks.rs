@@ -1,4 +1,5 @@
-//! A node whose clock is a minute and a half wrong: the database's clock rules, so nothing is too early and nothing too late.
+//! A node whose clock is a minute and a half wrong: the database's clock rules, so nothing is too
+//! early and nothing too late.
 
 use std::{
     io::{Read, Write},
@@ -54,7 +55,8 @@ async fn a_node_whose_clock_is_wrong_is_neither_too_early_nor_too_late() {
         assert!(!(30..=24 * 3600 - 30).contains(&off), "{times:?}: the clock of node {n} is not wrong");
     }
 
-    // A minute is long enough for anybody here, and over for whoever believes the clock that is ahead.
+    // A minute is long enough for anybody here, and over for whoever believes the clock that is
+    // ahead.
     let long = opened(&servers, Duration::from_secs(60)).await;
     for (n, gate) in long.iter().enumerate() {
         let verdict = Verdict { digest: Some(gate.digest), ..Verdict::default() };

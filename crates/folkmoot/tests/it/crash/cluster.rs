@@ -1,4 +1,5 @@
-//! A PostgreSQL of our own that can be stopped and started. The one that `cargo xtask test` brings is everybody's.
+//! A PostgreSQL of our own that can be stopped and started. The one that `cargo xtask test` brings
+//! is everybody's.
 
 use std::{
     os::unix::fs::{MetadataExt, PermissionsExt, chown},
@@ -28,7 +29,8 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Made with the programs of the cluster that there is; `None` where there is none, which is said.
+    /// Made with the programs of the cluster that there is; `None` where there is none, which is
+    /// said.
     pub(super) async fn start() -> Option<Self> {
         let url = super::postgres::url()?;
         let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("it answers");
@@ -89,7 +91,8 @@ impl Cluster {
         .await;
     }
 
-    /// A program that is not PostgreSQL's own, run by the same user, in a folder that this user can write to.
+    /// A program that is not PostgreSQL's own, run by the same user, in a folder that this user can
+    /// write to.
     pub(super) fn other(&self, program: &Path) -> (Command, PathBuf) {
         (self.command(program.to_str().expect("a path")), self.socket())
     }

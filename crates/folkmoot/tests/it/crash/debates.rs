@@ -1,5 +1,5 @@
-//! SIGKILL in the middle of every phase of a debate, and at every gate: it goes on where it was, no turn is taken twice, and it comes to
-//! the verdict that it comes to undisturbed.
+//! SIGKILL in the middle of every phase of a debate, and at every gate: it goes on where it was, no
+//! turn is taken twice, and it comes to the verdict that it comes to undisturbed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,8 @@ use futures_util::StreamExt;
 use super::{eventually, process::Home};
 use crate::server::{ALICE, ROBOT};
 
-/// Long enough that nobody sees a phase begin only after it is over, as a rule; else it is tried again.
+/// Long enough that nobody sees a phase begin only after it is over, as a rule; else it is tried
+/// again.
 const TRIES: usize = 3;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,5 @@
-//! SIGKILL at any moment: every halt that was acknowledged is still there, and every release still counts.
+//! SIGKILL at any moment: every halt that was acknowledged is still there, and every release still
+//! counts.
 
 use std::{
     collections::BTreeMap,

@@ -66,7 +66,8 @@ impl Ledger {
 
     fn note(&mut self, gate: &Gate) {
         let gate = bare(gate.clone());
-        // Two answers may be noted in another order than they were given: a decision is the last word.
+        // Two answers may be noted in another order than they were given: a decision is the last
+        // word.
         let known = self.gates.get(&gate.id);
         let supersedes = known.is_none_or(|known| known.decision.is_none() && known.votes.len() <= gate.votes.len())
             || gate.decision.is_some();
@@ -115,7 +116,8 @@ pub(super) async fn every_gate(client: &Client) -> HashMap<GateId, Gate> {
     }
 }
 
-/// Whether what was acknowledged still holds: a decision to the letter, a gate that was pending with every voice it had.
+/// Whether what was acknowledged still holds: a decision to the letter, a gate that was pending
+/// with every voice it had.
 pub(super) fn kept(acknowledged: &Gate, found: &Gate) -> Result<(), String> {
     let (acknowledged, found) = (bare(acknowledged.clone()), bare(found.clone()));
     let holds = match &acknowledged.decision {

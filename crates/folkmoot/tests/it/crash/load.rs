@@ -1,4 +1,5 @@
-//! Agents that open gates, people who decide them, and waiters, all of whom insist until they have an answer.
+//! Agents that open gates, people who decide them, and waiters, all of whom insist until they have
+//! an answer.
 
 use std::{
     sync::{
@@ -108,12 +109,14 @@ impl Load {
         servers[which % servers.len()].clone()
     }
 
-    /// Says it until there is an answer. The key stays the same as long as it may have been done; once the server has
-    /// said that nothing was written, another one is used, which would do it twice if that was a lie.
+    /// Says it until there is an answer. The key stays the same as long as it may have been done;
+    /// once the server has said that nothing was written, another one is used, which would do it
+    /// twice if that was a lie.
     async fn insist(&self, key: &str, call: &Call) -> Result<(Gate, String), Box<Problem>> {
         let begun = Instant::now();
         let (mut tries, mut certain) = (0, 0);
-        // Once a try's fate is unknown, a later one that wrote nothing says nothing about it: the key must stay.
+        // Once a try's fate is unknown, a later one that wrote nothing says nothing about it: the
+        // key must stay.
         let mut in_doubt = false;
         loop {
             let attempt = format!("{key}/{certain}");
@@ -244,7 +247,8 @@ async fn wait(load: Load, id: GateId, streams: bool) -> Gate {
 }
 
 impl Crowd {
-    /// Lets everybody finish on servers that stay up; then everything acknowledged must be there, once.
+    /// Lets everybody finish on servers that stay up; then everything acknowledged must be there,
+    /// once.
     pub(super) async fn finish(mut self) {
         self.load.enough.store(true, Ordering::Relaxed);
         let writing =

@@ -1,4 +1,5 @@
-//! A database that goes away under load and comes back: every answer in between is a 503 in bounded time, none is a lie.
+//! A database that goes away under load and comes back: every answer in between is a 503 in bounded
+//! time, none is a lie.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ async fn a_database_that_falls_silent_for_a_while_loses_and_doubles_nothing() {
     lost("silent", &[(Way::Silent, 2500), (Way::Silent, 12_000)], Duration::from_secs(12)).await;
 }
 
-/// What was written is not called unwritten because something that goes into the answer could not be read.
+/// What was written is not called unwritten because something that goes into the answer could not
+/// be read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_lost_after_the_commit_leaves_no_false_denial() {
     let Some(database) = postgres::schema().await else { return };

@@ -1,5 +1,5 @@
-//! A fail-over to a standby that lagged behind: the database comes back without the end of its log. A node that outlives
-//! it must not go on with what it remembers.
+//! A fail-over to a standby that lagged behind: the database comes back without the end of its log.
+//! A node that outlives it must not go on with what it remembers.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! One node of two stands still (SIGSTOP) and goes on as if no time had passed. It clears nobody on what it knew before, it
-//! approves nothing that is overdue, and nothing is timed out twice.
+//! One node of two stands still (SIGSTOP) and goes on as if no time had passed. It clears nobody on
+//! what it knew before, it approves nothing that is overdue, and nothing is timed out twice.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! SIGKILL while a plan is made: it goes on where it was, at the same gate, and no iteration is made twice.
+//! SIGKILL while a plan is made: it goes on where it was, at the same gate, and no iteration is
+//! made twice.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -76,7 +76,8 @@ impl Home {
         }
     }
 
-    /// Starts a server that ends by itself before it is ready, and says what all servers of this home have said.
+    /// Starts a server that ends by itself before it is ready, and says what all servers of this
+    /// home have said.
     pub(super) async fn does_not_start(&self) -> String {
         let Spawned { mut child, log } = self.spawn(&[]);
         let begun = Instant::now();

@@ -1,5 +1,6 @@
-//! A disk that takes nothing for a while, as a file system does that was mounted again read-only after an error. (A
-//! healthy one cannot be made so while files on it are open; so the writes are made to fail instead.)
+//! A disk that takes nothing for a while, as a file system does that was mounted again read-only
+//! after an error. (A healthy one cannot be made so while files on it are open; so the writes are
+//! made to fail instead.)
 
 use std::time::{Duration, Instant};
 

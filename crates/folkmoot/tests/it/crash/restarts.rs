@@ -1,5 +1,5 @@
-//! A PostgreSQL that is restarted again and again under two nodes: every answer is right or a clean 503, what was
-//! acknowledged is there once, and the same key finds out what became of the rest.
+//! A PostgreSQL that is restarted again and again under two nodes: every answer is right or a clean
+//! 503, what was acknowledged is there once, and the same key finds out what became of the rest.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ use super::{
     random::Random,
 };
 
-/// `FOLKMOOT_RESTARTS=20` restarts it so often, every 5 to 20 seconds for up to 5; else it is a short run.
+/// `FOLKMOOT_RESTARTS=20` restarts it so often, every 5 to 20 seconds for up to 5; else it is a
+/// short run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_restarted_again_and_again_loses_and_doubles_nothing() {
     let Some(mut cluster) = Cluster::start().await else { return };

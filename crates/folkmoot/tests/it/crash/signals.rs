@@ -1,4 +1,5 @@
-//! SIGTERM, as a service manager sends it: everybody in flight is answered, and one closed file stays behind.
+//! SIGTERM, as a service manager sends it: everybody in flight is answered, and one closed file
+//! stays behind.
 
 use std::{
     io::{Read, Write},
@@ -31,7 +32,8 @@ async fn sigterm_under_load_drains_and_closes() {
         // Connections that look at every byte: an answer that has begun also ends.
         let url = server.client.url().to_owned();
         let readers: Vec<_> = (0..3).map(|_| url.clone()).map(|url| std::thread::spawn(move || read(&url))).collect();
-        // Two that would go on for ever: a stream of events, and somebody who waits for a gate that nobody decides.
+        // Two that would go on for ever: a stream of events, and somebody who waits for a gate that
+        // nobody decides.
         let open = OpenGate { summary: format!("Undecided {round}"), ..OpenGate::default() };
         let undecided = server.client(ROBOT).open_gate(&open, None).await.expect("it opens");
         load.ledger().opened(&undecided);

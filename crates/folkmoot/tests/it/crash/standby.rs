@@ -1,4 +1,5 @@
-//! A commit that waits for a standby, and is told to wait no longer: PostgreSQL answers success, and means only itself.
+//! A commit that waits for a standby, and is told to wait no longer: PostgreSQL answers success,
+//! and means only itself.
 
 use std::time::Duration;
 

@@ -2,8 +2,9 @@
 
 use std::{path::Path, process::Command};
 
-/// strace before a command, so that `calls` on a file fail with `error`, from the call that `when` says on. Each
-/// thread counts its own calls. `None` where strace is missing or forbidden, which is said.
+/// strace before a command, so that `calls` on a file fail with `error`, from the call that `when`
+/// says on. Each thread counts its own calls. `None` where strace is missing or forbidden, which is
+/// said.
 pub(super) fn failing(calls: &str, error: &str, when: &str, file: &Path) -> Option<Vec<String>> {
     let works = Command::new("strace").args(["-f", "-qq", "-o", "/dev/null", "true"]).output();
     if !works.is_ok_and(|output| output.status.success()) {

@@ -1,5 +1,6 @@
-//! Two nodes whose ways to PostgreSQL are clogged one after the other and mended in another order, while one of them stands
-//! still now and then. Whatever they acknowledged is there, once; and what a node leaves behind that dies, the other does.
+//! Two nodes whose ways to PostgreSQL are clogged one after the other and mended in another order,
+//! while one of them stands still now and then. Whatever they acknowledged is there, once; and what
+//! a node leaves behind that dies, the other does.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,8 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
     let crowd = load.start(8, &mut random);
     let (begun, mut slowest) = (Instant::now(), Duration::ZERO);
     let mut done = 0;
-    // A busy machine may be so slow that nothing was under way when a way was clogged. Then it is clogged once more.
+    // A busy machine may be so slow that nothing was under way when a way was clogged. Then it is
+    // clogged once more.
     while done < swizzles || (load.ledger().doubts() == 0 && done < swizzles + 50) {
         done += 1;
         let before = load.ledger().acknowledgements();

@@ -1,5 +1,5 @@
-//! What a gate is, once more and independently: from the rules as DESIGN and the guides state them, in plain words and
-//! numbers, sharing no line with the code that it is compared with.
+//! What a gate is, once more and independently: from the rules as DESIGN and the guides state them,
+//! in plain words and numbers, sharing no line with the code that it is compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -313,7 +313,8 @@ impl Model {
         let is_twin = |gate: &&mut Gate| gate.by == who && gate.asked.key == asked.key && gate.view.decision.is_none();
         let twin = self.gates.values_mut().filter(|_| asked.key.is_some()).find(is_twin);
         if let Some(twin) = twin {
-            // Once its time is over, that is settled first; only a gate that still waits is asked once.
+            // Once its time is over, that is settled first; only a gate that still waits is asked
+            // once.
             let mut settled = twin.clone();
             settled.settle(now);
             let waits = settled.view.decision.is_none();

@@ -1,4 +1,5 @@
-//! T18: somebody who can write into the database changes what happened, on SQLite and on PostgreSQL.
+//! T18: somebody who can write into the database changes what happened, on SQLite and on
+//! PostgreSQL.
 
 use std::path::PathBuf;
 
@@ -62,7 +63,8 @@ const TRICKS: [Trick; 7] = [
         alone: true,
         told: "problem",
     },
-    // The last decision never was: its event is gone, the head is the one before, the gate waits again.
+    // The last decision never was: its event is gone, the head is the one before, the gate waits
+    // again.
     Trick {
         name: "cut off",
         sql: &[
