@@ -1,8 +1,9 @@
 //! The words and the rules of Folkmoot.
 //!
-//! Pure: no async, no clock, no randomness, no I/O. `now` and new ids are arguments, so the same input gives the same
-//! answer, forever. A [`Command`] names the rows it [`Needs`]; [`judge()`] reads them and returns a [`Commit`] (all that
-//! is to be written) or a [`Refusal`] (the rules say no).
+//! Pure: no async, no clock, no randomness, no I/O. `now` and new ids are arguments, so the same
+//! input gives the same answer, forever. A [`Command`] names the rows it [`Needs`]; [`judge()`]
+//! reads them and returns a [`Commit`] (all that is to be written) or a [`Refusal`] (the rules say
+//! no).
 
 #[macro_use]
 pub mod vocabulary;
