@@ -41,7 +41,8 @@ fn wide_comments(text: &str) -> Box<dyn Iterator<Item = usize> + '_> {
     Box::new(numbered(text).filter(|(_, line)| line.trim_start().starts_with("//") && is_wide(line)).map(|(n, _)| n))
 }
 
-/// The numbers of the lines of prose that are too wide. Tables, quoted output and links cannot be wrapped.
+/// The numbers of the lines of prose that are too wide. Tables, quoted output and links cannot be
+/// wrapped.
 fn wide_prose(text: &str) -> Box<dyn Iterator<Item = usize> + '_> {
     let mut is_quoted = false;
     Box::new(numbered(text).filter_map(move |(n, line)| {
