@@ -31,15 +31,15 @@ pub use estimate::Estimate;
 pub use findings::Finding;
 pub use lesson::Lesson;
 pub use memory::{Episode, EpisodicMemory, Reflection};
-pub use part::{Note, Part};
+pub use part::{NoteKind, TurnPart};
 pub use planning::{Style, TaskPlan};
-pub use progress::Progress;
+pub use progress::DebateProgress;
 pub use provenance::Provenance;
-pub use record::Record;
+pub use record::DebateRecord;
 pub use steering::Steering;
-pub use told::{Told, TurnState};
+pub use told::{DebateEvent, TurnState};
 pub use topology::{Network, Topology};
-pub use verdict::{Cast, DecidedBy, Dissent, NoDecision, Turns, Verdict};
+pub use verdict::{Cast, DebateVerdict, DecidedBy, Dissent, NoDecision, Turns};
 
 /// The workflow of debates, with its version.
 pub const WORKFLOW: &str = "debate@1";

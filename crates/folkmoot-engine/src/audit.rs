@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
     Digest, Event, Principal, Refusal, TokenId, WebhookId,
-    audit::{Problem, Record, Walk, check_row, check_tokens, check_webhooks},
+    audit::{AuditProblem, AuditedRow, LogWalk, check_row, check_tokens, check_webhooks},
     erase::Erasures,
     token::Token,
     webhook::LoggedWebhook,
@@ -29,7 +29,7 @@ pub struct Report {
     /// How many gates, questions, halts and runs were compared with the log.
     pub rows: u64,
     /// Empty where all is well.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<AuditProblem>,
 }
 
 impl Report {
@@ -70,7 +70,7 @@ impl Verifying<'_> {
     /// erased, as the log knows them there.
     async fn verify_log(&self, report: &mut Report) -> Result<(Logged, Erasures), Error> {
         let (mut logged, mut erasures) = (Logged::default(), Erasures::default());
-        let mut walk = Walk::new();
+        let mut walk = LogWalk::new();
         let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
             let events = self.store.events(walk.head.position, PAGE).await?;
@@ -129,13 +129,15 @@ impl Verifying<'_> {
             for History { stream, row, events } in &histories {
                 match row {
                     Some(Err(unreadable)) => {
-                        report.problems.push(Problem::new(stream, format!("its row cannot be read: {unreadable}")));
+                        report
+                            .problems
+                            .push(AuditProblem::new(stream, format!("its row cannot be read: {unreadable}")));
                     }
                     Some(Ok(row)) => {
                         report.problems.extend(check_row(stream, Some(row), events));
                         let contents = match row {
-                            Record::Run(..) => &mut recorded,
-                            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => &mut shown,
+                            AuditedRow::Run(..) => &mut recorded,
+                            AuditedRow::Gate(_) | AuditedRow::Question(_) | AuditedRow::Halt(_) => &mut shown,
                         };
                         contents.extend(row.all_contents(events));
                     }
@@ -153,7 +155,8 @@ impl Verifying<'_> {
             let of_recorded = recorded.iter().zip(&contents).map(|(digest, content)| {
                 (*digest, content.is_none(), erasures.check_recorded(*digest, content.as_deref()))
             });
-            let found = |(digest, is_gone, problem): (Digest, bool, Option<Problem>)| Some((digest, is_gone, problem?));
+            let found =
+                |(digest, is_gone, problem): (Digest, bool, Option<AuditProblem>)| Some((digest, is_gone, problem?));
             let problems: Vec<_> = of_shown.chain(of_recorded).filter_map(found).collect();
             if problems.iter().any(|(_, is_gone, _)| *is_gone) {
                 // Others erase while we read: whatever was gone by now, the log says so by now.
@@ -170,7 +173,7 @@ impl Verifying<'_> {
     async fn verify_strays(&self, report: &mut Report) -> Result<(), Error> {
         let problem = "rows of a debate are kept under this id, but there is no such run";
         let strays = self.store.strays(PROBLEMS_MAX as u32).await?;
-        report.problems.extend(strays.iter().map(|run| Problem::new(format!("run:{run}"), problem)));
+        report.problems.extend(strays.iter().map(|run| AuditProblem::new(format!("run:{run}"), problem)));
         Ok(())
     }
 

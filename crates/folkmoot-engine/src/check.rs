@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_core::gate::{AutoApproved, Check, GateConfig};
+use folkmoot_core::gate::{AutoApproved, GateConfig, PhaseCheck};
 use folkmoot_store::{Error, GateView};
 
 use crate::{Caller, Engine, commands::Request};
@@ -24,7 +24,7 @@ impl Engine {
     /// Goes on at once where the phase has no gate; else opens one and waits until it is decided.
     pub async fn check_gate(&self, config: &GateConfig, caller: Caller, mut request: Request) -> Result<Passed, Error> {
         let opening = &mut request.opening;
-        if let Check::Approved(auto) = config.check(opening.phase.as_str()) {
+        if let PhaseCheck::Approved(auto) = config.check(opening.phase.as_str()) {
             return Ok(Passed::Auto(auto));
         }
         opening.timeout = opening.timeout.or(Some(config.timeout));

@@ -20,10 +20,10 @@ use std::{
 
 use folkmoot_core::{
     Event, Hold, HoldId, Name, Principal, Question, QuestionId, Role, Run, Scope, SessionId, Timestamp,
-    clearance::{Holds, Reason, Target},
+    clearance::{Holds, ReleaseReason, Target},
     halt::HaltEvent,
-    question::{self, QuestionEvent, Status},
-    run::{self, State},
+    question::{self, QuestionEvent, QuestionStatus},
+    run::{self, RunState},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -51,7 +51,7 @@ const AGENTS_KEPT: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
     /// What became of the last thing that covered it.
-    pub reason: Reason,
+    pub reason: ReleaseReason,
     /// Answers to the questions that covered it.
     pub answers: Vec<Release>,
 }
@@ -84,7 +84,7 @@ pub struct Release {
     /// What it was.
     pub id: HoldId,
     /// What became of it.
-    pub reason: Reason,
+    pub reason: ReleaseReason,
     /// What was answered.
     pub answer: Option<serde_json::Value>,
     /// Why, in the words of whoever closed it.
@@ -287,9 +287,9 @@ impl Engine {
     /// for clearance, else whoever works in it where no agent is named.
     pub fn halted_by(&self, run: &Run) -> Vec<Arc<Hold>> {
         let agents = match &run.state {
-            State::Ended(_) | State::Stopped { .. } => return Vec::new(),
-            State::Parked(parked) if !parked.held.is_empty() => parked.held.clone(),
-            State::Parked(_) | State::Pending | State::Outside | State::Running { .. } => vec![run.agent()],
+            RunState::Ended(_) | RunState::Stopped { .. } => return Vec::new(),
+            RunState::Parked(parked) if !parked.held.is_empty() => parked.held.clone(),
+            RunState::Parked(_) | RunState::Pending | RunState::Outside | RunState::Running { .. } => vec![run.agent()],
         };
         let session = run.start.session_id.as_str();
         let mut holds = Vec::new();
@@ -401,7 +401,7 @@ impl Engine {
             QuestionQuery { agent: Some(agent.clone()), halting: true, limit: EARLIER, ..QuestionQuery::default() };
         let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
         let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
-        closed.retain(|(closure, _)| Reason::from(closure) != Reason::Denied);
+        closed.retain(|(closure, _)| ReleaseReason::from(closure) != ReleaseReason::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
         // Those that were open at the same time as the last: answers to what was asked before then
         // were for then.
@@ -479,11 +479,12 @@ impl Clearance {
                 Ok(QuestionEvent::Closed { closure, .. }) => {
                     let denied =
                         |old: &Hold| Hold { scope: Scope::Agent, session_id: None, denied: true, ..old.clone() };
-                    let hold = |old: Option<&Hold>| old.filter(|_| closure.status == Status::Denied).map(denied);
-                    self.change(&id, hold, Some((Reason::from(&*closure), closure.answer, closure.reason)));
+                    let hold =
+                        |old: Option<&Hold>| old.filter(|_| closure.status == QuestionStatus::Denied).map(denied);
+                    self.change(&id, hold, Some((ReleaseReason::from(&*closure), closure.answer, closure.reason)));
                 }
                 Ok(QuestionEvent::Fetched { released_by, reason, .. }) => {
-                    let released = released_by.map(|_| (Reason::Cancelled, None, reason));
+                    let released = released_by.map(|_| (ReleaseReason::Cancelled, None, reason));
                     self.change(&id, |_| None, released);
                 }
                 Ok(QuestionEvent::Reminded { .. } | QuestionEvent::Refused(_) | QuestionEvent::Noticed(_)) => {}
@@ -494,7 +495,7 @@ impl Clearance {
             match HaltEvent::read(&event.fact) {
                 Ok(HaltEvent::Raised(halt)) => self.change(&id, |_| halt.hold(), None),
                 Ok(HaltEvent::Lifted { .. }) => {
-                    self.change(&id, |_| None, Some((Reason::Lifted, None, String::new())));
+                    self.change(&id, |_| None, Some((ReleaseReason::Lifted, None, String::new())));
                 }
                 Ok(HaltEvent::Refused(_) | HaltEvent::Noticed(_)) => {}
                 Err(broken) => tracing::error!("event {} of the log cannot be read: {broken}", event.position),
@@ -519,7 +520,7 @@ impl Clearance {
         });
         // A denial is told as long as it holds its asker, and needs no other way.
         if let (Some(agent), Some(release)) =
-            (&old.agent_id, release.as_ref().filter(|end| end.reason != Reason::Denied))
+            (&old.agent_id, release.as_ref().filter(|end| end.reason != ReleaseReason::Denied))
         {
             known.keep(agent, release);
         }
@@ -604,7 +605,7 @@ impl Known {
     fn tell(&mut self, number: u64, hold: &Hold, release: Option<&Arc<Release>>) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
         waiting.gone.extend(release.cloned());
-        let denied = release.is_some_and(|release| release.reason == Reason::Denied);
+        let denied = release.is_some_and(|release| release.reason == ReleaseReason::Denied);
         let asker = hold.agent_id.as_ref() == Some(&waiting.agent);
         let session = waiting.session.as_ref().map(SessionId::as_str);
         let ended = if denied && asker {
@@ -649,12 +650,12 @@ fn forget<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, BTreeSet<u64>>, key:
 }
 
 /// What became of something, what was answered to it, and why.
-type End = (Reason, Option<serde_json::Value>, String);
+type End = (ReleaseReason, Option<serde_json::Value>, String);
 
 fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> Cleared {
     let reason = match gone.last().map(|release| release.reason) {
         // It was another's that was denied: this one was only released by it.
-        None | Some(Reason::Denied) => Reason::Answered,
+        None | Some(ReleaseReason::Denied) => ReleaseReason::Answered,
         Some(reason) => reason,
     };
     Cleared { reason, answers: told(principal, gone) }
@@ -669,10 +670,10 @@ fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
 fn release_of(question: &Question) -> Option<Release> {
     let closure = question.closure()?;
     // As it was while it was open.
-    let hold = Question { state: question::State::Pending, ..question.clone() }.hold()?;
+    let hold = Question { state: question::QuestionState::Pending, ..question.clone() }.hold()?;
     Some(Release {
         id: hold.id.clone(),
-        reason: Reason::from(closure),
+        reason: ReleaseReason::from(closure),
         answer: closure.answer.clone(),
         reason_given: closure.reason.clone(),
         hold: Arc::new(hold),

@@ -24,7 +24,7 @@ use std::sync::{
 
 use folkmoot_core::{
     Digest, Name, Role, RunId, SessionId,
-    journal::{EntryKind, Key},
+    journal::{EntryKey, EntryKind},
 };
 use folkmoot_store::Line;
 
@@ -59,7 +59,7 @@ macro_rules! key {
 /// One call on the `Ctx`, in its place.
 #[derive(Clone, Debug)]
 struct Call {
-    key: Key,
+    key: EntryKey,
     kind: EntryKind,
     /// 0 for calls that the engine makes on its own account, which do not happen in every pass.
     ordinal: u32,
@@ -129,7 +129,7 @@ impl Ctx {
         self.pass.must_be_polled(key);
         self.pass.must_be_allowed().await;
         self.pass.has_called();
-        let key: Key = match self.key_in_run(key).parse() {
+        let key: EntryKey = match self.key_in_run(key).parse() {
             Ok(key) => key,
             Err(error) => return self.pass.end(PassEnd::stop("invalid_key", error.to_string())).await,
         };

@@ -18,7 +18,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Delivery, Outcome, Timestamp,
-    delivery::{ABANDONED_AT_ONCE, Abandonment, DeliveryResult, Settling, Status},
+    delivery::{ABANDONED_AT_ONCE, Abandonment, DeliveryResult, DeliveryStatus, Settling},
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
@@ -376,11 +376,12 @@ impl Engine {
 
     async fn count_deliveries(&self) -> Result<(), Error> {
         let (waiting, sending) = (
-            self.0.store.count_deliveries(Status::Waiting).await?,
-            self.0.store.count_deliveries(Status::Sending).await?,
+            self.0.store.count_deliveries(DeliveryStatus::Waiting).await?,
+            self.0.store.count_deliveries(DeliveryStatus::Sending).await?,
         );
         metrics::gauge!("folkmoot_deliveries_waiting").set((waiting + sending) as f64);
-        metrics::gauge!("folkmoot_deliveries_dead").set(self.0.store.count_deliveries(Status::Dead).await? as f64);
+        metrics::gauge!("folkmoot_deliveries_dead")
+            .set(self.0.store.count_deliveries(DeliveryStatus::Dead).await? as f64);
         Ok(())
     }
 
@@ -419,12 +420,12 @@ fn report(delivery: &Delivery) {
     let (id, channel) = (&delivery.id, &delivery.channel);
     let why = delivery.last_error.as_deref().unwrap_or_default();
     let result = match delivery.status() {
-        Status::Delivered => "delivered",
-        Status::Dead => {
+        DeliveryStatus::Delivered => "delivered",
+        DeliveryStatus::Dead => {
             tracing::warn!("{id} ({} to {channel}) is dead: {why}", delivery.kind);
             "dead"
         }
-        Status::Waiting | Status::Sending => {
+        DeliveryStatus::Waiting | DeliveryStatus::Sending => {
             tracing::info!("{id} ({} to {channel}) is sent again later: {why}", delivery.kind);
             "failed"
         }

@@ -40,11 +40,11 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Name, Presence, Quota, Refusal, RunId, Status, Timestamp,
+    CommandId, Digest, Gate, GateId, GateStatus, Idempotency, KeyId, Name, Presence, Quota, Refusal, RunId, Timestamp,
     TokenId,
-    audit::{Problem, Record, check_row},
+    audit::{AuditProblem, AuditedRow, check_row},
     delivery::Subscription,
-    gate::Policy,
+    gate::GatePolicy,
     question,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
@@ -76,9 +76,9 @@ pub use workflow::{Failure, Hindrance, Workflows};
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// What holds for gates.
-    pub gates: Policy,
+    pub gates: GatePolicy,
     /// What holds for questions.
-    pub questions: question::Policy,
+    pub questions: question::QuestionPolicy,
     /// How much one agent may have open.
     pub quota: Quota,
     /// The workflows that this node executes.
@@ -104,8 +104,8 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     store: AnyStore,
     host: Arc<dyn Host>,
-    policy: Policy,
-    questions: question::Policy,
+    policy: GatePolicy,
+    questions: question::QuestionPolicy,
     quota: Quota,
     refusals: refusals::Refusals,
     agent_writes: AgentLimit,
@@ -297,9 +297,9 @@ impl Engine {
         let mut events = self.0.store.streams(vec![gate.id.to_string()]).await?;
         // Of a gate that is decided only more refusals can have come since it was read.
         events.retain(|event| event.fact.stream_seq <= gate.seq);
-        let row = Record::Gate(Box::new(gate.clone()));
+        let row = AuditedRow::Gate(Box::new(gate.clone()));
         match check_row(gate.id.as_str(), Some(&row), &events) {
-            Some(Problem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
+            Some(AuditProblem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
             None => Ok(()),
         }
     }
@@ -321,7 +321,7 @@ impl Engine {
     pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
         let of = |requester: Name, limit: u32, after: Option<Cursor>| {
             let query = GateQuery {
-                status: Some(Status::Pending),
+                status: Some(GateStatus::Pending),
                 requester: Some(requester),
                 after,
                 limit,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Digest, Outcome, RunId, Timestamp, audit::Record, run::RunKind};
+use folkmoot_core::{Action, Digest, Outcome, RunId, Timestamp, audit::AuditedRow, run::RunKind};
 use folkmoot_store::{Error, History, RunQuery, Store};
 
 use crate::Engine;
@@ -136,11 +136,11 @@ struct Over {
 }
 
 impl Over {
-    fn is(&self, row: &Record) -> bool {
+    fn is(&self, row: &AuditedRow) -> bool {
         let run = match row {
-            Record::Gate(gate) => gate.run_id.as_ref(),
-            Record::Run(run, ..) => run.start.parent.as_ref(),
-            Record::Question(_) | Record::Halt(_) => None,
+            AuditedRow::Gate(gate) => gate.run_id.as_ref(),
+            AuditedRow::Run(run, ..) => run.start.parent.as_ref(),
+            AuditedRow::Question(_) | AuditedRow::Halt(_) => None,
         };
         let is_replayed = run.is_some_and(|run| self.going_on.contains(run));
         !is_replayed && row.over_since().is_some_and(|since| since < self.before)
@@ -148,7 +148,7 @@ impl Over {
 }
 
 /// The row. One that cannot be read may need anything, so then nothing is erased.
-fn readable(history: &History) -> Result<Option<&Record>, Error> {
+fn readable(history: &History) -> Result<Option<&AuditedRow>, Error> {
     let unreadable = |why: &String| Error::Unreadable(format!("the row of {}: {why}", history.stream));
     history.row.as_ref().map(|row| row.as_ref().map_err(unreadable)).transpose()
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Deadline, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp,
+    Deadline, Gate, GateStatus, Name, Principal, Question, Refusal, Run, RunId, Timestamp,
     journal::{Entry, Waits},
     question,
-    run::{self, State},
+    run::{self, RunState},
 };
 use folkmoot_store::{Error, GateQuery, JournalQuery, Line, Page, QuestionQuery, RunQuery, Store};
 
@@ -61,15 +61,18 @@ impl Engine {
             return Ok(WaitingAt::default());
         }
         let id = Some(run.start.id.clone());
-        let gates = GateQuery { run: id.clone(), status: Some(Status::Pending), limit: WAITS, ..GateQuery::default() };
-        let status = Some(question::Status::Pending);
+        let gates =
+            GateQuery { run: id.clone(), status: Some(GateStatus::Pending), limit: WAITS, ..GateQuery::default() };
+        let status = Some(question::QuestionStatus::Pending);
         let questions = QuestionQuery { run: id.clone(), status, limit: WAITS, ..QuestionQuery::default() };
         let children = RunQuery { parent: id, limit: WAITS, ..RunQuery::default() };
         let (until, held) = match &run.state {
-            State::Parked(parked) => (parked.due, parked.held.clone()),
-            State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } | State::Ended(_) => {
-                (Deadline::Never, Vec::new())
-            }
+            RunState::Parked(parked) => (parked.due, parked.held.clone()),
+            RunState::Pending
+            | RunState::Outside
+            | RunState::Running { .. }
+            | RunState::Stopped { .. }
+            | RunState::Ended(_) => (Deadline::Never, Vec::new()),
         };
         let children = self.0.store.runs(children).await?.items;
         Ok(WaitingAt {

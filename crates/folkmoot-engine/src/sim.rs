@@ -43,7 +43,7 @@ use folkmoot_core::{
     gate::{Choice, Verdict},
     journal::{EntryKind, EntryState, Waits},
     question::{Close, Closing},
-    run::{Outcome, Starting, State},
+    run::{RunOutcome, RunState, Starting},
 };
 use folkmoot_store::{
     AnyStore, Error, GateQuery, JournalQuery, LessonQuery, Line, LineQuery, QuestionQuery, Sqlite, Store, TurnQuery,
@@ -348,7 +348,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         title: "simulation".to_owned(),
         session_id: None,
         input: Some(scenario.input.to_string()),
-        limits: folkmoot_core::run::Limits::default(),
+        limits: folkmoot_core::run::RunLimits::default(),
     };
     match engine.start_run(starter.clone().into(), starting).await {
         Ok(_) | Err(Error::OutcomeUnknown | Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
@@ -357,7 +357,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
     let mut resumes = scenario.resumes;
     let run = loop {
         let run = engine.wait_for_end(&starter, &id, PEOPLE_LOOK).await?;
-        let stopped = matches!(run.state, State::Stopped { .. });
+        let stopped = matches!(run.state, RunState::Stopped { .. });
         if stopped && resumes > 0 {
             resumes -= 1;
             match engine.resume_run(starter.clone().into(), id.clone()).await {
@@ -370,14 +370,16 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         }
     };
     let outcome = match &run.state {
-        State::Ended(ending) if ending.outcome == Outcome::Completed => {
+        RunState::Ended(ending) if ending.outcome == RunOutcome::Completed => {
             let output = engine.output(&run).await?.unwrap_or_else(|| "null".to_owned());
             Ok(serde_json::from_str(&output).expect("what a run gives is JSON"))
         }
-        State::Ended(ending) if ending.outcome == Outcome::Failed => Err(Failure::new(&ending.code, &ending.reason)),
-        State::Ended(ending) => Err(Failure::new("cancelled", &ending.reason)),
-        State::Stopped { code, message } => Err(Failure::new(code, message)),
-        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
+        RunState::Ended(ending) if ending.outcome == RunOutcome::Failed => {
+            Err(Failure::new(&ending.code, &ending.reason))
+        }
+        RunState::Ended(ending) => Err(Failure::new("cancelled", &ending.reason)),
+        RunState::Stopped { code, message } => Err(Failure::new(code, message)),
+        RunState::Pending | RunState::Outside | RunState::Running { .. } | RunState::Parked(_) => {
             unreachable!("it was waited for until it was over")
         }
     };
@@ -431,7 +433,7 @@ async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
 async fn people(engine: Engine, scenario: Scenario) {
     let alice = person("alice", Role::Admin);
     loop {
-        let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
+        let query = GateQuery { status: Some(folkmoot_core::GateStatus::Pending), limit: 1000, ..GateQuery::default() };
         for view in engine.gates(&alice, query).await.map(|page| page.items).unwrap_or_default() {
             let said = match &scenario.decide {
                 Some(decide) => decide(&view.gate),
@@ -442,7 +444,7 @@ async fn people(engine: Engine, scenario: Scenario) {
             // Somebody, or the clock, may have been faster.
             let _ = engine.decide(alice.clone().into(), verdict).await;
         }
-        let status = Some(folkmoot_core::question::Status::Pending);
+        let status = Some(folkmoot_core::question::QuestionStatus::Pending);
         let query = QuestionQuery { status, limit: 1000, ..QuestionQuery::default() };
         for view in engine.questions(&alice, query).await.map(|page| page.items).unwrap_or_default() {
             let Some(answer) = (scenario.answer)(&view.question) else { continue };

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Name, Principal, Role, gate::Policy};
+use folkmoot_core::{Name, Principal, Role, gate::GatePolicy};
 use folkmoot_engine::{AgentLimit, Engine, Workflows};
 use folkmoot_workflows::{Voices, debate::Effects};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -59,7 +59,7 @@ pub(crate) struct App {
     /// How far debates were when somebody last looked.
     pub(crate) seen: Arc<Seen>,
     /// What holds for gates.
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) policy: Arc<GatePolicy>,
     /// Whether people are asked about plans that are started here.
     pub(crate) asks_about_plans: bool,
     /// It serves for as long as a verb of the command line runs.

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::{Action, Actor, BadId, Command, Head, Quota, audit::Problem, token::Token};
+use folkmoot_core::{Action, Actor, BadId, Command, Head, Quota, audit::AuditProblem, token::Token};
 use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
 use rustix::{
     fs::{CWD, OFlags, RenameFlags, renameat_with},
@@ -90,7 +90,7 @@ pub enum BackupError {
         /// Where it can be looked at.
         file: PathBuf,
         /// What `audit verify` would say.
-        problems: Vec<Problem>,
+        problems: Vec<AuditProblem>,
     },
     /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
@@ -108,9 +108,9 @@ pub enum BackupError {
     Store(#[from] Error),
 }
 
-fn unsound(file: &Path, problems: &[Problem]) -> String {
+fn unsound(file: &Path, problems: &[AuditProblem]) -> String {
     let first: Vec<String> =
-        problems.iter().take(3).map(|Problem { at, problem }| format!("{at}: {problem}")).collect();
+        problems.iter().take(3).map(|AuditProblem { at, problem }| format!("{at}: {problem}")).collect();
     let more = problems.len().saturating_sub(first.len());
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     format!("{} does not agree with itself: {}{more}", file.display(), first.join("; "))
@@ -199,7 +199,7 @@ pub async fn restore_to_postgres(file: &Path, url: &str, tokens: Tokens) -> Resu
     let revoked_tokens = revoked?;
     valid_tokens.retain(|token| !revoked_tokens.contains(token));
     if (head.position, head.hash.hex()) != (restored.position, restored.head_hash.clone()) {
-        problems.push(Problem::new("head", "the database does not end where the backup does"));
+        problems.push(AuditProblem::new("head", "the database does not end where the backup does"));
     }
     if !problems.is_empty() {
         return Err(BackupError::Unsound { file: "the PostgreSQL that was filled".into(), problems });

@@ -11,7 +11,7 @@ use std::{
 
 use folkmoot_core::{
     Capability, Name, Principal, Quota, Role, Timeout,
-    gate::Policy,
+    gate::GatePolicy,
     question::{self, QuestionType},
 };
 use folkmoot_engine::{Retention, Work, Workflows};
@@ -42,9 +42,9 @@ pub struct Config {
     /// A PostgreSQL database instead of the SQLite file in the data folder.
     pub database: Option<String>,
     /// What holds for gates that agents open.
-    pub policy: Policy,
+    pub policy: GatePolicy,
     /// What questions do unless they say otherwise.
-    pub questions: question::Policy,
+    pub questions: question::QuestionPolicy,
     /// The workflows that this node executes; code, so no file configures them.
     pub workflows: Workflows,
     /// How much it executes at the same time.
@@ -193,7 +193,7 @@ pub struct ConfigError(String);
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
-    gates: Policy,
+    gates: GatePolicy,
     questions: BTreeMap<QuestionType, QuestionTypeEntry>,
     limits: Limits,
     server: Doors,
@@ -310,8 +310,8 @@ impl Config {
             data,
             listen: SocketAddr::from(([127, 0, 0, 1], 7400)),
             database: None,
-            policy: Policy::default(),
-            questions: question::Policy::default(),
+            policy: GatePolicy::default(),
+            questions: question::QuestionPolicy::default(),
             workflows: Workflows::new(),
             work: Work::default(),
             plans: Plans::default(),

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{
     Name, Principal, Role, principal,
-    token::{Kind, Token},
+    token::{Token, TokenKind},
 };
 use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
@@ -270,14 +270,14 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
     }
     let owner = Principal::new(tokens.you.name.clone(), tokens.you.role);
     let is_known =
-        |token: Token| token.kind == Kind::Personal && token.revoked_at.is_none() && token.principal == owner;
+        |token: Token| token.kind == TokenKind::Personal && token.revoked_at.is_none() && token.principal == owner;
     let is_personal = match engine.protected_person().await? {
         // Who is not protected keeps the token they have.
         Some(_) => engine.token_of(&tokens.you.token).await?.is_some_and(is_known),
         None => true,
     };
-    let kind = if is_personal { Kind::Personal } else { Kind::Reading };
-    for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (Kind::Minted, &mut tokens.agent)] {
+    let kind = if is_personal { TokenKind::Personal } else { TokenKind::Reading };
+    for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (TokenKind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
         if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {
             // Revoked, or of another kind, as an older version made it: whoever owns the folder

@@ -21,8 +21,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId, Run,
-    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
-    token::Token,
+    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    erase::ContentStatus, token::Token,
 };
 use tokio::sync::watch;
 
@@ -164,7 +164,7 @@ pub trait Store: Send + Sync {
     fn recorded(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
     /// What is known of these contents, without the bytes; those that were never kept are left out.
-    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Kept>, Error>> + Send;
+    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<ContentStatus>, Error>> + Send;
 
     /// A gate or question that waits, or a run that is not over, that needs this content; none if
     /// nothing does.
@@ -211,7 +211,7 @@ pub trait Store: Send + Sync {
     fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
     /// How many deliveries are in this state.
-    fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
+    fn count_deliveries(&self, status: delivery::DeliveryStatus) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// At most `limit` principals that have pending gates, by name.
     fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
@@ -256,7 +256,7 @@ pub struct History {
     /// The id of the gate, question or halt; `run:` and the id of a run.
     pub stream: String,
     /// What the row says; `Err` where it cannot even be read.
-    pub row: Option<Result<Record, String>>,
+    pub row: Option<Result<AuditedRow, String>>,
     /// In order.
     pub events: Vec<Event>,
 }
@@ -346,7 +346,7 @@ any_store! {
     delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
     waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
-    count_deliveries(status: delivery::Status) -> Result<u64, Error>;
+    count_deliveries(status: delivery::DeliveryStatus) -> Result<u64, Error>;
     requesters(limit: u32) -> Result<Vec<Name>, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
@@ -360,7 +360,7 @@ any_store! {
     debate_log(query: LineQuery) -> Result<Vec<StoredLine>, Error>;
     lessons(query: LessonQuery) -> Result<Vec<LessonView>, Error>;
     strays(limit: u32) -> Result<Vec<String>, Error>;
-    kept(digests: Vec<Digest>) -> Result<Vec<Kept>, Error>;
+    kept(digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error>;
     needed_by(digest: Digest) -> Result<Option<String>, Error>;
     barred() -> Result<Vec<Digest>, Error>;
     streams(streams: Vec<String>) -> Result<Vec<Event>, Error>;

@@ -26,8 +26,8 @@ use std::{
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
-    token::Token,
+    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    erase::ContentStatus, token::Token,
 };
 use heard::Heard;
 use tokio::{
@@ -362,7 +362,7 @@ impl Store for Postgres {
         self.contents_by(query::RECORDED, digests).await
     }
 
-    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
         let places: Vec<String> = (1..=digests.len()).map(|n| format!("?{n}")).collect();
         if places.is_empty() {
             return Ok(Vec::new());
@@ -462,7 +462,7 @@ impl Store for Postgres {
         }
         for row in &journal {
             let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
-            if let Some(Ok(Record::Run(_, entries, _))) = &mut histories[n].row {
+            if let Some(Ok(AuditedRow::Run(_, entries, _))) = &mut histories[n].row {
                 match rows::read_entry(row) {
                     Ok(entry) => entries.push(entry),
                     Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
@@ -471,7 +471,7 @@ impl Store for Postgres {
         }
         for (row, read) in &kept {
             let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
-            if let Some(Ok(Record::Run(.., notes))) = &mut histories[n].row {
+            if let Some(Ok(AuditedRow::Run(.., notes))) = &mut histories[n].row {
                 match read(row) {
                     Ok(row) => notes.push(row.note()),
                     Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
@@ -479,7 +479,7 @@ impl Store for Postgres {
             }
         }
         for history in &mut histories {
-            if let Some(Ok(Record::Run(.., notes))) = &mut history.row {
+            if let Some(Ok(AuditedRow::Run(.., notes))) = &mut history.row {
                 *notes = rows::debates::in_order(std::mem::take(notes));
             }
         }
@@ -521,7 +521,7 @@ impl Store for Postgres {
         self.all(query::WAITING, &arguments, query::read_waiting).await
     }
 
-    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+    async fn count_deliveries(&self, status: delivery::DeliveryStatus) -> Result<u64, Error> {
         let status = [Value::Text(status.word().into())];
         let found = self.all(query::COUNT_DELIVERIES, &status, |row| row.int(0)).await?;
         rows::position(found.into_iter().next().unwrap_or(0))

@@ -23,8 +23,8 @@ use std::{
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
-    token::Token,
+    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    erase::ContentStatus, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -479,7 +479,7 @@ impl Store for Sqlite {
         self.readers.read(move |connection| contents(connection, query::RECORDED, &digests)).await
     }
 
-    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
         self.readers.read(move |connection| kept(connection, &digests)).await
     }
 
@@ -587,7 +587,7 @@ impl Store for Sqlite {
         self.readers.read(read).await
     }
 
-    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+    async fn count_deliveries(&self, status: delivery::DeliveryStatus) -> Result<u64, Error> {
         let count = [Value::Text(status.word().into())];
         let read = move |connection: &Connection| all(connection, query::COUNT_DELIVERIES, &count, |row| row.int(0));
         rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))
@@ -745,7 +745,7 @@ fn contents(connection: &Connection, sql: &str, digests: &[Digest]) -> Result<Ve
     digests.iter().map(one).collect()
 }
 
-fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<Kept>, Error> {
+fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<ContentStatus>, Error> {
     let sql = format!("{} WHERE digest = ?1", rows::SELECT_KEPT);
     let one = |digest: &Digest| all(connection, &sql, &[Value::Text(digest.to_string().into())], rows::read_kept);
     let found = digests.iter().map(one).collect::<Result<Vec<_>, _>>()?;
@@ -783,7 +783,7 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
                 let sql = format!("SELECT {} FROM {} WHERE id = ?1", table.names(), table.name);
                 row = row.or(all(&snapshot, &sql, &id, |row| Ok(read(row).map_err(|e| e.to_string())))?.pop());
             }
-            if let (Some(Ok(Record::Run(_, journal, notes))), Some(run)) = (&mut row, run) {
+            if let (Some(Ok(AuditedRow::Run(_, journal, notes))), Some(run)) = (&mut row, run) {
                 let run = [Value::Text(run.into())];
                 let sql = format!("SELECT {} FROM journal WHERE run_id = ?1 ORDER BY key", rows::JOURNAL.names());
                 let read = |row: &dyn Columns| Ok(rows::read_entry(row).map_err(|error| error.to_string()));

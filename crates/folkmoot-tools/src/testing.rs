@@ -18,7 +18,7 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cause::Cause,
+    cause::FailureCause,
     contrast::{Contrast, contrast},
     cross::{CrossTests, cross_test},
 };
@@ -111,7 +111,7 @@ pub struct Tested {
     /// What it is about.
     pub category: Category,
     /// Why it failed; it passed where there is nothing.
-    pub failed: Option<Cause>,
+    pub failed: Option<FailureCause>,
     /// What it printed last.
     pub output: String,
     /// Time on the wall.
@@ -223,7 +223,7 @@ async fn run_test(jail: &Jail, solution: &Solution, test: &TestCase, limits: &Li
     let mark = mark(solution, test);
     let program = program::program(solution, test, &mark, limits.clone());
     let (failed, report) = match jail.execute(program).await? {
-        Execution::NotCompiled(report) => (Some(Cause::Syntax), report),
+        Execution::NotCompiled(report) => (Some(FailureCause::Syntax), report),
         Execution::Ran(report) => (cause::of(&report, &mark), report),
     };
     Ok(Tested {

@@ -11,7 +11,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, debate::Part};
+use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, debate::TurnPart};
 use folkmoot_engine::{Ctx, Engine, Failure, JournalQuery, Settings, Workflows};
 use folkmoot_llm::{
     Context, Cue, Message, Model, Prompts, Replay, Request, Schema, Speaker,
@@ -62,7 +62,7 @@ impl Moot {
         let team = Team::build(self.agents, Domain::guess(&topic).domain, &[])?;
         let spending = Spending::new(Purse::new(self.budget), OnExceeded::Ask);
         let proposals = ctx.join("proposal", team.agents().to_vec(), |ctx, agent| {
-            let request = self.request(&agent, Part::Proposal, &topic, &[], Value::Null);
+            let request = self.request(&agent, TurnPart::Proposal, &topic, &[], Value::Null);
             let (spending, moot) = (spending.clone(), self.clone());
             async move { moot.say(&ctx, &spending, &agent, request?).await }
         });
@@ -85,7 +85,7 @@ impl Moot {
     fn request(
         &self,
         agent: &Agent,
-        part: Part,
+        part: TurnPart,
         topic: &str,
         answers: &[(Name, String)],
         given: Value,
@@ -150,7 +150,7 @@ impl Moot {
         let given = json!({ "candidates": numbers });
         let request = Request {
             schema: Some(Schema { name: "ballot".to_owned(), schema }),
-            ..self.request(agent, Part::Ballot, topic, others, given)?
+            ..self.request(agent, TurnPart::Ballot, topic, others, given)?
         };
         let Some(text) = self.say(ctx, spending, agent, request).await? else { return Ok(Ballot::Failed) };
         let number = shape.read(&text).ok().and_then(|ballot| ballot["vote"].as_str()?.parse::<usize>().ok());

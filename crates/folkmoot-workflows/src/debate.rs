@@ -29,13 +29,13 @@ use folkmoot_core::{
     Name,
     agent::{DebatePhase, Domain, Share},
     debate::{
-        self, Course, DecidedBy, NoDecision, Told, TurnState, Verdict,
-        cognition::{Observed, Planner},
+        self, Course, DebateEvent, DebateVerdict, DecidedBy, NoDecision, TurnState,
+        cognition::{Observed, PhaseExpectations},
         consensus::same_answer,
         estimate::Estimate,
         memory::EpisodicMemory,
         planning,
-        record::{LogLine, Record, Session},
+        record::{DebateRecord, LogLine, SessionRecord},
         topology::Network,
     },
     text,
@@ -62,7 +62,7 @@ use crate::{OnExceeded, Spending, Voices, call::allowed, voice::or_stop};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Debated {
     /// What it came to.
-    pub verdict: Verdict,
+    pub verdict: DebateVerdict,
     /// The answer that won, in words; empty where nothing was decided.
     pub answer: String,
     /// Where nothing was decided, all answers that there were, the best first.
@@ -223,7 +223,7 @@ impl Debater {
 enum Ends {
     Undecided(NoDecision, String),
     /// Fewer answered than must; with what those said who voted.
-    TooFew(String, Option<Box<Verdict>>),
+    TooFew(String, Option<Box<DebateVerdict>>),
     Agreed(Candidate),
 }
 
@@ -234,7 +234,7 @@ impl Room {
         let mut state = State {
             network: Network::new(self.debating.topology, agents, parallel),
             style: planning::Chosen::at_the_start(self.debating.planning, estimate, agents.len()),
-            planner: Planner::default(),
+            planner: PhaseExpectations::default(),
             candidates: BTreeMap::new(),
             notes: Vec::new(),
             ambiguities: Vec::new(),
@@ -258,7 +258,7 @@ impl Room {
         let mut rounds = 0;
         'rounds: for round in 1..=course.max_rounds {
             rounds = round;
-            tell(ctx, &key!(round, "started"), Told::RoundStarted { round }).await?;
+            tell(ctx, &key!(round, "started"), DebateEvent::RoundStarted { round }).await?;
             for phase in course.round(round) {
                 match self.phase(ctx, course, phase, round, &mut state).await? {
                     Some(PhaseVerdict::Decided(came)) => verdict = Some(came),
@@ -271,7 +271,7 @@ impl Room {
             }
             let (decided, consensus) =
                 verdict.as_ref().map_or((false, None), |verdict| (verdict.winner.is_some(), verdict.consensus));
-            tell(ctx, &key!(round, "completed"), Told::RoundCompleted { round, consensus, decided }).await?;
+            tell(ctx, &key!(round, "completed"), DebateEvent::RoundCompleted { round, consensus, decided }).await?;
             self.keep_session(ctx, &key!(round, "session"), round, None, &state).await?;
             if !course.goes_on(round, decided, consensus) {
                 break;
@@ -366,7 +366,7 @@ impl Room {
             format!("planning: {} ({})", state.style.style, state.style.reason),
             format!("voting: {}", self.debating.method()),
         ];
-        let told = Told::Started {
+        let told = DebateEvent::Started {
             topic: self.debating.title(),
             agents: agents.iter().map(|agent| (agent.id.clone(), agent.role)).collect(),
             phases: course.phases.clone(),
@@ -376,7 +376,7 @@ impl Room {
             providers,
         };
         let session = self.session(0, None, state)?;
-        ctx.keep("started", told.kind(), &told, vec![Record::Session(session), line(&told)]).await
+        ctx.keep("started", told.kind(), &told, vec![DebateRecord::Session(session), line(&told)]).await
     }
 
     fn providers(&self) -> Vec<String> {
@@ -387,8 +387,8 @@ impl Room {
         providers
     }
 
-    fn session(&self, rounds: u32, verdict: Option<&Verdict>, state: &State) -> Result<Session, Failure> {
-        Ok(Session {
+    fn session(&self, rounds: u32, verdict: Option<&DebateVerdict>, state: &State) -> Result<SessionRecord, Failure> {
+        Ok(SessionRecord {
             topic: self.debating.topic.clone(),
             topology: self.debating.topology.word().to_owned(),
             coordination_protocol: state.style.style.word().to_owned(),
@@ -409,11 +409,11 @@ impl Room {
         ctx: &Ctx,
         key: &str,
         rounds: u32,
-        verdict: Option<&Verdict>,
+        verdict: Option<&DebateVerdict>,
         state: &State,
     ) -> Result<(), Failure> {
         let session = self.session(rounds, verdict, state)?;
-        ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![Record::Session(session)]).await
+        ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![DebateRecord::Session(session)]).await
     }
 
     /// What a phase came to, against what was expected of it.
@@ -429,7 +429,7 @@ impl Room {
             latency_ms: 0,
         };
         let compared = state.planner.compare(at.round, at.phase, observed);
-        let told = Told::PhaseCompleted {
+        let told = DebateEvent::PhaseCompleted {
             phase: at.phase,
             round: at.round,
             answered: observed.answers,
@@ -477,15 +477,15 @@ impl Room {
         let chosen = state.style.after_a_round(self.debating.planning, state.planner.missed(round));
         if chosen.style != state.style.style {
             let (field, value) = ("planning".to_owned(), chosen.style.word().to_owned());
-            let told = Told::ConfigChanged { field, value, reason: chosen.reason.word().to_owned() };
+            let told = DebateEvent::ConfigChanged { field, value, reason: chosen.reason.word().to_owned() };
             tell(ctx, &key!(round, "rethought"), told).await?;
         }
         state.style = chosen;
         Ok(())
     }
 
-    fn ended(&self, ends: Ends, round: u32, state: &State) -> Verdict {
-        let nothing = Verdict {
+    fn ended(&self, ends: Ends, round: u32, state: &State) -> DebateVerdict {
+        let nothing = DebateVerdict {
             winner: None,
             decided_by: None,
             no_decision: None,
@@ -504,8 +504,8 @@ impl Room {
             consensus_reached: false,
         };
         match ends {
-            Ends::Undecided(why, reason) => Verdict { no_decision: Some(why), reason, ..nothing },
-            Ends::TooFew(reason, voted) => Verdict {
+            Ends::Undecided(why, reason) => DebateVerdict { no_decision: Some(why), reason, ..nothing },
+            Ends::TooFew(reason, voted) => DebateVerdict {
                 winner: None,
                 decided_by: None,
                 no_decision: Some(NoDecision::TooFewResponses),
@@ -516,7 +516,7 @@ impl Room {
                 tests: None,
                 ..voted.map_or(nothing, |voted| *voted)
             },
-            Ends::Agreed(candidate) => Verdict {
+            Ends::Agreed(candidate) => DebateVerdict {
                 tests: state.tested(&candidate.author).map(|tested| (tested.passed, tested.of)),
                 confidence: candidate.confidence,
                 winner: Some(candidate.author),
@@ -527,7 +527,7 @@ impl Room {
         }
     }
 
-    async fn conclude(&self, ctx: &Ctx, verdict: Verdict, state: State) -> Result<Debated, Failure> {
+    async fn conclude(&self, ctx: &Ctx, verdict: DebateVerdict, state: State) -> Result<Debated, Failure> {
         let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
         let code = winner.and_then(|winner| winner.code.clone());
         if let (Some(winner), Some(code)) = (winner, &code) {
@@ -544,8 +544,8 @@ impl Room {
         };
         let learned = self.learned(ctx, &state);
         let session = self.session(verdict.rounds, Some(&verdict), &state)?;
-        let told = Told::Completed { verdict: Box::new(verdict.clone().without_words()) };
-        let records = [Record::Session(session), line(&told)].into_iter().chain(learned).collect();
+        let told = DebateEvent::Completed { verdict: Box::new(verdict.clone().without_words()) };
+        let records = [DebateRecord::Session(session), line(&told)].into_iter().chain(learned).collect();
         ctx.keep("completed", told.kind(), &told, records).await?;
         let undecided = match verdict.winner {
             Some(_) => Vec::new(),
@@ -575,7 +575,7 @@ impl Room {
         let cleaned: Result<(), String> = ctx.step("cleaned", work).await?;
         match cleaned {
             Ok(()) => Ok(()),
-            Err(message) => tell(ctx, "not cleaned", Told::Error { phase: None, message }).await,
+            Err(message) => tell(ctx, "not cleaned", DebateEvent::Error { phase: None, message }).await,
         }
     }
 }
@@ -598,7 +598,7 @@ fn undecided(candidate: &Candidate, state: &State) -> UndecidedAnswer {
 
 /// What a phase means for the course of the debate.
 enum PhaseVerdict {
-    Decided(Verdict),
+    Decided(DebateVerdict),
     Ends(Ends),
 }
 
@@ -614,7 +614,7 @@ struct PhaseReport {
     /// How many things it brought up.
     insights: u32,
     /// What was decided, in the phase that decides.
-    verdict: Option<Verdict>,
+    verdict: Option<DebateVerdict>,
 }
 
 /// So many failed tests are named in an event.
@@ -623,13 +623,13 @@ const FAILED_NAMED: usize = 20;
 const TOLD_BYTES: usize = 1_000;
 
 /// Tells the log. What others wrote is shortened: an event that is too long would end the debate.
-async fn tell(ctx: &Ctx, key: &str, mut told: Told) -> Result<(), Failure> {
+async fn tell(ctx: &Ctx, key: &str, mut told: DebateEvent) -> Result<(), Failure> {
     match &mut told {
-        Told::Tested { failed, .. } | Told::Hook { failed, .. } => {
+        DebateEvent::Tested { failed, .. } | DebateEvent::Hook { failed, .. } => {
             failed.truncate(FAILED_NAMED);
             failed.iter_mut().for_each(|name| *name = text::shortened(name, TOLD_BYTES));
         }
-        Told::Error { message: said, .. } | Told::Rebalanced { reason: said, .. } => {
+        DebateEvent::Error { message: said, .. } | DebateEvent::Rebalanced { reason: said, .. } => {
             *said = text::shortened(said, TOLD_BYTES);
         }
         _ => {}
@@ -641,8 +641,8 @@ async fn tell(ctx: &Ctx, key: &str, mut told: Told) -> Result<(), Failure> {
 const LINES_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What was told, as a line for whoever looks into `debate_logs`.
-fn line(told: &Told) -> Record {
-    Record::Line(LogLine {
+fn line(told: &DebateEvent) -> DebateRecord {
+    DebateRecord::Line(LogLine {
         level: told.level(),
         message: text::shortened(&told.summary(), TOLD_BYTES),
         data: serde_json::to_value(told).unwrap_or_default(),

@@ -12,7 +12,9 @@ use std::{
 
 use folkmoot_core::{
     Name, Refusal, Timeout,
-    plan::{self, Entity, GOAL_BYTES_MAX, Iteration, OnExpiry, Pace, Shown, Tally, Told, code},
+    plan::{
+        self, Entity, GOAL_BYTES_MAX, Iteration, IterationTotals, NumberedIteration, OnExpiry, Pace, PlanEvent, code,
+    },
     text,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
@@ -119,13 +121,13 @@ pub struct Plan {
     /// What people changed on the way.
     pub strategy: Vec<String>,
     /// The iterations that were accepted, and are in it.
-    pub iterations: Vec<Shown>,
+    pub iterations: Vec<NumberedIteration>,
     /// The last of them.
     pub iterations_completed: u32,
     /// How many there could have been.
     pub total_iterations: u32,
     /// How much they gave.
-    pub tally: Tally,
+    pub tally: IterationTotals,
     /// The iterations that nobody has decided on yet, by their numbers; only of a plan that is not
     /// complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -199,11 +201,11 @@ impl Planner {
             desk.tell(
                 &ctx,
                 &key!("iteration", number, "started"),
-                Told::Iterates { iteration: number, total_iterations },
+                PlanEvent::Iterates { iteration: number, total_iterations },
             )
             .await?;
             let gave = desk.iterate(&ctx, number, &proposal, &work).await?;
-            work.shown.push(Shown { number, gave });
+            work.shown.push(NumberedIteration { number, gave });
             note(&work);
             desk.tell(&ctx, &key!("iteration", number, "told"), work.told(total_iterations)).await?;
             if pace.stops_after(number) {
@@ -287,9 +289,9 @@ impl Draft {
 #[derive(Clone, Debug, Default)]
 struct Work {
     /// What people accepted.
-    accepted: Vec<Shown>,
+    accepted: Vec<NumberedIteration>,
     /// What they have not been asked about yet.
-    shown: Vec<Shown>,
+    shown: Vec<NumberedIteration>,
     /// What they changed.
     strategy: Vec<String>,
     /// Whether they ended it by leaving something out.
@@ -314,19 +316,19 @@ impl Work {
         all.filter_map(|shown| Some((shown.number, shown.gave.as_ref().ok()?)))
     }
 
-    fn tally(&self) -> Tally {
-        Tally::of(self.produced().map(|(_, iteration)| iteration))
+    fn tally(&self) -> IterationTotals {
+        IterationTotals::of(self.produced().map(|(_, iteration)| iteration))
     }
 
-    fn told(&self, total_iterations: u32) -> Told {
+    fn told(&self, total_iterations: u32) -> PlanEvent {
         let last = self.shown.last().expect("it is told of one that was just made");
         let (title, insights) = match &last.gave {
             Ok(iteration) => (iteration.title.clone(), iteration.insights.clone()),
             Err(why) => (why.clone(), Vec::new()),
         };
-        let Tally { frameworks_evolved, data_points_collected, .. } = self.tally();
+        let IterationTotals { frameworks_evolved, data_points_collected, .. } = self.tally();
         let produced = last.gave.is_ok();
-        Told::Iterated {
+        PlanEvent::Iterated {
             iteration: last.number,
             total_iterations,
             title,

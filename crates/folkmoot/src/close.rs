@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, question::Status},
+    core::{Name, question::QuestionStatus},
     wire::{Question, QuestionQuery, WithReason},
 };
 
@@ -50,9 +50,9 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
     let question = connection.ask(ctx, who, read).await?;
     // A denial that nobody has heard is released as it stands; it was closed before.
     let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
-    let releases = matches!(way, Way::Cancel) && question.status == Status::Denied && unheard;
+    let releases = matches!(way, Way::Cancel) && question.status == QuestionStatus::Denied && unheard;
     let asks = connection.is_personal() || !which.yes && ctx.screen.answers;
-    if asks && (question.status == Status::Pending || releases) {
+    if asks && (question.status == QuestionStatus::Pending || releases) {
         let shown = format!("{}\n", views::question::request(&question, clock::now()));
         if !connection.confirm(ctx, who, &shown, &format!("{} this?", way.capital()), !which.yes).await? {
             ctx.screen.say("It goes on waiting.")?;
@@ -85,7 +85,7 @@ pub(crate) async fn cancel_all(
     which: Which,
 ) -> Result<Exit> {
     let query = QuestionQuery {
-        status: Some(Status::Pending),
+        status: Some(QuestionStatus::Pending),
         asked_by: Some(asker.clone()),
         limit: Some(find::PAGE),
         ..QuestionQuery::default()
@@ -134,7 +134,7 @@ pub(crate) fn report(ctx: &Context, question: &Question) -> Result<()> {
     }
     let word = paint(style::of_question(question.status), question.status);
     let text = one_line(question.text.as_deref().unwrap_or_default());
-    let answer = question.answer.as_ref().filter(|_| question.status == Status::Answered);
+    let answer = question.answer.as_ref().filter(|_| question.status == QuestionStatus::Answered);
     let answer = answer.map(|answer| format!(" with {}", one_line(&views::question::bare(answer)))).unwrap_or_default();
     Ok(ctx.screen.say(format!("{word}{answer}: {text} {}", paint(style::FAINT, &question.id)))?)
 }

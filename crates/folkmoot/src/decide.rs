@@ -6,7 +6,7 @@
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
-    core::{Digest, Status, gate::Choice},
+    core::{Digest, GateStatus, gate::Choice},
     wire::{Gate, Verdict},
 };
 
@@ -51,7 +51,7 @@ pub(crate) async fn run(
     let gate = connection.ask(ctx, As::You, read).await?;
     let Deciding { choice, mut verdict, ask } = deciding;
     verdict.digest = Some(digest_of_shown(&gate)?);
-    if gate.status == Status::Pending {
+    if gate.status == GateStatus::Pending {
         let shown = format!("{}\n", views::gate::request(&gate, clock::now(), views::gate::LINES_MAX));
         if !connection.confirm(ctx, As::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
             ctx.screen.say("Nothing was decided.")?;

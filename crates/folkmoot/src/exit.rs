@@ -7,7 +7,7 @@ use std::{
 
 use folkmoot_api::{
     client,
-    core::{Status, gate::Next, question},
+    core::{GateStatus, gate::Next, question},
     wire::{Gate, Question},
 };
 
@@ -66,15 +66,15 @@ impl Exit {
     /// so.
     pub(crate) fn of(gate: &Gate) -> Self {
         match gate.status {
-            Status::Approved => Exit::Done,
-            Status::Pending => Exit::Waiting,
-            Status::TimedOut if gate.outcome == Some(Next::Proceed) => Exit::Done,
-            Status::TimedOut => Exit::TimedOut,
-            Status::Rejected
-            | Status::AdjustRequested
-            | Status::AdjustStrategy
-            | Status::Paused
-            | Status::Cancelled => Exit::NotApproved,
+            GateStatus::Approved => Exit::Done,
+            GateStatus::Pending => Exit::Waiting,
+            GateStatus::TimedOut if gate.outcome == Some(Next::Proceed) => Exit::Done,
+            GateStatus::TimedOut => Exit::TimedOut,
+            GateStatus::Rejected
+            | GateStatus::AdjustRequested
+            | GateStatus::AdjustStrategy
+            | GateStatus::Paused
+            | GateStatus::Cancelled => Exit::NotApproved,
         }
     }
 
@@ -82,10 +82,12 @@ impl Exit {
     /// waiter's time.
     pub(crate) fn of_question(question: &Question) -> Self {
         match question.status {
-            question::Status::Answered => Exit::Done,
-            question::Status::Expired if question.answer.is_some() => Exit::Done,
-            question::Status::Pending | question::Status::Expired => Exit::TimedOut,
-            question::Status::Denied | question::Status::Skipped | question::Status::Cancelled => Exit::NotApproved,
+            question::QuestionStatus::Answered => Exit::Done,
+            question::QuestionStatus::Expired if question.answer.is_some() => Exit::Done,
+            question::QuestionStatus::Pending | question::QuestionStatus::Expired => Exit::TimedOut,
+            question::QuestionStatus::Denied
+            | question::QuestionStatus::Skipped
+            | question::QuestionStatus::Cancelled => Exit::NotApproved,
         }
     }
 }

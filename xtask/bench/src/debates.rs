@@ -15,7 +15,7 @@ use folkmoot_core::{
     agent::{DebatePhase, Domain, Score, Share, Team, team::AGENTS_MAX},
     debate::{self, Consensus, Network, Topology, consensus::Contribution},
     run,
-    voting::{Ballot, Fallback, Method, Rules, elect},
+    voting::{Ballot, Fallback, VotingMethod, VotingRules, elect},
 };
 use folkmoot_engine::{Engine, Failure, Settings, TokioHost, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget, price::Price};
@@ -152,7 +152,7 @@ async fn start(engine: &Engine, word: &str) -> Result<RunId> {
 /// Waits for its end, and looks whether it speaks of its own topic and of no other.
 async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<Debated> {
     let ended = engine.wait_for_end(&bot()?, &run, PATIENCE).await?;
-    ensure!(ended.status() == run::Status::Completed, "debate {run} is {}", ended.status());
+    ensure!(ended.status() == run::RunStatus::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
     let debated: Debated = serde_json::from_str(&output)?;
     // A tie is an end like any other.
@@ -173,8 +173,8 @@ fn rules(times: u32) -> Result<Figures> {
         let agents = team.agents();
         let names: Vec<Name> = agents.iter().map(|agent| agent.id.clone()).collect();
         let ballots: Vec<Ballot> = agents.iter().enumerate().map(|(at, agent)| ballot(agent, at, &names)).collect();
-        for method in Method::ALL {
-            let rules = Rules { method: *method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 };
+        for method in VotingMethod::ALL {
+            let rules = VotingRules { method: *method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 };
             let took = time(times, || elect(black_box(&names), black_box(&ballots), rules));
             figures.insert(format!("{method}, {size} agents, µs"), took);
         }

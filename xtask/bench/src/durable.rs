@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use folkmoot_core::{
-    Principal, Role, RunId, Status,
+    GateStatus, Principal, Role, RunId,
     gate::{Choice, Verdict},
     run,
 };
@@ -89,7 +89,7 @@ async fn park(folder: &Path, runs: usize) -> Result<Figures> {
     for first in (0..runs).step_by(AT_ONCE) {
         start(&engine, "gated@1", AT_ONCE.min(runs - first), &()).await?;
     }
-    while count(&engine, run::Status::Parked, runs).await? < runs {
+    while count(&engine, run::RunStatus::Parked, runs).await? < runs {
         ensure!(began.elapsed() < PATIENCE, "they are not parked after {PATIENCE:?}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
@@ -171,7 +171,7 @@ async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     for id in ids {
         let ended = engine.wait_for_end(&bot, id, PATIENCE).await?;
-        ensure!(ended.status() == run::Status::Completed, "run {id} is {}", ended.status());
+        ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
     }
     Ok(())
 }
@@ -179,7 +179,7 @@ async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
 async fn until_parked(engine: &Engine, id: &RunId) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     let began = Instant::now();
-    while engine.run(&bot, id).await?.status() != run::Status::Parked {
+    while engine.run(&bot, id).await?.status() != run::RunStatus::Parked {
         if began.elapsed() > PATIENCE {
             bail!("run {id} is not parked after {PATIENCE:?}");
         }
@@ -188,7 +188,7 @@ async fn until_parked(engine: &Engine, id: &RunId) -> Result<()> {
     Ok(())
 }
 
-async fn count(engine: &Engine, status: run::Status, at_most: usize) -> Result<usize> {
+async fn count(engine: &Engine, status: run::RunStatus, at_most: usize) -> Result<usize> {
     let alice = person("alice", Role::Reviewer)?;
     let query = RunQuery { status: Some(status), limit: u32::try_from(at_most)?, ..RunQuery::default() };
     Ok(engine.runs(&alice, query).await?.items.len())
@@ -198,7 +198,7 @@ async fn count(engine: &Engine, status: run::Status, at_most: usize) -> Result<u
 async fn decide(engine: &Engine, runs: usize) -> Result<Vec<RunId>> {
     let alice = person("alice", Role::Reviewer)?;
     let limit = u32::try_from(runs)?;
-    let query = GateQuery { status: Some(Status::Pending), limit, ..GateQuery::default() };
+    let query = GateQuery { status: Some(GateStatus::Pending), limit, ..GateQuery::default() };
     let gates = engine.gates(&alice, query).await?.items;
     ensure!(gates.len() == runs, "{} gates are pending", gates.len());
     let decide = |gate| engine.decide(alice.clone().into(), Verdict::on(gate, Choice::Approve, "measured"));

@@ -130,7 +130,7 @@ async fn to_the_end(engine: &Engine, workflow: &str, steps: u32) -> Result<()> {
     let bot = Principal::new("bot".parse()?, Role::Agent);
     let id = engine.start_workflow(bot.clone(), workflow, &steps).await?.start.id;
     let ended = engine.wait_for_end(&bot, &id, PATIENCE).await?;
-    ensure!(ended.status() == run::Status::Completed, "run {id} is {}", ended.status());
+    ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
     Ok(())
 }
 

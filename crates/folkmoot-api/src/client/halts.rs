@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_core::{HaltId, clearance::Reason};
+use folkmoot_core::{HaltId, clearance::ReleaseReason};
 use reqwest::Method;
 
 use super::{Client, Error, PATIENCE, patiently};
@@ -27,7 +27,7 @@ impl Client {
     pub async fn cleared(&self, agent: &ClearanceFor, patience: Duration) -> Result<ClearanceWaited, Error> {
         patiently(patience, |round| async move {
             let waited = self.wait_clearance(agent, round).await?;
-            Ok((waited.reason != Reason::Timeout).then_some(waited))
+            Ok((waited.reason != ReleaseReason::Timeout).then_some(waited))
         })
         .await
     }

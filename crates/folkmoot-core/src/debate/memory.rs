@@ -37,7 +37,7 @@ pub struct Episode {
     /// What its tests said.
     pub test_results: TestResults,
     /// What said that it failed.
-    pub cause: Cause,
+    pub cause: FailureSource,
     /// What went wrong, in the words of whoever looked.
     pub failure_analysis: String,
     /// What was learned.
@@ -75,7 +75,7 @@ pub struct TestFailure {
 
 vocabulary! {
     /// What said that an attempt failed.
-    pub enum Cause {
+    pub enum FailureSource {
         /// Tests that were run.
         Tests = "tests",
         /// A project command that was run.
@@ -103,12 +103,12 @@ pub struct Reflection {
     pub confidence: Share,
 }
 
-impl Cause {
+impl FailureSource {
     /// Whether something else than a model says so.
     pub const fn is_outside(self) -> bool {
         match self {
-            Cause::Tests | Cause::Hook | Cause::Tool | Cause::Person => true,
-            Cause::Opinion => false,
+            FailureSource::Tests | FailureSource::Hook | FailureSource::Tool | FailureSource::Person => true,
+            FailureSource::Opinion => false,
         }
     }
 }

@@ -7,13 +7,13 @@ use crate::{
     clearance::{Holds, Others},
     debate::{
         self,
-        record::{Correction, LESSON_CORRECTED, Note, Stored},
+        record::{Correction, LESSON_CORRECTED, RecordNote, Stored},
     },
     gate::{self, GateEvent},
-    journal::{self, Fence, Recorded, Recording, Write},
+    journal::{self, Fence, RecordOutcome, Recording, Write},
     principal,
     question::{self, QuestionEvent},
-    run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
+    run::{self, Claiming, Conclusion, Parking, RunEvent, RunStart, RunState, Starting, Stopping},
 };
 
 impl Case<'_> {
@@ -32,7 +32,7 @@ impl Case<'_> {
     }
 
     /// All that a new run writes.
-    pub(super) fn starts(&self, start: Start, input: Option<&str>) -> Commit {
+    pub(super) fn starts(&self, start: RunStart, input: Option<&str>) -> Commit {
         let event = RunEvent::Started(Box::new(start.clone()));
         let run = Run::new(start);
         let mut rows: Vec<Row> = input.map(artifact).into_iter().collect();
@@ -66,8 +66,8 @@ impl Case<'_> {
         }
         let known = loaded.entry.as_ref();
         let entry = match (journal::record(&run, known, recording, &by, self.now)?, known) {
-            (Recorded::New(entry), _) => entry,
-            (Recorded::Known, known) => {
+            (RecordOutcome::New(entry), _) => entry,
+            (RecordOutcome::Known, known) => {
                 let known = known.cloned().expect("what is known was loaded");
                 return Ok(Commit { outcome: Outcome::Stands(Box::new(known)), ..Commit::default() });
             }
@@ -143,7 +143,7 @@ impl Case<'_> {
             }
             Write::Emit { kind, payload, records } => {
                 let (kept, texts) = debate::record::stored(&run.start.id, run.seq + 1, records, self.now);
-                let notes: Vec<Note> = kept.iter().map(Stored::note).collect();
+                let notes: Vec<RecordNote> = kept.iter().map(Stored::note).collect();
                 let payload = debate::record::told(payload, &notes)?;
                 let event = RunEvent::Emitted { kind: kind.clone(), payload, at: self.now };
                 run.apply(&event, None).expect("a run that is worked on can tell");
@@ -368,7 +368,7 @@ fn beside<'a>(others: Others, question: &Question, open: impl Iterator<Item = &'
 /// The end of the timer that a parked run has.
 fn parked_timer(run: &Run) -> Vec<TimerChange> {
     match &run.state {
-        State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(run))],
+        RunState::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(run))],
         _ => Vec::new(),
     }
 }

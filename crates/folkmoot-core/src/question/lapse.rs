@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AtTimeout, Closure, Question, QuestionEvent, State, Status, close::by_the_clock};
+use super::{AtTimeout, Closure, Question, QuestionEvent, QuestionState, QuestionStatus, close::by_the_clock};
 use crate::{Timeout, Timestamp};
 
 /// However soon a question was to remind, it does not remind again sooner than this: each time is
@@ -12,9 +12,9 @@ const REMINDERS_APART: Duration = Duration::from_secs(60);
 /// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.
 pub(crate) fn lapse(question: &Question, now: Timestamp) -> Option<QuestionEvent> {
     match &question.state {
-        State::Closed(_) => return None,
-        State::Pending if !question.due.has_passed(now) => return None,
-        State::Pending => {}
+        QuestionState::Closed(_) => return None,
+        QuestionState::Pending if !question.due.has_passed(now) => return None,
+        QuestionState::Pending => {}
     }
     let reason = match question.at_timeout() {
         AtTimeout::Remind => {
@@ -26,7 +26,7 @@ pub(crate) fn lapse(question: &Question, now: Timestamp) -> Option<QuestionEvent
         AtTimeout::Expire => "nobody answered in time, and it has no default",
     };
     Some(question.closes(Closure {
-        status: Status::Expired,
+        status: QuestionStatus::Expired,
         answer: question.default.clone(),
         by: by_the_clock(),
         at: now,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{Hold, HoldId, Name, Scope, SessionId, Timestamp, clearance::Reason};
+use folkmoot_core::{Hold, HoldId, Name, Scope, SessionId, Timestamp, clearance::ReleaseReason};
 use shuttle::{future::block_on, thread};
 
 use super::{Clearance, Ended, Registered};
@@ -68,10 +68,10 @@ fn play(wait: fn(&Clearance, &Name, &SessionId)) {
     let end = |reason| Some((reason, None, String::new()));
     let (one, other) = (clearance.clone(), clearance.clone());
     let mut tasks = vec![
-        thread::spawn(move || one.change(&question.id, |_| None, end(Reason::Answered))),
+        thread::spawn(move || one.change(&question.id, |_| None, end(ReleaseReason::Answered))),
         thread::spawn(move || {
             other.change(&halt.id.clone(), |_| Some(halt.clone()), None);
-            other.change(&halt.id, |_| None, end(Reason::Lifted));
+            other.change(&halt.id, |_| None, end(ReleaseReason::Lifted));
         }),
     ];
     for _ in 0..2 {

@@ -3,8 +3,8 @@
 
 use folkmoot_core::{
     Action, Outcome, Refusal, Run, RunId,
-    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, Write},
-    run::{BadWorkflowName, Conclusion, Limits, Starting},
+    journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, Write},
+    run::{BadWorkflowName, Conclusion, RunLimits, Starting},
 };
 use folkmoot_store::{Error, JournalQuery, Store};
 use serde::Serialize;
@@ -43,7 +43,7 @@ impl Engine {
             title: String::new(),
             session_id: None,
             input: Some(input),
-            limits: Limits::default(),
+            limits: RunLimits::default(),
         };
         self.start_run(caller.into(), starting).await
     }
@@ -128,7 +128,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn is_in_journal(&self, run: &RunId, key: &Key) -> Result<bool, Error> {
+    async fn is_in_journal(&self, run: &RunId, key: &EntryKey) -> Result<bool, Error> {
         let query = JournalQuery { run: run.clone(), after: None, limit: 1, key: Some(key.clone()), results: false };
         Ok(!self.0.store.journal(query).await?.is_empty())
     }

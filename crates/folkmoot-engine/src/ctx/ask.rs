@@ -3,7 +3,7 @@
 use folkmoot_core::{
     Action, Name, Question, QuestionId, Scope, Timeout,
     journal::{EntryKind, EntryState, Waits, Write},
-    question::{Asking, Closure, Priority, QuestionType, Status},
+    question::{Asking, Closure, Priority, QuestionStatus, QuestionType},
 };
 use folkmoot_store::Store;
 use serde::de::DeserializeOwned;
@@ -94,7 +94,7 @@ impl Answer {
     /// Whether somebody answered, or a timeout applied the default; not where it was denied,
     /// skipped or cancelled.
     pub fn is_given(&self) -> bool {
-        self.closure.status != Status::Denied && self.closure.answer.is_some()
+        self.closure.status != QuestionStatus::Denied && self.closure.answer.is_some()
     }
 
     /// The answer, as what the workflow expects.
@@ -158,7 +158,7 @@ impl Ctx {
             })
             .await;
         let mut closure = question.closure().expect("it was waited for until it had one").clone();
-        if closure.status == Status::Denied && closure.fetched_at.is_none() {
+        if closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() {
             // It has been heard: it does not hold the asker any more.
             let _busy = self.pass.busy();
             let fetched = self.pass.persist(Action::Fetch { question: id.clone(), reason: String::new() }).await;

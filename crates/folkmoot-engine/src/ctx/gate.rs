@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Digest, GateId, Name, Phase, Timeout,
-    gate::{Choice, Decision, DecisionWord, Kind, Next, OnTimeout, Opening, Risk, SelfReview},
+    gate::{Choice, Decision, DecisionWord, GateKind, Next, OnTimeout, Opening, Risk, SelfReview},
     journal::{EntryKind, EntryState, Waits, Write},
 };
 use folkmoot_store::{GateView, Store};
@@ -19,7 +19,7 @@ pub struct GateRequest {
     title: Option<String>,
     summary: String,
     phase: Option<String>,
-    kind: Kind,
+    kind: GateKind,
     risk: Risk,
     artifacts: Vec<NewArtifact>,
     allowed: Option<Vec<Choice>>,
@@ -41,7 +41,7 @@ impl GateRequest {
             title: None,
             summary: summary.into(),
             phase: None,
-            kind: Kind::Custom,
+            kind: GateKind::Custom,
             risk: Risk::Medium,
             artifacts: Vec::new(),
             allowed: None,
@@ -81,7 +81,7 @@ impl GateRequest {
 
     /// What sort of request it is.
     #[must_use]
-    pub fn kind(mut self, kind: Kind) -> Self {
+    pub fn kind(mut self, kind: GateKind) -> Self {
         self.kind = kind;
         self
     }

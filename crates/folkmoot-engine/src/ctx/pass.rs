@@ -12,7 +12,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Actor, Deadline, Name, Outcome, Refusal, Run, Timestamp,
-    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
+    journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, StepError, Write},
     run::{Conclusion, Outage},
 };
 use folkmoot_store::{Error, Line};
@@ -61,9 +61,9 @@ pub(crate) struct Pass {
     pub(crate) engine: Engine,
     pub(crate) run: Run,
     /// What earlier passes have recorded, and this one has not come to yet.
-    journal: Mutex<HashMap<Key, Line>>,
+    journal: Mutex<HashMap<EntryKey, Line>>,
     /// The keys that this pass has used.
-    used: Mutex<HashSet<Key>>,
+    used: Mutex<HashSet<EntryKey>>,
     /// How many calls work or read just now. Only ever changed while the workflow is polled.
     busy: AtomicUsize,
     /// The thread that polls the workflow just now.
@@ -101,7 +101,7 @@ pub(crate) enum Wait {
 #[derive(Clone, Debug)]
 pub(crate) enum PassEnd {
     /// Somebody must look at it.
-    Stop { code: String, message: String, at: Option<Key> },
+    Stop { code: String, message: String, at: Option<EntryKey> },
     /// It has used up what it may.
     Fail(Conclusion),
 }
@@ -112,7 +112,7 @@ impl PassEnd {
     }
 
     /// The same, and which call it is about.
-    pub(crate) fn at(self, key: &Key) -> Self {
+    pub(crate) fn at(self, key: &EntryKey) -> Self {
         match self {
             PassEnd::Stop { code, message, .. } => PassEnd::Stop { code, message, at: Some(key.clone()) },
             PassEnd::Fail(conclusion) => PassEnd::Fail(conclusion),
@@ -125,7 +125,7 @@ impl PassEnd {
         PassEnd::Fail(Conclusion::Failed { code: "limit_exceeded".to_owned(), message })
     }
 
-    pub(crate) fn changed(run: &Run, key: &Key, differs: String) -> Self {
+    pub(crate) fn changed(run: &Run, key: &EntryKey, differs: String) -> Self {
         PassEnd::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs }).at(key)
     }
 
@@ -222,7 +222,7 @@ impl Pass {
     }
 
     /// Never returns in a pass that only looks.
-    pub(super) async fn stop_if_replaying(&self, key: &Key) {
+    pub(super) async fn stop_if_replaying(&self, key: &EntryKey) {
         if self.replays {
             self.end(PassEnd::stop(NOT_RECORDED, format!("what {key} gave is not recorded")).at(key)).await
         }
@@ -342,7 +342,7 @@ impl Pass {
     }
 
     /// `false` where this pass has used the key before.
-    pub(super) fn use_key(&self, key: &Key) -> bool {
+    pub(super) fn use_key(&self, key: &EntryKey) -> bool {
         self.progresses();
         lock(&self.used).insert(key.clone())
     }
@@ -354,7 +354,7 @@ impl Pass {
 
     /// What is recorded under this key, once: no pass uses a key twice, and what it was told need
     /// not stay in memory.
-    pub(super) fn recorded(&self, key: &Key) -> Option<Line> {
+    pub(super) fn recorded(&self, key: &EntryKey) -> Option<Line> {
         lock(&self.journal).remove(key)
     }
 

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc
 
 use folkmoot_core::{
     Digest, Gate, Name, Timestamp,
-    gate::{Choice, DecisionWord, Kind, Risk},
+    gate::{Choice, DecisionWord, GateKind, Risk},
     journal::{Entry, EntryKind, EntryState, StepError, Write},
     run::Outage,
 };
@@ -488,7 +488,7 @@ impl Job {
             run.id
         ))
         .title(format!("{WAS}{key}{DONE}"))
-        .kind(Kind::Proposal)
+        .kind(GateKind::Proposal)
         .risk(Risk::High)
         .allow([Choice::Approve, Choice::Reject, Choice::Adjust])
         .timeout(Timeout::Never)
@@ -522,7 +522,7 @@ pub(crate) fn step_asked_about(gate: &Gate) -> Option<&str> {
     gate.content.title.strip_prefix(WAS)?.strip_suffix(DONE)
 }
 
-fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {
+fn uncertain(key: &folkmoot_core::journal::EntryKey, why: &str) -> Failure {
     Failure::new("uncertain", format!("nobody knows whether step {key} was done, {why}"))
 }
 

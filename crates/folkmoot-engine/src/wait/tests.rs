@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use folkmoot_core::{
     Action, Actor, Command, Event, Gate, GateId, Head, Judgement, Loaded, Outcome, Principal, Role, Timestamp, chain,
-    gate::{Choice, Kind, Opening, Policy, Risk, Verdict},
+    gate::{Choice, GateKind, GatePolicy, Opening, Risk, Verdict},
     judge,
 };
 use folkmoot_store::{Error, GateView};
@@ -121,7 +121,7 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
         title: None,
         summary: "Deploy".to_owned(),
         phase: "merge".parse().expect("a phase"),
-        kind: Kind::Custom,
+        kind: GateKind::Custom,
         risk: Risk::Medium,
         artifacts: Vec::new(),
         allowed: None,
@@ -137,7 +137,7 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
     };
     let mut story: Vec<(Gate, Arc<Event>)> = Vec::new();
     let mut head = Head::START;
-    let open = Action::Open { opening: Box::new(opening), policy: Policy::default(), contents: Vec::new() };
+    let open = Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents: Vec::new() };
     let mut happens = |by: Actor, action: Action, story: &mut Vec<(Gate, Arc<Event>)>| {
         let command = Command {
             id: "c".parse().expect("an id"),

@@ -10,7 +10,7 @@ use std::{
 
 use folkmoot_core::{
     Principal, Role, Timeout, Timestamp,
-    gate::{Choice, Gate, Kind, Opening, Risk, Verdict},
+    gate::{Choice, Gate, GateKind, Opening, Risk, Verdict},
 };
 use folkmoot_engine::{Engine, Error, Request, Settings, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite};
@@ -74,7 +74,7 @@ pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> Reque
         title: None,
         summary: "may I?".to_owned(),
         phase,
-        kind: Kind::Custom,
+        kind: GateKind::Custom,
         risk: Risk::Medium,
         artifacts: Vec::new(),
         allowed: None,

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Principal, Refusal, Role, Timestamp, TokenId, token::Kind};
+use folkmoot_core::{Principal, Refusal, Role, Timestamp, TokenId, token::TokenKind};
 use folkmoot_engine::{Caller, Credential, Engine, Settings, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite};
 use tokio::task::{JoinSet, yield_now};
@@ -44,7 +44,7 @@ async fn revoke_while_commands_are_sent(nodes: [Engine; 2]) {
     let (mut revokers, mut senders) = (JoinSet::new(), JoinSet::new());
     for _ in 0..TOKENS {
         let dora = principal("dora", Role::Reviewer);
-        let minted = nodes[0].mint(root().into(), dora.clone(), Kind::Minted).await.unwrap();
+        let minted = nodes[0].mint(root().into(), dora.clone(), TokenKind::Minted).await.unwrap();
         let (token, secret) = (minted.token.id, minted.secret.unwrap());
         let acknowledged = Arc::new(AtomicBool::new(false));
         for _ in 0..SENDERS {

@@ -25,7 +25,7 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Run, RunId, Timestamp,
-    run::{Limits, Starting, State},
+    run::{RunLimits, RunState, Starting},
 };
 use folkmoot_engine::{Engine, Error, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite};
@@ -61,7 +61,7 @@ impl House {
         self.engine.start_workflow(agent(), workflow, input).await.unwrap().start.id
     }
 
-    async fn start_limited(&self, workflow: &str, limits: Limits) -> RunId {
+    async fn start_limited(&self, workflow: &str, limits: RunLimits) -> RunId {
         let starting = Starting {
             id: self.engine.new_run_id(),
             workflow: Some(workflow.parse().unwrap()),
@@ -90,12 +90,12 @@ impl House {
     }
 
     async fn parked(&self, id: &RunId) -> Run {
-        self.until(id, |run| matches!(run.state, State::Parked(_))).await
+        self.until(id, |run| matches!(run.state, RunState::Parked(_))).await
     }
 
     async fn stopped(&self, id: &RunId) -> String {
-        match self.until(id, |run| matches!(run.state, State::Stopped { .. })).await.state {
-            State::Stopped { code, message } => format!("{code}: {message}"),
+        match self.until(id, |run| matches!(run.state, RunState::Stopped { .. })).await.state {
+            RunState::Stopped { code, message } => format!("{code}: {message}"),
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Every prompt: its name, its text, and the variables that it is given.
 
-use folkmoot_core::debate::{Note, Part};
+use folkmoot_core::debate::{NoteKind, TurnPart};
 
 /// A prompt that is built in.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ macro_rules! catalogue {
 /// Each file of the folder `prompts`; a test compares.
 pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "debate/turn.md" [
-        word("part", Part::WORDS),
+        word("part", TurnPart::WORDS),
         data("topic"),
-        list("notes", &[word("kind", Note::WORDS), data("text")]),
+        list("notes", &[word("kind", NoteKind::WORDS), data("text")]),
         list("answers", &[data("text")])
     ],
     "domains/architecture.md",

@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use folkmoot_core::{
     AgentRole, Domain,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
 };
 
 use super::{Context, PromptError, Prompts, catalogue::CATALOGUE};
@@ -84,7 +84,7 @@ fn what_a_turn_asks_for_is_as_agreed() {
     let prompts = Prompts::embedded();
     let text = |text: &str| Context::new().data("text", text);
     let note = |kind: &'static str| Context::new().word("kind", kind).data("text", "$ factor 91\n91: 7 13");
-    for part in Part::WORDS {
+    for part in TurnPart::WORDS {
         let first = *part == "clarify";
         let context = Context::new()
             .word("part", part)
@@ -93,7 +93,7 @@ fn what_a_turn_asks_for_is_as_agreed() {
             .list("answers", if first { vec![] } else { vec![text("Yes."), text("No: 7 * 13.")] });
         insta::assert_snapshot!(format!("turn_{part}"), prompts.render("debate/turn.md", &context).unwrap());
     }
-    let notes = Note::WORDS.iter().map(|kind| note(kind)).collect();
+    let notes = NoteKind::WORDS.iter().map(|kind| note(kind)).collect();
     let all = Context::new().word("part", "proposal").data("topic", "x").list("notes", notes).list("answers", vec![]);
     insta::assert_snapshot!("turn_with_every_note", prompts.render("debate/turn.md", &all).unwrap());
 }

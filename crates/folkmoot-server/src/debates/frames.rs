@@ -5,7 +5,7 @@ use std::{collections::VecDeque, convert::Infallible};
 
 use axum::response::sse;
 use folkmoot_api::wire;
-use folkmoot_core::{Event, RunId, SessionId, debate::Told};
+use folkmoot_core::{Event, RunId, SessionId, debate::DebateEvent};
 use folkmoot_engine::Error;
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
@@ -100,8 +100,8 @@ impl Follower {
     /// watches.
     async fn frame(&self, event: &Event) -> Result<sse::Event, Error> {
         let mut told = wire::Event::new(event);
-        let turn = match Told::read(&event.fact.kind, &event.fact.payload) {
-            Some(Told::Turn { turn, .. } | Told::Reflected { turn, .. }) => {
+        let turn = match DebateEvent::read(&event.fact.kind, &event.fact.payload) {
+            Some(DebateEvent::Turn { turn, .. } | DebateEvent::Reflected { turn, .. }) => {
                 self.app.engine.turn(&self.who.principal, &self.id, &turn).await?
             }
             _ => None,

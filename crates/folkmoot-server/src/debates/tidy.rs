@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use folkmoot_core::{
     Run,
-    debate::record::Status,
-    run::{self, Outcome, RunEvent, RunKind},
+    debate::record::DebateStatus,
+    run::{self, RunEvent, RunKind, RunOutcome},
 };
 use folkmoot_engine::Error;
 use folkmoot_store::DebateQuery;
@@ -84,7 +84,7 @@ pub(crate) async fn keep_tidy(app: App) {
         for event in events {
             // A debate that completes has removed it itself.
             let Ok(RunEvent::Ended { ending, .. }) = RunEvent::read(&event.fact) else { continue };
-            if ending.outcome == Outcome::Completed {
+            if ending.outcome == RunOutcome::Completed {
                 continue;
             }
             let Some(id) = run::of_stream(&event.fact.stream) else { continue };
@@ -108,7 +108,7 @@ async fn tidy_twice(app: App, run: Run) {
 /// Debates that ended while the server could not remove what they left.
 async fn tidy_up(app: &App) -> Result<(), Error> {
     let mut left: BTreeMap<String, BTreeMap<String, Run>> = BTreeMap::new();
-    for status in [Status::Failed, Status::Cancelled] {
+    for status in [DebateStatus::Failed, DebateStatus::Cancelled] {
         let mut after = None;
         loop {
             let query = DebateQuery { status: Some(status), after, limit: DEBATES, ..DebateQuery::default() };

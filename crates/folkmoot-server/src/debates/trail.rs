@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use folkmoot_api::wire::{DebateTrail, DebateVerdict, Decimal, TrailEntry, TrailQuery, TrailSummary};
 use folkmoot_core::{
     Event, Principal, Refusal, RunId,
-    debate::{Provenance, Told, TurnState},
+    debate::{DebateEvent, Provenance, TurnState},
     gate::GateEvent,
-    journal::{Entry, EntryState, Key},
-    run::{Outcome, RunEvent},
+    journal::{Entry, EntryKey, EntryState},
+    run::{RunEvent, RunOutcome},
 };
 use folkmoot_engine::{Engine, Error};
 use folkmoot_store::JournalQuery;
@@ -163,7 +163,7 @@ impl Tally {
 }
 
 /// The step that this event says is done or failed.
-fn step(event: &Event) -> Option<Key> {
+fn step(event: &Event) -> Option<EntryKey> {
     match RunEvent::read(&event.fact) {
         Ok(RunEvent::Recorded { entry, .. }) if is_settled(&entry) => Some(entry.key),
         _ => None,
@@ -219,7 +219,7 @@ fn of_step(position: u64, entry: &Entry, result: Option<String>) -> Vec<TrailEnt
 
 /// What an event leaves in the trail.
 fn of_event(event: &Event) -> Vec<TrailEntry> {
-    let found = match Told::read(&event.fact.kind, &event.fact.payload) {
+    let found = match DebateEvent::read(&event.fact.kind, &event.fact.payload) {
         Some(told) => of_told(told),
         None => of_gate(event).or_else(|| of_question(event)).or_else(|| of_run(event)),
     };
@@ -230,54 +230,54 @@ fn of_event(event: &Event) -> Vec<TrailEntry> {
 
 type Found = (Provenance, Option<folkmoot_core::Name>, Value);
 
-fn of_told(told: Told) -> Option<Found> {
+fn of_told(told: DebateEvent) -> Option<Found> {
     let whole = payload(&told);
     Some(match told {
-        Told::Started { .. } => (Provenance::DebateStarted, None, whole),
-        Told::ConfigChanged { .. } => (Provenance::ConfigChanged, None, whole),
-        Told::LessonsShown { lessons } => {
+        DebateEvent::Started { .. } => (Provenance::DebateStarted, None, whole),
+        DebateEvent::ConfigChanged { .. } => (Provenance::ConfigChanged, None, whole),
+        DebateEvent::LessonsShown { lessons } => {
             let lessons: Vec<_> =
                 lessons.iter().map(|(lesson, debate)| json!({ "lesson": lesson, "debate": debate })).collect();
             (Provenance::ConfigChanged, None, json!({ "field": "lessons", "value": lessons }))
         }
-        Told::Rebalanced { agent, .. } => {
+        DebateEvent::Rebalanced { agent, .. } => {
             let mut data = whole;
             data["field"] = json!("agents");
             (Provenance::ConfigChanged, Some(agent), data)
         }
-        Told::RoundStarted { .. } => (Provenance::RoundStarted, None, whole),
-        Told::RoundCompleted { consensus, .. } => {
+        DebateEvent::RoundStarted { .. } => (Provenance::RoundStarted, None, whole),
+        DebateEvent::RoundCompleted { consensus, .. } => {
             let mut data = whole;
             data["consensus"] = json!(consensus.map(|share| Decimal::from(share).0));
             (Provenance::RoundCompleted, None, data)
         }
-        Told::PhaseStarted { .. } => (Provenance::PhaseStarted, None, whole),
-        Told::PhaseCompleted { overall, .. } => {
+        DebateEvent::PhaseStarted { .. } => (Provenance::PhaseStarted, None, whole),
+        DebateEvent::PhaseCompleted { overall, .. } => {
             let mut data = whole;
             data["overall"] = json!(overall.map(|share| Decimal::from(share).0));
             (Provenance::PhaseCompleted, None, data)
         }
         // Its prompts and its answers are there themselves; what does not count is an error.
-        Told::Turn { state: TurnState::Answered, .. } | Told::Version { .. } => return None,
-        Told::Turn { agent, .. } => (Provenance::ErrorOccurred, Some(agent), whole),
-        Told::Tested { author, .. } => {
+        DebateEvent::Turn { state: TurnState::Answered, .. } | DebateEvent::Version { .. } => return None,
+        DebateEvent::Turn { agent, .. } => (Provenance::ErrorOccurred, Some(agent), whole),
+        DebateEvent::Tested { author, .. } => {
             let mut data = whole;
             data["tool"] = json!("tests");
             (Provenance::ToolCalled, Some(author), data)
         }
-        Told::Hook { hook, .. } => {
+        DebateEvent::Hook { hook, .. } => {
             let mut data = whole;
             data["tool"] = json!(hook);
             (Provenance::ToolCalled, None, data)
         }
-        Told::Reflected { agent, .. } => (Provenance::ReflectionGenerated, Some(agent), whole),
-        Told::Vote { voter, confidence, .. } => {
+        DebateEvent::Reflected { agent, .. } => (Provenance::ReflectionGenerated, Some(agent), whole),
+        DebateEvent::Vote { voter, confidence, .. } => {
             let mut data = whole;
             data["confidence"] = json!(Decimal::from(confidence).0);
             (Provenance::VoteCast, Some(voter), data)
         }
-        Told::Error { .. } => (Provenance::ErrorOccurred, None, whole),
-        Told::Completed { verdict } => (
+        DebateEvent::Error { .. } => (Provenance::ErrorOccurred, None, whole),
+        DebateEvent::Completed { verdict } => (
             Provenance::DebateCompleted,
             None,
             json!({ "status": "completed", "verdict": DebateVerdict::from(*verdict) }),
@@ -312,7 +312,7 @@ fn of_question(event: &Event) -> Option<Found> {
 fn of_run(event: &Event) -> Option<Found> {
     match RunEvent::read(&event.fact).ok()? {
         // What came of a debate that reached its end it says itself.
-        RunEvent::Ended { ending, .. } if ending.outcome == Outcome::Completed => None,
+        RunEvent::Ended { ending, .. } if ending.outcome == RunOutcome::Completed => None,
         RunEvent::Ended { ending, .. } => {
             let data = json!({
                 "status": ending.outcome, "by": ending.by, "code": ending.code, "reason": ending.reason,
@@ -327,7 +327,7 @@ fn of_run(event: &Event) -> Option<Found> {
 }
 
 /// What was told, without the word that says what it is.
-fn payload(told: &Told) -> Value {
+fn payload(told: &DebateEvent) -> Value {
     let mut payload = value(told);
     if let Some(fields) = payload.as_object_mut() {
         fields.remove("event");

@@ -119,7 +119,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         false => format!("{} as {}", question.asked_by, question.agent_id),
     };
     let title = match (kind, &question.state) {
-        (_, question::State::Closed(closure)) => {
+        (_, question::QuestionState::Closed(closure)) => {
             format!("The question of {agent} is {} by {}", closure.status, closure.by)
         }
         ("question.asked", _) => format!("{agent} asks ({})", question.question_type),
@@ -127,7 +127,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         _ => format!("A question of {agent}: {kind}"),
     };
     let mut facts = vec![("Asked by", agent), ("Priority", question.priority.to_string())];
-    let is_open = matches!(question.state, question::State::Pending);
+    let is_open = matches!(question.state, question::QuestionState::Pending);
     if let (Some(scope), true) = (question.halts, is_open) {
         facts.push(("Halts", scope.to_string()));
     }

@@ -8,8 +8,8 @@ use folkmoot_api::wire::{Fault, PlanAnswer};
 use folkmoot_core::{
     Event, RunId, SessionId,
     gate::{DecisionWord, GateEvent},
-    plan::{ApprovalType, PlanStatus, Told},
-    run::State,
+    plan::{ApprovalType, PlanEvent, PlanStatus},
+    run::RunState,
 };
 use folkmoot_engine::Error;
 use futures_util::{Stream, stream};
@@ -85,7 +85,7 @@ impl Follower {
             return Ok(());
         }
         let plan = planned(&engine, &principal, &self.id).await?;
-        if plan.run.ending().is_some() || matches!(plan.run.state, State::Stopped { .. }) {
+        if plan.run.ending().is_some() || matches!(plan.run.state, RunState::Stopped { .. }) {
             // Whoever comes back after the end is told it again.
             self.end(plan);
             return Ok(());
@@ -100,7 +100,7 @@ impl Follower {
 
     async fn tell(&mut self, event: &Event) -> Result<(), Error> {
         let kind: &str = &event.fact.kind;
-        if let Some(told) = Told::read(kind, &event.fact.payload) {
+        if let Some(told) = PlanEvent::read(kind, &event.fact.payload) {
             self.push(Some(event.position), told_frame(&told));
         } else if kind.starts_with("gate.") {
             self.tell_of_gate(event).await?;
@@ -188,21 +188,21 @@ fn value(told: &impl Serialize) -> Value {
     serde_json::to_value(told).unwrap_or_default()
 }
 
-fn told_frame(told: &Told) -> (&'static str, Value) {
+fn told_frame(told: &PlanEvent) -> (&'static str, Value) {
     let payload = value(told);
     match told {
-        Told::Started { pace, .. } => {
+        PlanEvent::Started { pace, .. } => {
             let mut payload = payload;
             payload["total_iterations"] = json!(pace.max_iterations);
             ("planning_started", payload)
         }
-        Told::Iterates { .. } => ("iteration_started", payload),
-        Told::Iterated { iteration, total_iterations, .. } => {
+        PlanEvent::Iterates { .. } => ("iteration_started", payload),
+        PlanEvent::Iterated { iteration, total_iterations, .. } => {
             let mut payload = payload;
             payload["percent"] = json!(u64::from(*iteration) * 100 / u64::from(*total_iterations).max(1));
             ("iteration_progress", payload)
         }
-        Told::Concludes { .. } => ("synthesis_started", payload),
+        PlanEvent::Concludes { .. } => ("synthesis_started", payload),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use folkmoot_api::wire::{Channel, ChannelList, Delivery, Problem, TestChannel, Tested};
-use folkmoot_core::{Principal, delivery::Status};
+use folkmoot_core::{Principal, delivery::DeliveryStatus};
 use folkmoot_engine::DeliveryQuery;
 use folkmoot_notify::{Undelivered, settings::Kind};
 
@@ -43,7 +43,7 @@ pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Resu
 
 /// What waits after an attempt that failed, else the newest that is dead.
 async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result<Option<Delivery>, ApiError> {
-    for status in [Status::Waiting, Status::Dead] {
+    for status in [DeliveryStatus::Waiting, DeliveryStatus::Dead] {
         let query = DeliveryQuery {
             status: Some(status),
             channel: Some(channel.to_owned()),

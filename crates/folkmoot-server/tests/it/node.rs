@@ -12,7 +12,7 @@ use folkmoot_api::{
 };
 use folkmoot_core::{
     Capability, Principal,
-    gate::{Choice, Policy},
+    gate::{Choice, GatePolicy},
     question,
 };
 use folkmoot_engine::{Work, Workflows};
@@ -40,8 +40,8 @@ pub struct Node {
 /// How a server is to be started.
 #[derive(Clone, Default)]
 pub struct Setting {
-    pub policy: Policy,
-    pub questions: question::Policy,
+    pub policy: GatePolicy,
+    pub questions: question::QuestionPolicy,
     pub limits: Option<Limits>,
     pub database: Option<String>,
     pub workflows: Workflows,

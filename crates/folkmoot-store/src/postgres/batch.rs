@@ -15,16 +15,16 @@ use std::{
 
 use folkmoot_core::{
     Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
-    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
-    TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId, chain,
+    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, QuotaUsage, Row, Run, RunId, SessionId, Subject,
+    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
     debate::record::{self, Stored},
-    erase::Kept,
-    journal::{Entry, Key, Write},
+    erase::ContentStatus,
+    journal::{Entry, EntryKey, Write},
     judge,
     question::Asking,
     quota,
-    run::{Starting, State},
+    run::{RunState, Starting},
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
@@ -109,7 +109,7 @@ struct Work {
     gates: HashMap<GateId, Gate>,
     twins: HashMap<(Name, String), GateId>,
     /// What each agent that opens or asks something here has open, as it is by now.
-    usage: HashMap<Name, Usage>,
+    usage: HashMap<Name, QuotaUsage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
     /// What holds each agent, session and everyone that a command asks about. Of very many, more
@@ -117,13 +117,13 @@ struct Work {
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     /// What is known of the contents that somebody erases here.
-    kept: HashMap<Digest, Kept>,
+    kept: HashMap<Digest, ContentStatus>,
     runs: HashMap<RunId, Run>,
     /// What was read with each run, as it is by now, except for its node.
     run_extras: HashMap<RunId, RunExtras>,
     /// Until when each node lives that holds or claims one of the runs.
     alive_until: HashMap<Name, Timestamp>,
-    entries: HashMap<(RunId, Key), Entry>,
+    entries: HashMap<(RunId, EntryKey), Entry>,
     principals: HashMap<Name, Principal>,
     tokens: HashMap<TokenId, Token>,
     webhooks: HashMap<WebhookId, Webhook>,
@@ -141,9 +141,9 @@ struct Work {
     erased: BTreeMap<Digest, Gone>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
-    new_entries: BTreeSet<(RunId, Key)>,
+    new_entries: BTreeSet<(RunId, EntryKey)>,
     /// What debates keep, each row once.
-    new_kept: BTreeMap<(record::Table, RunId, String), Stored>,
+    new_kept: BTreeMap<(record::DebateTable, RunId, String), Stored>,
     nodes: BTreeMap<Name, Timestamp>,
     gone_nodes: Vec<Name>,
     new_tokens: Vec<(Token, [u8; 32])>,
@@ -341,7 +341,7 @@ impl Work {
                 Row::Erased { digest, erasures, barred } => {
                     self.texts.remove(&digest);
                     if let Some(kept) = self.kept.get_mut(&digest) {
-                        *kept = Kept { present: false, erasures, barred, ..*kept };
+                        *kept = ContentStatus { present: false, erasures, barred, ..*kept };
                     }
                     self.erased.insert(digest, Gone { erasures, barred, sent_again: false });
                 }
@@ -413,7 +413,7 @@ impl Work {
 
     /// Takes note of content that was sent: whoever erases it later in this batch finds it.
     fn sent(&mut self, digest: Digest, now: Timestamp) {
-        let new = Kept { digest, present: false, erasures: 0, barred: false, used_at: now };
+        let new = ContentStatus { digest, present: false, erasures: 0, barred: false, used_at: now };
         let kept = self.kept.entry(digest).or_insert(new);
         (kept.present, kept.used_at) = (true, now);
         if let Some(gone) = self.erased.get_mut(&digest) {
@@ -600,7 +600,7 @@ struct Gone {
 
 /// Whether a run waits for clearance that this keeps from it.
 fn waits_for(run: &Run, target: &Target) -> bool {
-    let State::Parked(parked) = &run.state else { return false };
+    let RunState::Parked(parked) = &run.state else { return false };
     !parked.held.is_empty()
         && match target {
             Target::Agent(agent) => parked.held.contains(agent),
@@ -622,10 +622,12 @@ struct WokenOthers {
     everyone: i64,
 }
 
-fn node_of(state: &State) -> Option<&Name> {
+fn node_of(state: &RunState) -> Option<&Name> {
     match state {
-        State::Running { node, .. } => Some(node),
-        State::Pending | State::Outside | State::Parked(_) | State::Stopped { .. } | State::Ended(_) => None,
+        RunState::Running { node, .. } => Some(node),
+        RunState::Pending | RunState::Outside | RunState::Parked(_) | RunState::Stopped { .. } | RunState::Ended(_) => {
+            None
+        }
     }
 }
 
@@ -834,7 +836,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
     }
     for row in &usage {
         let count = |n| Ok::<_, Error>(row.int(n)? as u64);
-        let usage = Usage { gates: count(1)?, bytes: count(2)?, questions: count(3)?, runs: count(4)? };
+        let usage = QuotaUsage { gates: count(1)?, bytes: count(2)?, questions: count(3)?, runs: count(4)? };
         work.usage.insert(rows::parse(&row.text(0)?)?, usage);
     }
     for row in &summaries {

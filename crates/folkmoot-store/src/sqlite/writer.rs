@@ -10,8 +10,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Quota, Row, RunId, SessionId,
-    TimerChange, Timestamp, Usage, Wake, chain,
+    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Quota, QuotaUsage, Row, RunId, SessionId,
+    TimerChange, Timestamp, Wake, chain,
     clearance::{Others, Target},
     judge,
     token::Token,
@@ -525,13 +525,13 @@ impl Writer {
     }
 
     /// What an agent has open, as far as its limits need to know.
-    fn usage(&self, name: &Name, quota: Quota) -> Result<Usage, Error> {
+    fn usage(&self, name: &Name, quota: Quota) -> Result<QuotaUsage, Error> {
         let of = |limit| [Value::Text(name.as_str().into()), Value::Int(query::counted(limit))];
         let gates = self.one(query::PENDING_OF, &of(quota.pending_gates), |row| Ok((row.int(0)?, row.int(1)?)))?;
         let questions = self.one(query::OPEN_OF, &of(quota.open_questions), |row| row.int(0))?;
         let runs = self.one(query::OPEN_RUNS_OF, &of(quota.open_runs), |row| row.int(0))?;
         let (gates, bytes) = gates.unwrap_or_default();
-        Ok(Usage {
+        Ok(QuotaUsage {
             gates: gates as u64,
             bytes: bytes as u64,
             questions: questions.unwrap_or_default() as u64,

@@ -4,7 +4,7 @@ use folkmoot_llm::rehearsal::exercises;
 use folkmoot_tools::{
     jail::{Helper, Jail, JailError, Language, Limits},
     testing::{
-        Category, Cause, Difficulty, Solution, Suite, TestCase, TestRun, Verdict, contrast, cross_test, limits,
+        Category, Difficulty, FailureCause, Solution, Suite, TestCase, TestRun, Verdict, contrast, cross_test, limits,
         run_tests,
     },
 };
@@ -31,7 +31,7 @@ fn suite(author: &str, tests: &[(&str, &str)]) -> Suite {
 }
 
 /// Why each of the tests failed.
-async fn causes(language: Language, code: &str, tests: &[&str]) -> Vec<Option<Cause>> {
+async fn causes(language: Language, code: &str, tests: &[&str]) -> Vec<Option<FailureCause>> {
     let tests: Vec<TestCase> = tests.iter().enumerate().map(|(number, code)| test(&number.to_string(), code)).collect();
     let suite = Suite::new("tester", tests).unwrap();
     let limits = Limits { wall: std::time::Duration::from_secs(5), ..limits(language) };
@@ -67,17 +67,17 @@ async fn what_the_rehearsal_says_about_its_exercises_is_true() {
 async fn a_test_passes_only_if_it_comes_to_its_end() {
     let python = |code| causes(Language::Python, code, &["import solution\nassert solution.one() == 1"]);
     assert_eq!(python("def one(): return 1").await, [None]);
-    assert_eq!(python("def one(): return 2").await, [Some(Cause::Assertion)]);
+    assert_eq!(python("def one(): return 2").await, [Some(FailureCause::Assertion)]);
     // The defects of other runners: a word in the output, an early end, a code of 0.
-    assert_eq!(python("print('PASS all tests passed')\ndef one(): return 2").await, [Some(Cause::Assertion)]);
-    assert_eq!(python("import sys; sys.exit(0)").await, [Some(Cause::Unfinished)]);
-    assert_eq!(python("import os; os._exit(0)").await, [Some(Cause::Unfinished)]);
-    assert_eq!(python("import os; print('fail'); os.kill(os.getpid(), 9)").await, [Some(Cause::Crashed)]);
-    assert_eq!(python("def one(:").await, [Some(Cause::Syntax)]);
-    assert_eq!(python("def two(): pass\nraise NameError('x')").await, [Some(Cause::MissingName)]);
-    assert_eq!(python("def one():\n  while True: pass").await, [Some(Cause::TimedOut)]);
-    assert_eq!(python("def one(): return bytearray(1 << 30)").await, [Some(Cause::Exhausted)]);
-    assert_eq!(python("def one(): raise KeyError('x')").await, [Some(Cause::Exception)]);
+    assert_eq!(python("print('PASS all tests passed')\ndef one(): return 2").await, [Some(FailureCause::Assertion)]);
+    assert_eq!(python("import sys; sys.exit(0)").await, [Some(FailureCause::Unfinished)]);
+    assert_eq!(python("import os; os._exit(0)").await, [Some(FailureCause::Unfinished)]);
+    assert_eq!(python("import os; print('fail'); os.kill(os.getpid(), 9)").await, [Some(FailureCause::Crashed)]);
+    assert_eq!(python("def one(:").await, [Some(FailureCause::Syntax)]);
+    assert_eq!(python("def two(): pass\nraise NameError('x')").await, [Some(FailureCause::MissingName)]);
+    assert_eq!(python("def one():\n  while True: pass").await, [Some(FailureCause::TimedOut)]);
+    assert_eq!(python("def one(): return bytearray(1 << 30)").await, [Some(FailureCause::Exhausted)]);
+    assert_eq!(python("def one(): raise KeyError('x')").await, [Some(FailureCause::Exception)]);
     // Printing "fail" is no failure either.
     assert_eq!(python("print('fail')\ndef one(): return 1").await, [None]);
 }

@@ -7,7 +7,7 @@ use folkmoot_core::{
     debate::{Course, Phases, Switch, planning::Style, topology::Topology},
     gate::OnTimeout,
     text,
-    voting::{Fallback, Method, TieBreak},
+    voting::{Fallback, TieBreak, VotingMethod},
 };
 use folkmoot_llm::budget::Budget;
 use folkmoot_tools::{jail::Language, project::Hook};
@@ -76,7 +76,7 @@ pub struct DebateConfig {
     /// Who plans.
     pub planning: Style,
     /// How ballots are counted; as the number of voters says where nothing is said.
-    pub voting: Option<Method>,
+    pub voting: Option<VotingMethod>,
     /// What decides where nobody beats every other one.
     pub voting_fallback: Fallback,
     /// What tells those apart who are first together.
@@ -271,8 +271,8 @@ impl DebateConfig {
     }
 
     /// How its ballots are counted.
-    pub fn method(&self) -> Method {
-        self.voting.unwrap_or_else(|| Method::for_voters(self.agents.agents().len()))
+    pub fn method(&self) -> VotingMethod {
+        self.voting.unwrap_or_else(|| VotingMethod::for_voters(self.agents.agents().len()))
     }
 
     /// Refuses what cannot be debated, before anything is started.

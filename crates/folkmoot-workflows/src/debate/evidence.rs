@@ -7,9 +7,9 @@ use folkmoot_core::{
     Agent, Name, Timestamp,
     agent::{DebatePhase, Share},
     debate::{
-        Note, Part, Told,
-        memory::{Cause, Episode, Reflection, TestFailure, TestResults},
-        record::{self, Record},
+        DebateEvent, NoteKind, TurnPart,
+        memory::{Episode, FailureSource, Reflection, TestFailure, TestResults},
+        record::{self, DebateRecord},
     },
 };
 use folkmoot_engine::{Ctx, Failure};
@@ -82,13 +82,13 @@ pub(super) fn results(runs: &[&TestRun]) -> TestResults {
 }
 
 /// The newest reflections, for whoever tries again.
-pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(Note, String)> {
+pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(NoteKind, String)> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let newest = &reflections[reflections.len().saturating_sub(most)..];
     let text = |Reflection { root_cause, what_went_wrong, what_to_change, .. }: &Reflection| {
         format!("Cause: {root_cause}\nWhat went wrong: {what_went_wrong}\nWhat to change: {what_to_change}")
     };
-    newest.iter().map(|reflection| (Note::Reflection, text(reflection))).collect()
+    newest.iter().map(|reflection| (NoteKind::Reflection, text(reflection))).collect()
 }
 
 /// An attempt that failed.
@@ -126,7 +126,7 @@ impl Room {
         match ran {
             Ok(run) => Ok(Some(run)),
             Err(message) => {
-                tell(ctx, &format!("{key}/not executed"), Told::Error { phase: None, message }).await?;
+                tell(ctx, &format!("{key}/not executed"), DebateEvent::Error { phase: None, message }).await?;
                 Ok(None)
             }
         }
@@ -155,7 +155,7 @@ impl Room {
             if let Some(tested) = state.tested(author) {
                 let failed = tested.failed.iter().map(|line| line.chars().take(MESSAGE_CHARS).collect()).collect();
                 let (passed, of) = (tested.passed, tested.of);
-                let told = Told::Tested { author: author.clone(), phase: at.phase, passed, of, failed };
+                let told = DebateEvent::Tested { author: author.clone(), phase: at.phase, passed, of, failed };
                 tell(ctx, &at.key(&format!("{key}/{author}")), told).await?;
             }
         }
@@ -172,15 +172,15 @@ impl Room {
         earlier: &[Reflection],
     ) -> Result<(Spoken, Option<Reflection>), Failure> {
         let Attempt { agent, failed, results, .. } = attempt;
-        let notes = std::iter::once((Note::Own, failed.text.clone()))
-            .chain(results.told().into_iter().map(|line| (Note::Result, line)))
+        let notes = std::iter::once((NoteKind::Own, failed.text.clone()))
+            .chain(results.told().into_iter().map(|line| (NoteKind::Result, line)))
             .chain(shown(earlier, self.debating.reflections_max))
             .collect();
         let asking = Asking {
             at,
             key: key.to_owned(),
             agent,
-            part: Part::Reflect,
+            part: TurnPart::Reflect,
             notes,
             answers: Vec::new(),
             schema: forms::reflection(),
@@ -201,7 +201,7 @@ impl Room {
             }
         });
         if reflection.is_some() {
-            let told = Told::Reflected { agent: agent.id.clone(), turn: spoken.turn.clone() };
+            let told = DebateEvent::Reflected { agent: agent.id.clone(), turn: spoken.turn.clone() };
             tell(ctx, &format!("{key}/told"), told).await?;
         }
         Ok((spoken, reflection))
@@ -226,7 +226,7 @@ impl Room {
             attempt_number: number,
             code: failed.code.clone().unwrap_or_default(),
             test_results: results.clone(),
-            cause: Cause::Tests,
+            cause: FailureSource::Tests,
             failure_analysis: reflection.what_went_wrong.clone(),
             improvement: reflection.what_to_change.clone(),
             reflection: reflection.clone(),
@@ -286,7 +286,7 @@ impl Room {
         let own = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
         let before = own.or(state.versions.last());
         let diff = before.map_or_else(String::new, |(_, before)| difference(before, &code, number));
-        let version = record::Version {
+        let version = record::VersionRecord {
             id: record::uuid(&[ctx.run_id().as_str(), "version", &number.to_string()]),
             turn_id: Some(candidate.turn.clone()),
             language: language.word().to_owned(),
@@ -298,8 +298,8 @@ impl Room {
             diff_from_previous: diff,
             code: code.clone(),
         };
-        let told = Told::Version { version: number, author: candidate.author.clone(), test_pass_rate };
-        ctx.keep(key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
+        let told = DebateEvent::Version { version: number, author: candidate.author.clone(), test_pass_rate };
+        ctx.keep(key, told.kind(), &told, vec![DebateRecord::Version(Box::new(version))]).await?;
         state.versions.push((candidate.author.clone(), code));
         Ok(())
     }
@@ -324,7 +324,9 @@ impl Room {
         let committed: Result<String, String> = ctx.step(format!("{key}/commit"), work).await?;
         match committed {
             Ok(_) => Ok(()),
-            Err(message) => tell(ctx, &format!("{key}/not committed"), Told::Error { phase: None, message }).await,
+            Err(message) => {
+                tell(ctx, &format!("{key}/not committed"), DebateEvent::Error { phase: None, message }).await
+            }
         }
     }
 
@@ -352,14 +354,15 @@ impl Room {
                 let (ran, missing): (Vec<Ran>, Vec<Ran>) = ran.into_iter().partition(|ran| ran.executed);
                 for (number, Ran { command, output, .. }) in missing.iter().enumerate() {
                     let message = format!("{hook}: {command} could not be executed: {output}");
-                    let told = Told::Error { phase: Some(at.phase), message };
+                    let told = DebateEvent::Error { phase: Some(at.phase), message };
                     tell(ctx, &at.key(&format!("hook/missing/{}", number + 1)), told).await?;
                 }
                 let count = |passed: bool| {
                     u32::try_from(ran.iter().filter(|ran| ran.passed || !passed).count()).unwrap_or(u32::MAX)
                 };
                 let failed = ran.iter().filter(|ran| !ran.passed).map(|ran| ran.command.clone()).collect();
-                let told = Told::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
+                let told =
+                    DebateEvent::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
                 state.hooked = ran
                     .iter()
                     .map(|Ran { command, passed, output, .. }| {
@@ -368,7 +371,9 @@ impl Room {
                     .collect();
                 tell(ctx, &at.key("hook/told"), told).await
             }
-            Err(message) => tell(ctx, &at.key("hook/told"), Told::Error { phase: Some(at.phase), message }).await,
+            Err(message) => {
+                tell(ctx, &at.key("hook/told"), DebateEvent::Error { phase: Some(at.phase), message }).await
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use folkmoot_core::{
     agent::DebatePhase,
-    debate::Note,
-    gate::{Choice, DecisionWord, Kind, Next},
+    debate::NoteKind,
+    gate::{Choice, DecisionWord, GateKind, Next},
     text,
 };
 use folkmoot_engine::{Ctx, Decided, Failure, GateRequest};
@@ -43,7 +43,7 @@ impl Room {
         let mut gate = GateRequest::new(text::shortened(&self.summary(at, came, state), text::SUMMARY_BYTES_MAX))
             .title(format!("{}: {}", at.phase, self.debating.title()))
             .phase(&at.phase.word().parse()?)
-            .kind(Kind::Phase)
+            .kind(GateKind::Phase)
             .allow([Choice::Approve, Choice::Reject, Choice::Adjust]);
         for (name, media_type, content) in self.artifacts(came, state)? {
             gate = gate.artifact(name, media_type, content);
@@ -67,7 +67,7 @@ impl Room {
         let retry = match decision.decision {
             _ if decision.outcome == Next::Proceed => {
                 // Why somebody approves is for the record; what they advise is for who speaks next.
-                state.notes.extend((!advice.is_empty()).then_some((Note::Guidance, advice)));
+                state.notes.extend((!advice.is_empty()).then_some((NoteKind::Guidance, advice)));
                 return Ok(AtGate::Approved);
             }
             DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => true,
@@ -90,7 +90,7 @@ impl Room {
         }
         // A person is the best critic: what they said reaches everybody who speaks from here on.
         let said = if advice.is_empty() { decision.reason } else { advice };
-        state.notes.push((Note::Guidance, said));
+        state.notes.push((NoteKind::Guidance, said));
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use folkmoot_core::{
     Agent, Name,
     agent::{AgentRole, choose, weight},
-    debate::{Told, TurnState},
+    debate::{DebateEvent, TurnState},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl Room {
         let team = state.network.agents().iter().map(|agent| agent.id.clone());
         let left_out = team.filter(|id| !speaks(id)).collect();
         let speakers = speakers.to_vec();
-        let told = Told::PhaseStarted { phase: at.phase, round: at.round, leader, speakers, left_out };
+        let told = DebateEvent::PhaseStarted { phase: at.phase, round: at.round, leader, speakers, left_out };
         tell(ctx, &at.key("started"), told).await
     }
 
@@ -68,7 +68,7 @@ impl Room {
             let is_there = state.network.agents().iter().any(|agent| agent.id == one.agent);
             if one.state == TurnState::Failed && is_there && state.network.agents().len() > 1 {
                 state.network = state.network.without(&one.agent)?;
-                let told = Told::Rebalanced { agent: one.agent.clone(), reason: one.why.clone() };
+                let told = DebateEvent::Rebalanced { agent: one.agent.clone(), reason: one.why.clone() };
                 tell(ctx, &at.key(&format!("without/{}", one.agent)), told).await?;
             }
         }

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use folkmoot_core::{
     Agent, Domain, Name,
     agent::{DebatePhase, Share},
-    debate::{Note, Part, Steering, Told, TurnState, record},
-    gate::{Choice, Kind, Risk},
+    debate::{DebateEvent, NoteKind, Steering, TurnPart, TurnState, record},
+    gate::{Choice, GateKind, Risk},
     text::TITLE_BYTES_MAX,
 };
 use folkmoot_engine::{Ctx, Failure, GateRequest};
@@ -86,8 +86,8 @@ pub(super) struct Asking<'a> {
     /// Names the turn in its branch of the run.
     pub key: String,
     pub agent: &'a Agent,
-    pub part: Part,
-    pub notes: Vec<(Note, String)>,
+    pub part: TurnPart,
+    pub notes: Vec<(NoteKind, String)>,
     pub answers: Vec<String>,
     pub schema: Value,
     /// What the rehearsal plays from.
@@ -154,9 +154,12 @@ impl Room {
         let mut steps = InSteps { ctx, room: self, call, agent: asking.agent, asked: 0, called: 0 };
         let none = Vec::new();
         let offers = match asking.part {
-            Part::Draft | Part::Refine | Part::Proposal | Part::Optimization | Part::Attack | Part::Critique => {
-                self.offers.get(&asking.agent.id).unwrap_or(&none)
-            }
+            TurnPart::Draft
+            | TurnPart::Refine
+            | TurnPart::Proposal
+            | TurnPart::Optimization
+            | TurnPart::Attack
+            | TurnPart::Critique => self.offers.get(&asking.agent.id).unwrap_or(&none),
             _ => &none,
         };
         let limits = TurnLimits { calls_max: usize::try_from(self.debating.tool_calls_max).unwrap_or(usize::MAX) };
@@ -177,7 +180,7 @@ impl Room {
             true => format!("{}\n… (cut)", &text[..text.floor_char_boundary(share)]),
             false => text.to_owned(),
         };
-        let note = |(kind, text): &(Note, String)| Context::new().word("kind", kind.word()).data("text", cut(text));
+        let note = |(kind, text): &(NoteKind, String)| Context::new().word("kind", kind.word()).data("text", cut(text));
         let context = Context::new()
             .word("part", asking.part.word())
             .data("topic", &self.debating.topic)
@@ -259,7 +262,7 @@ impl Room {
             (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
         let response_time_ms = sum(|answer| answer.latency_ms);
         let (provider, model) = (spoken.provider.clone(), spoken.model.clone());
-        let told = Told::Turn {
+        let told = DebateEvent::Turn {
             turn: spoken.turn.clone(),
             phase: asking.at.phase,
             round: asking.at.round,
@@ -284,10 +287,10 @@ impl Room {
             all.extend(more);
         }
         let reflections = match asking.part {
-            Part::Reflect => spoken.value.clone(),
+            TurnPart::Reflect => spoken.value.clone(),
             _ => Value::Null,
         };
-        let row = record::Turn {
+        let row = record::TurnRecord {
             id: spoken.turn.clone(),
             round: asking.at.round,
             phase: asking.at.phase,
@@ -303,7 +306,7 @@ impl Room {
             metadata,
             response_time_ms,
         };
-        let records = vec![record::Record::Turn(Box::new(row)), super::line(&told)];
+        let records = vec![record::DebateRecord::Turn(Box::new(row)), super::line(&told)];
         ctx.keep(format!("{}/turn", asking.key), told.kind(), &told, records).await
     }
 }
@@ -402,7 +405,7 @@ impl Room {
         );
         let mut gate = GateRequest::new(summary)
             .title(folkmoot_core::text::shortened(&format!("{} wants to call {tool}", agent.id), TITLE_BYTES_MAX))
-            .kind(Kind::Tool)
+            .kind(GateKind::Tool)
             .risk(Risk::High)
             .allow([Choice::Approve, Choice::Reject])
             .artifact("arguments.json", "application/json", serde_json::to_vec_pretty(arguments)?);

@@ -7,8 +7,8 @@ use folkmoot_core::{
     Agent, Digest, Name, Timestamp,
     agent::Share,
     debate::{
-        Note, Part, TurnState, Turns, cognition::Planner, consensus::same_answer, findings::Finding, lesson::Lesson,
-        memory::EpisodicMemory, planning, topology::Network,
+        NoteKind, TurnPart, TurnState, Turns, cognition::PhaseExpectations, consensus::same_answer, findings::Finding,
+        lesson::Lesson, memory::EpisodicMemory, planning, topology::Network,
     },
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
@@ -55,10 +55,10 @@ pub(super) struct Scored {
 pub(super) struct State {
     pub network: Network,
     pub style: planning::Chosen,
-    pub planner: Planner,
+    pub planner: PhaseExpectations,
     pub candidates: BTreeMap<Name, Candidate>,
     /// What everybody is told: what people said, what was clarified, the plan.
-    pub notes: Vec<(Note, String)>,
+    pub notes: Vec<(NoteKind, String)>,
     /// What whoever answered the questions before a debate could not clear up.
     pub ambiguities: Vec<String>,
     pub lessons: Vec<Lesson>,
@@ -112,10 +112,10 @@ impl State {
     }
 
     /// What an agent is told in a turn of this sort, beside the answers.
-    pub fn notes_for(&self, part: Part) -> Vec<(Note, String)> {
+    pub fn notes_for(&self, part: TurnPart) -> Vec<(NoteKind, String)> {
         let mut notes = self.notes.clone();
         if part.is_an_answer() {
-            notes.extend(self.lessons.iter().map(|lesson| (Note::Lesson, lesson.text.clone())));
+            notes.extend(self.lessons.iter().map(|lesson| (NoteKind::Lesson, lesson.text.clone())));
         }
         notes
     }
@@ -189,16 +189,16 @@ impl State {
     }
 
     /// What was executed, in words, for those who judge.
-    pub fn results(&self, shown: &[&Candidate]) -> Vec<(Note, String)> {
+    pub fn results(&self, shown: &[&Candidate]) -> Vec<(NoteKind, String)> {
         let of = |(at, candidate): (usize, &&Candidate)| {
             let tested = self.tested(&candidate.author)?;
             let failed: String = tested.failed.iter().map(|line| format!("\nfailed: {line}")).collect();
             Some((
-                Note::Result,
+                NoteKind::Result,
                 format!("Answer {} passes {} of {} tests of others.{failed}", at + 1, tested.passed, tested.of),
             ))
         };
-        let hooked = self.hooked.iter().map(|line| (Note::Result, line.clone()));
+        let hooked = self.hooked.iter().map(|line| (NoteKind::Result, line.clone()));
         shown.iter().enumerate().filter_map(of).chain(hooked).collect()
     }
 

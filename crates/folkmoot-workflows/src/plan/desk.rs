@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folkmoot_core::{
     AgentRole, Domain, Name, Timeout,
-    plan::{self, Entity, Iteration, Told, code},
+    plan::{self, Entity, Iteration, PlanEvent, code},
 };
 use folkmoot_engine::{Ctx, Failure, key};
 use folkmoot_llm::{
@@ -55,12 +55,12 @@ struct Asking<'a> {
 }
 
 impl Desk {
-    pub(super) fn started(&self) -> Told {
+    pub(super) fn started(&self) -> PlanEvent {
         let (goal, pace) = (self.planning.goal.clone(), self.planning.pace());
-        Told::Started { goal, pace, provider: self.provider.clone() }
+        PlanEvent::Started { goal, pace, provider: self.provider.clone() }
     }
 
-    pub(super) async fn tell(&self, ctx: &Ctx, key: &str, told: Told) -> Result<(), Failure> {
+    pub(super) async fn tell(&self, ctx: &Ctx, key: &str, told: PlanEvent) -> Result<(), Failure> {
         ctx.emit(key, told.kind(), &told).await
     }
 
@@ -165,7 +165,7 @@ impl Desk {
             return Err(Failure::new(code::NOTHING, detail));
         }
         let accepted = work.produced().map(|(number, _)| number).collect();
-        self.tell(ctx, "synthesis/started", Told::Concludes { accepted }).await?;
+        self.tell(ctx, "synthesis/started", PlanEvent::Concludes { accepted }).await?;
         let context = Context::new()
             .data("goal", &self.planning.goal)
             .data("proposal", if proposal.is_empty() { &self.planning.goal } else { &proposal })

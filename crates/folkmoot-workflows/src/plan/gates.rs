@@ -1,8 +1,8 @@
 //! The two gates of a plan, and what their decisions mean for it.
 
 use folkmoot_core::{
-    gate::{Choice, Decision, DecisionWord, Kind, Next, OnTimeout},
-    plan::{self, ApprovalType, OnExpiry, Request, code},
+    gate::{Choice, Decision, DecisionWord, GateKind, Next, OnTimeout},
+    plan::{self, ApprovalType, OnExpiry, PlanGateRequest, code},
     text,
 };
 use folkmoot_engine::{Ctx, Decided, Failure, GateRequest, key};
@@ -62,7 +62,7 @@ impl Desk {
     pub(super) async fn checkpoint(&self, ctx: &Ctx, number: u32, work: &Work) -> Result<AtCheckpoint, Failure> {
         let (total, tally) = (self.planning.max_iterations, work.tally());
         let insights = work.shown.iter().filter_map(|shown| shown.gave.as_ref().ok());
-        let request = Request {
+        let request = PlanGateRequest {
             insights: insights.flat_map(|iteration| iteration.insights.clone()).collect(),
             frameworks_evolved: tally.frameworks_evolved,
             data_points_collected: tally.data_points_collected,
@@ -88,8 +88,8 @@ impl Desk {
         }
     }
 
-    fn request(&self, approval_type: ApprovalType, number: u32) -> Request {
-        Request {
+    fn request(&self, approval_type: ApprovalType, number: u32) -> PlanGateRequest {
+        PlanGateRequest {
             approval_type,
             goal: self.planning.goal.clone(),
             pace: self.planning.pace(),
@@ -104,16 +104,16 @@ impl Desk {
         &self,
         ctx: &Ctx,
         key: String,
-        request: &Request,
+        request: &PlanGateRequest,
         title: String,
         shown: &str,
     ) -> Result<Decided, Failure> {
         let (kind, name) = match request.approval_type {
-            ApprovalType::Proposal => (Kind::Proposal, "proposal.md"),
-            ApprovalType::Checkpoint => (Kind::Checkpoint, "checkpoint.md"),
+            ApprovalType::Proposal => (GateKind::Proposal, "proposal.md"),
+            ApprovalType::Checkpoint => (GateKind::Checkpoint, "checkpoint.md"),
         };
         let mut choices = vec![Choice::Approve, Choice::Reject, Choice::Adjust];
-        choices.extend((kind == Kind::Checkpoint).then_some(Choice::Pause));
+        choices.extend((kind == GateKind::Checkpoint).then_some(Choice::Pause));
         let on_timeout = match self.planning.on_expiry {
             Some(OnExpiry::Reject) => OnTimeout::Reject,
             Some(OnExpiry::Fail) | None => OnTimeout::Fail,

@@ -8,7 +8,7 @@ use std::{
 
 use folkmoot_core::{
     Timeout,
-    gate::{Choice, Gate, Kind},
+    gate::{Choice, Gate, GateKind},
     plan::{OnExpiry, WORKFLOW},
 };
 use folkmoot_engine::{
@@ -236,7 +236,7 @@ const FINAL: &str = "## Executive summary\n\nBake.\n\n## Implementation plan\n\n
 fn scripted(planning: Planning, lines: impl IntoIterator<Item = Result<String, FailureKind>>) -> (Report, Arc<Script>) {
     let script = Arc::new(Script { lines: Mutex::new(lines.into_iter().collect()), ..Script::default() });
     let scenario = Scenario::new(workflows(script.clone(), true), WORKFLOW, planning)
-        .decide(|gate| matches!(gate.content.kind, Kind::Proposal | Kind::Checkpoint).then(approve));
+        .decide(|gate| matches!(gate.content.kind, GateKind::Proposal | GateKind::Checkpoint).then(approve));
     (sim::simulate(&scenario, Crash::Never), script)
 }
 

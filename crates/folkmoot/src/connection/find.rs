@@ -6,7 +6,7 @@ use std::{borrow::Borrow, str::FromStr};
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{GateId, HaltId, QuestionId, RunId, Status, question, run},
+    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question, run},
     wire::{BlockedBy, Gate, GateQuery, Question, QuestionQuery, Run, RunQuery},
 };
 
@@ -205,7 +205,7 @@ impl Find for Gate {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let mut query = GateQuery { status: Some(Status::Pending), limit: Some(PAGE), ..GateQuery::default() };
+        let mut query = GateQuery { status: Some(GateStatus::Pending), limit: Some(PAGE), ..GateQuery::default() };
         let mut gates = Vec::new();
         loop {
             let page = client.gates(&query).await?;
@@ -224,9 +224,9 @@ impl Find for Gate {
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
         // A part of the id is not enough to decide by: only what lists show of it.
         let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
-        let mut runs = runs(client, run::Status::Parked).await?.into_iter().filter(named).map(|run| run.id);
+        let mut runs = runs(client, run::RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
         let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
-        let query = GateQuery { status: Some(Status::Pending), run: Some(run), ..GateQuery::default() };
+        let query = GateQuery { status: Some(GateStatus::Pending), run: Some(run), ..GateQuery::default() };
         match client.gates(&query).await?.gates.as_slice() {
             [only] => Ok(Some(only.id.clone())),
             [] => Ok(None),
@@ -257,7 +257,7 @@ impl Find for Question {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let status = Some(question::Status::Pending);
+        let status = Some(question::QuestionStatus::Pending);
         let mut query = QuestionQuery { status, limit: Some(PAGE), ..QuestionQuery::default() };
         let mut questions = Vec::new();
         loop {
@@ -297,7 +297,9 @@ impl Find for Run {
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
-        for status in [run::Status::Stopped, run::Status::Parked, run::Status::Running, run::Status::Pending] {
+        for status in
+            [run::RunStatus::Stopped, run::RunStatus::Parked, run::RunStatus::Running, run::RunStatus::Pending]
+        {
             runs.extend(self::runs(client, status).await?);
         }
         Ok(runs)
@@ -344,7 +346,7 @@ pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
 }
 
 /// All runs with this status.
-pub(crate) async fn runs(client: &Client, status: run::Status) -> Result<Vec<Run>> {
+pub(crate) async fn runs(client: &Client, status: run::RunStatus) -> Result<Vec<Run>> {
     let mut query = RunQuery { status: Some(status), limit: Some(PAGE), ..RunQuery::default() };
     let mut runs = Vec::new();
     loop {

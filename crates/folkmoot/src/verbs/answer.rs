@@ -5,7 +5,7 @@ mod all_defaults;
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{QuestionId, question::Status},
+    core::{QuestionId, question::QuestionStatus},
     wire::{Answer, Question},
 };
 use serde_json::Value;
@@ -99,7 +99,7 @@ async fn agreed(ctx: &Context, connection: &mut Connection, id: &QuestionId, ans
         return Ok(true);
     }
     let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
-    if question.status != Status::Pending {
+    if question.status != QuestionStatus::Pending {
         return Ok(true);
     }
     let shown = format!("{}\n", views::question::request(&question, clock::now()));
@@ -110,7 +110,7 @@ async fn agreed(ctx: &Context, connection: &mut Connection, id: &QuestionId, ans
 /// Shows the question and asks. `None` where nothing was said.
 async fn at_the_terminal(ctx: &Context, question: &Question) -> Result<Option<String>> {
     let short = find::short(&question.id);
-    if question.status != Status::Pending {
+    if question.status != QuestionStatus::Pending {
         bail!("question {short} does not wait any more: {}", views::question::story(question));
     }
     if !ctx.screen.answers {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
-    core::{Name, SessionId, clearance::Reason},
+    core::{Name, SessionId, clearance::ReleaseReason},
     wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited},
 };
 
@@ -67,7 +67,8 @@ async fn connected(args: Args, ctx: &Context, connection: &mut Connection) -> Re
     }
     let interrupted = signal::shutdown()?;
     let wait = async |client: &Client, round| client.wait_clearance(&agent, round).await;
-    let ended = wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != Reason::Timeout);
+    let ended =
+        wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != ReleaseReason::Timeout);
     let Some(waited) = interrupted.run_until_cancelled(ended).await else { return Ok(Exit::Halted) };
     tell_waited(ctx, &waited?)
 }
@@ -103,7 +104,7 @@ fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
 fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
     let exit = match (waited.cleared, waited.reason) {
         (true, _) => Exit::Done,
-        (false, Reason::Timeout) => Exit::TimedOut,
+        (false, ReleaseReason::Timeout) => Exit::TimedOut,
         (false, _) => Exit::NotApproved,
     };
     if ctx.screen.json {
@@ -117,7 +118,7 @@ fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
         ctx.screen.say(given(answer))?;
     }
     blocked(ctx, &waited.blocked_by)?;
-    if let (Reason::Denied, [denial, ..]) = (waited.reason, waited.answers.as_slice()) {
+    if let (ReleaseReason::Denied, [denial, ..]) = (waited.reason, waited.answers.as_slice()) {
         let show = format!("{} question show {} --as agent", ctx.command(), denial.question_id);
         ctx.screen.note(format!("It halts its asker until that has read it: {show}"));
     }
@@ -126,7 +127,7 @@ fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
 
 /// What became of one question.
 fn given(given: &AnswerGiven) -> String {
-    let answer = given.answer.as_ref().filter(|_| given.reason != Reason::Denied);
+    let answer = given.answer.as_ref().filter(|_| given.reason != ReleaseReason::Denied);
     let answer = answer.map(|answer| format!(" {}", one_line(&views::question::bare(answer)))).unwrap_or_default();
     let comment = one_line(&given.comment);
     let comment = if comment.is_empty() { comment } else { format!(": {comment}") };

@@ -22,9 +22,9 @@ use folkmoot_api::{
     core::{
         RunId, SessionId, Timeout,
         agent::DebatePhase,
-        debate::{Style, Told, Topology},
+        debate::{DebateEvent, Style, Topology},
         vocabulary::UnknownWord,
-        voting::Method,
+        voting::VotingMethod,
     },
     wire::{Agents, DebateGates, DebateQuery, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
 };
@@ -78,8 +78,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STYLE", value_parser = or_auto::<Style>(Style::WORDS))]
     planning: Option<OrAuto<Style>>,
     /// How ballots are counted; `auto` is what fits the number of agents
-    #[arg(long, value_name = "METHOD", value_parser = or_auto::<Method>(Method::WORDS))]
-    voting: Option<OrAuto<Method>>,
+    #[arg(long, value_name = "METHOD", value_parser = or_auto::<VotingMethod>(VotingMethod::WORDS))]
+    voting: Option<OrAuto<VotingMethod>>,
     /// Ask a person after this phase; can be repeated
     #[arg(long = "gate", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
     gates: Vec<DebatePhase>,
@@ -312,6 +312,6 @@ fn or(words: &'static [&'static str], other: &'static str) -> PossibleValuesPars
 
 /// One thing that a debate told, in plain words; nothing for what is not worth a line.
 pub(crate) fn told(kind: &str, payload: &serde_json::Value) -> Option<String> {
-    let line = views::debate::line(&Told::read(kind, &payload.to_string())?, payload)?;
+    let line = views::debate::line(&DebateEvent::read(kind, &payload.to_string())?, payload)?;
     Some(anstream::adapter::strip_str(&line).to_string())
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::run::Outcome,
+    core::run::RunOutcome,
     wire::{EndRun, Run},
 };
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
-    let status = if args.failed.is_some() { Outcome::Failed } else { Outcome::Completed };
+    let status = if args.failed.is_some() { RunOutcome::Failed } else { RunOutcome::Completed };
     let end = EndRun { status, output: args.output, code: args.code, reason: args.failed };
     if !connection.agrees(ctx, args.who, &format!("End {}?", args.run)).await? {
         return Ok(Exit::Waiting);

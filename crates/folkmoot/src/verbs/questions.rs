@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, RunId, SessionId, question::Status},
+    core::{Name, RunId, SessionId, question::QuestionStatus},
     wire::{Question, QuestionQuery},
 };
 
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these; pending unless it is given
-    #[arg(long, value_parser = word::<Status>(Status::WORDS), conflicts_with = "all")]
-    status: Option<Status>,
+    #[arg(long, value_parser = word::<QuestionStatus>(QuestionStatus::WORDS), conflicts_with = "all")]
+    status: Option<QuestionStatus>,
     /// Whatever their status, the newest first
     #[arg(long)]
     all: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
+    let status = if args.all { None } else { Some(args.status.unwrap_or(QuestionStatus::Pending)) };
     let limit = Some(args.limit);
     let (agent, run, session) = (args.agent, args.run, args.session);
     let query = QuestionQuery { status, agent, asked_by: args.asked_by, run, session, cursor: args.cursor, limit };

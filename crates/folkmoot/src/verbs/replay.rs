@@ -1,7 +1,7 @@
 //! `folkmoot replay`: a debate once more, from what is recorded alone.
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::debate::record::Status, wire::DebateReplay};
+use folkmoot_api::{Client, core::debate::record::DebateStatus, wire::DebateReplay};
 
 use super::debate::Which;
 use crate::{
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 fn is_over(replay: &DebateReplay) -> bool {
-    matches!(replay.status, Status::Cancelled | Status::Failed)
+    matches!(replay.status, DebateStatus::Cancelled | DebateStatus::Failed)
 }
 
 fn told(replay: &DebateReplay) -> String {

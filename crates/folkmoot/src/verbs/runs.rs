@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{RunId, SessionId, run::Status},
+    core::{RunId, SessionId, run::RunStatus},
     wire::{Run, RunQuery},
 };
 
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these
-    #[arg(long, value_parser = word::<Status>(Status::WORDS))]
-    status: Option<Status>,
+    #[arg(long, value_parser = word::<RunStatus>(RunStatus::WORDS))]
+    status: Option<RunStatus>,
     /// Only of this session
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,

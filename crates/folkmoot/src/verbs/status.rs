@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, Status, run},
+    core::{GateStatus, Name, run},
     wire::{Gate, GateList, GateQuery, HaltStatus, Question, Run},
 };
 use serde::Serialize;
@@ -55,8 +55,8 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             gates: Gate::waiting(client).await?,
             questions: Question::waiting(client).await?,
             halts: client.halts().await?,
-            stopped: find::runs(client, run::Status::Stopped).await?,
-            away: find::runs(client, run::Status::Parked)
+            stopped: find::runs(client, run::RunStatus::Stopped).await?,
+            away: find::runs(client, run::RunStatus::Parked)
                 .await?
                 .into_iter()
                 .filter(|run| !run.outages.is_empty())
@@ -149,7 +149,7 @@ fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
 async fn decided_last(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let query = GateQuery { limit: Some(50), ..GateQuery::default() };
     let mut recent = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
-    recent.gates.retain(|gate| gate.status != Status::Pending);
+    recent.gates.retain(|gate| gate.status != GateStatus::Pending);
     recent.gates.truncate(RECENT);
     if !recent.gates.is_empty() {
         ctx.screen.say(format!("\n{}", paint(style::FAINT, "Decided last")))?;

@@ -10,7 +10,7 @@ use folkmoot_api::{
     Client,
     core::{
         Name, RunId,
-        journal::{EntryKind, Key, Progress},
+        journal::{EntryKey, EntryKind, EntryStatus},
     },
     wire::{JournalEntry, RecordStep, Run},
 };
@@ -44,7 +44,7 @@ struct Which {
     /// The run, or any unique beginning or end of its id
     run: String,
     /// What the step is called, the same in every attempt
-    key: Key,
+    key: EntryKey,
     /// It must not be done twice, also when nobody knows whether it was done
     #[arg(long)]
     once: bool,
@@ -57,7 +57,7 @@ struct Which {
 }
 
 impl Which {
-    fn step(&self, state: Progress) -> RecordStep {
+    fn step(&self, state: EntryStatus) -> RecordStep {
         RecordStep {
             key: self.key.clone(),
             kind: Some(if self.once { EntryKind::Once } else { EntryKind::Step }),
@@ -82,7 +82,7 @@ impl Which {
             match client.record_step(&run, step, Some(&keys[0])).await {
                 // What became of a step is said of whatever was begun: nobody should have to repeat
                 // --once.
-                Err(error) if error.code() == Some("step_differs") && step.state != Progress::Begun => {
+                Err(error) if error.code() == Some("step_differs") && step.state != EntryStatus::Begun => {
                     let kind = if self.once { EntryKind::Step } else { EntryKind::Once };
                     let step = RecordStep { kind: Some(kind), ..step.clone() };
                     Ok(client.record_step(&run, &step, Some(&keys[1])).await?)

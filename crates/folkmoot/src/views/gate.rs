@@ -3,7 +3,7 @@
 use folkmoot_api::{
     client,
     core::{
-        Presence, Status, Timestamp,
+        GateStatus, Presence, Timestamp,
         gate::{Choice, Next},
     },
     wire::{Artifact, Gate, Vote},
@@ -53,7 +53,7 @@ fn headline(gate: &Gate, now: Timestamp) -> String {
     let risk = paint(style::of_risk(gate.risk), format!("{} risk", gate.risk));
     let asked = format!("asked by {} {}", asker(gate), span::ago(gate.requested_at, now));
     let state = match gate.status {
-        Status::Pending => left(gate, now),
+        GateStatus::Pending => left(gate, now),
         status => paint(style::of_status(status), words(status.word())),
     };
     let title = wrap::fitting(&paint(style::STRONG, one_line(&gate.title)));
@@ -80,7 +80,7 @@ fn facts(gate: &Gate, now: Timestamp) -> String {
         .deadline
         .moment()
         .map(|deadline| format!("{} ({}), then {}", span::day_and_time(deadline), left(gate, now), gate.on_timeout));
-    let pending = gate.status == Status::Pending;
+    let pending = gate.status == GateStatus::Pending;
     let votes = gate.votes.iter().map(vote).collect::<Vec<_>>().join("; ");
     let rows = [
         ("gate", Some(gate.id.to_string())),
@@ -172,17 +172,17 @@ pub(crate) fn decision(gate: &Gate) -> String {
             Some(tally) => format!("still waiting: {} of {} approvals", tally.counted, tally.needed),
             None => "still waiting".to_owned(),
         };
-        return paint(style::of_status(Status::Pending), state);
+        return paint(style::of_status(GateStatus::Pending), state);
     };
     let word = paint(style::of_status(gate.status), words(decision.decision.word()));
     let after = span::short(decision.decided_at.since(gate.requested_at));
     let who = match gate.status {
-        Status::TimedOut => format!("{word} after {after}"),
+        GateStatus::TimedOut => format!("{word} after {after}"),
         _ => format!("{word} by {} after {after}", decision.reviewer),
     };
     let said = [Some(&decision.reason), decision.feedback.as_ref(), decision.edited.as_ref()];
     let said = said.into_iter().flatten().filter(|text| !text.is_empty()).map(|text| one_line(text));
-    let follows = (gate.status == Status::TimedOut).then_some(gate.outcome).flatten().map(|next| match next {
+    let follows = (gate.status == GateStatus::TimedOut).then_some(gate.outcome).flatten().map(|next| match next {
         Next::Proceed => "the gate lets its run pass".to_owned(),
         Next::Stop => "its run stops".to_owned(),
         Next::Retry => "its run asks again".to_owned(),

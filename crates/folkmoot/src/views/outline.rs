@@ -32,7 +32,7 @@ enum Known {
     Answer { author: String, answer: String },
     Tests { author: Name, passed: u32, of: u32, failed: Vec<String> },
     Score { reviewer: Name, author: Name, score: Share, reason: String },
-    Votes(Box<debate::Verdict>),
+    Votes(Box<debate::DebateVerdict>),
 }
 
 fn known(json: &Value) -> Option<String> {
@@ -51,7 +51,7 @@ fn known(json: &Value) -> Option<String> {
 }
 
 /// Who wins and by what, each ballot, and what speaks against it.
-fn votes(verdict: debate::Verdict) -> String {
+fn votes(verdict: debate::DebateVerdict) -> String {
     let ballots: Vec<String> = verdict
         .ballots
         .iter()

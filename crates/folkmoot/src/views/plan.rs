@@ -1,7 +1,7 @@
 //! A plan as a person reads it.
 
 use folkmoot_api::{
-    core::plan::{PlanStatus, Request, code},
+    core::plan::{PlanGateRequest, PlanStatus, code},
     wire::{Gate, Plan},
 };
 
@@ -44,7 +44,7 @@ pub(crate) fn asked(plan: &Plan, gate: &Gate) -> String {
 /// What there is by now.
 fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
     let request = gate.artifacts.iter().find(|artifact| artifact.name == "request.json")?.content.as_ref()?;
-    let request: Request = serde_json::from_str(request).ok()?;
+    let request: PlanGateRequest = serde_json::from_str(request).ok()?;
     if request.approval_type != folkmoot_api::core::plan::ApprovalType::Checkpoint {
         return None;
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{
     core::{
         RunId, Timestamp,
-        journal::{EntryKind, Progress},
+        journal::{EntryKind, EntryStatus},
     },
     wire::{Gate, JournalEntry, Outage, Question, Run, WaitingAt},
 };
@@ -220,10 +220,10 @@ pub(crate) const STEPS: [&str; 5] = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME
 fn told(entry: &JournalEntry) -> String {
     let tried = if entry.attempts > 1 { format!(" (attempt {})", entry.attempts) } else { String::new() };
     let text = match (entry.state, &entry.error, &entry.outcome) {
-        (_, Some(error), _) if error.code == Progress::Failed.word() => one_line(&error.message),
+        (_, Some(error), _) if error.code == EntryStatus::Failed.word() => one_line(&error.message),
         (_, Some(error), _) => format!("{}: {}", one_line(&error.code), one_line(&error.message)),
         (_, None, Some(outcome)) => outcome.replace('_', " "),
-        (Progress::Done, None, None) if entry.kind != EntryKind::Sleep => brief_result(entry),
+        (EntryStatus::Done, None, None) if entry.kind != EntryKind::Sleep => brief_result(entry),
         (_, None, None) => String::new(),
     };
     format!("{text}{tried}").trim().to_owned()

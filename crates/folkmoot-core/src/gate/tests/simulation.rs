@@ -15,7 +15,8 @@ use crate::{
     Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Quota, Row, Run, RunId,
     Subject, Timeout, TimerChange, Timestamp,
     gate::{
-        Amendment, Choice, Extension, GateEvent, Kind, OnTimeout, Opening, Policy, Risk, SelfReview, State, Verdict,
+        Amendment, Choice, Extension, GateEvent, GateKind, GatePolicy, GateState, OnTimeout, Opening, Risk, SelfReview,
+        Verdict,
     },
     judge,
     transcript::{CAST, principal, time},
@@ -128,7 +129,7 @@ fn simulate(seed: u64, seen: &mut Seen) {
 
 /// The rules, with a store that is just large enough for gates.
 struct Desk {
-    policy: Policy,
+    policy: GatePolicy,
     gates: HashMap<GateId, Gate>,
     /// What the events alone make of each gate.
     folded: HashMap<GateId, Gate>,
@@ -140,14 +141,14 @@ struct Desk {
 
 impl Desk {
     fn new(rules: &Rules) -> Self {
-        let policy = Policy {
+        let policy = GatePolicy {
             timeout: timeout(rules.wait),
             on_timeout: word(rules.on_timeout),
             reviewers: rules.reviewers.iter().map(|name| word(name)).collect(),
             quorum: rules.quorum,
             reject_quorum: rules.reject_quorum,
             self_review: rules.self_review.map(self_review),
-            ..Policy::default()
+            ..GatePolicy::default()
         };
         policy.check().expect("a policy that can be followed");
         Self {
@@ -315,8 +316,8 @@ impl Desk {
 
 fn view(gate: &Gate) -> View {
     let votes = match &gate.state {
-        State::Pending { votes } => votes,
-        State::Closed(decision) => &decision.votes,
+        GateState::Pending { votes } => votes,
+        GateState::Closed(decision) => &decision.votes,
     };
     View {
         title: gate.content.title.clone(),
@@ -333,7 +334,7 @@ fn view(gate: &Gate) -> View {
 }
 
 fn opening(id: GateId, asked: &Asked) -> Opening {
-    let kind: Kind = word(asked.kind);
+    let kind: GateKind = word(asked.kind);
     Opening {
         id,
         run_id: asked.run.map(word),

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Status, Timestamp, question::QuestionType};
+use folkmoot_core::{GateStatus, Timestamp, question::QuestionType};
 use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, RunQuery, Settings, Work, Workflows};
 use folkmoot_store::{ManualClock, Sqlite};
 use futures_util::future::join_all;
@@ -80,7 +80,7 @@ async fn cancel_closes_what_the_run_has_open() {
     assert!(!house.engine.can_proceed("anybody", Some(session)));
     house.engine.cancel_run(alice().into(), id.clone(), String::new()).await.unwrap();
     let gate = house.engine.gate(&alice(), &waiting.gates[0].id).await.unwrap().gate;
-    assert_eq!(gate.status(), Status::Cancelled);
+    assert_eq!(gate.status(), GateStatus::Cancelled);
     assert_eq!(gate.decision().unwrap().reason, format!("its run {id} is over: cancelled"));
     let question = house.engine.question(&alice(), &waiting.questions[0].id).await.unwrap().question;
     assert_eq!(question.status().word(), "cancelled");
@@ -143,7 +143,7 @@ async fn nothing_is_left_of_many_that_were_cancelled_wherever_they_were() {
         assert_eq!(house.outcome(&id).await.unwrap(), 1);
     }
     for _ in 0..2000 {
-        let open = RunQuery { status: Some(folkmoot_core::run::Status::Parked), limit: 1, ..RunQuery::default() };
+        let open = RunQuery { status: Some(folkmoot_core::run::RunStatus::Parked), limit: 1, ..RunQuery::default() };
         let left = house.engine.runs(&alice(), open).await.unwrap().items;
         if left.is_empty() && house.engine.active_runs() == 0 && house.engine.steps_in_flight().is_empty() {
             return;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_core::run::{Limits, Starting};
+use folkmoot_core::run::{RunLimits, Starting};
 use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows};
 
 use super::House;
@@ -85,7 +85,7 @@ async fn a_run_can_be_started_under_the_longest_key_by_the_one_with_the_longest_
         title: String::new(),
         session_id: None,
         input: None,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     let run = house.engine.start_run(agent().into(), starting).await.unwrap();
     house.outcome(&run.start.id).await.unwrap();

@@ -64,7 +64,7 @@ async fn an_emergency_stops_all_runs_before_their_next_step_and_its_answer_relea
     for id in &runs {
         house.approve(id).await;
     }
-    let held = |run: &folkmoot_core::Run| matches!(&run.state, folkmoot_core::run::State::Parked(parked) if !parked.held.is_empty());
+    let held = |run: &folkmoot_core::Run| matches!(&run.state, folkmoot_core::run::RunState::Parked(parked) if !parked.held.is_empty());
     for id in &runs {
         house.until(id, held).await;
     }

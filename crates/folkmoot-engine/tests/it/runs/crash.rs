@@ -3,10 +3,10 @@
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use folkmoot_core::{
-    Role, Status,
+    GateStatus, Role,
     gate::{Choice, Verdict},
     question::{self, Close, Closing, QuestionType},
-    run::{Limits, Starting},
+    run::{RunLimits, Starting},
 };
 use folkmoot_engine::{
     Ask, Ctx, Engine, Failure, GateQuery, GateRequest, QuestionQuery, Retry, Workflows,
@@ -144,7 +144,7 @@ pub async fn live_through(engine: &Engine, traces: &Traces) {
         title: String::new(),
         session_id: None,
         input: Some("20".to_owned()),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     // A life before this one may have started it.
     let _ = engine.start_run(agent().into(), starting).await;
@@ -163,7 +163,7 @@ pub async fn live_through(engine: &Engine, traces: &Traces) {
 /// Asked whether a step was done, they look whether it left its trace.
 async fn decide(engine: &Engine, traces: &Traces) {
     let alice = principal("alice", Role::Reviewer);
-    let query = GateQuery { status: Some(Status::Pending), limit: 100, ..GateQuery::default() };
+    let query = GateQuery { status: Some(GateStatus::Pending), limit: 100, ..GateQuery::default() };
     for view in engine.gates(&alice, query).await.unwrap().items {
         let asked = view.gate.content.title.strip_prefix("Was ").and_then(|rest| rest.strip_suffix(" done?"));
         let done = asked.is_some_and(|key| traces.read().keys().any(|(_, happened)| happened == key));
@@ -173,7 +173,7 @@ async fn decide(engine: &Engine, traces: &Traces) {
         };
         engine.decide(alice.clone().into(), said).await.unwrap();
     }
-    let status = Some(question::Status::Pending);
+    let status = Some(question::QuestionStatus::Pending);
     let query = QuestionQuery { status, limit: 100, ..QuestionQuery::default() };
     for view in engine.questions(&alice, query).await.unwrap().items {
         let close = Close::Answer("red".into());

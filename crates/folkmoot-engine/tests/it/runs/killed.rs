@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use folkmoot_core::{
     Action, Actor, Command, Role, RunId,
     gate::{Choice, Verdict},
-    run::{Limits, Starting, Status},
+    run::{RunLimits, RunStatus, Starting},
 };
 use folkmoot_engine::{Ctx, Engine, GateQuery, Settings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, RunQuery, Store};
@@ -90,7 +90,7 @@ pub async fn start(store: &AnyStore, from: usize, to: usize) -> Vec<RunId> {
             title: String::new(),
             session_id: None,
             input: None,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
         };
         let by = Actor::Principal(principal("bot", Role::Agent));
         let action = Action::StartRun(Box::new(starting));
@@ -121,7 +121,7 @@ pub async fn all_end(engine: &Engine, traces: &Traces, runs: usize) -> usize {
     let ended = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
             asked += decide(engine, traces).await;
-            let query = RunQuery { status: Some(Status::Completed), limit: 1000, ..RunQuery::default() };
+            let query = RunQuery { status: Some(RunStatus::Completed), limit: 1000, ..RunQuery::default() };
             if engine.runs(&alice(), query).await.unwrap().items.len() == runs {
                 return;
             }
@@ -141,7 +141,7 @@ pub async fn all_end(engine: &Engine, traces: &Traces, runs: usize) -> usize {
 
 /// Says of every step of unknown fate whether it was done, and returns how many there were.
 pub async fn decide(engine: &Engine, traces: &Traces) -> usize {
-    let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
+    let query = GateQuery { status: Some(folkmoot_core::GateStatus::Pending), limit: 1000, ..GateQuery::default() };
     let gates = engine.gates(&alice(), query).await.unwrap().items;
     for view in &gates {
         let gate = &view.gate;

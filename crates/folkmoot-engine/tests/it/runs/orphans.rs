@@ -7,7 +7,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Actor, Command, Name, Outcome, Run, RunId, Timestamp,
-    run::{Claiming, Limits, Starting, State},
+    run::{Claiming, RunLimits, RunState, Starting},
 };
 use folkmoot_engine::{Ctx, Engine, Failure, GateRequest, Settings, TokioHost, Work, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite, Store, Witness};
@@ -60,7 +60,7 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
     let engine = start(&store, Settings { workflows, work, ..Settings::default() }).await;
     let house = House { engine, store, clock };
     let blocked = house.start("blocks@1", &()).await;
-    house.until(&blocked, |run| matches!(run.state, State::Running { .. })).await;
+    house.until(&blocked, |run| matches!(run.state, RunState::Running { .. })).await;
     // Another node takes a run, and is never heard of again.
     let (dead, id): (Name, RunId) = ("dead".parse().unwrap(), "orphan".parse().unwrap());
     let starting = Starting {
@@ -69,7 +69,7 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
         title: String::new(),
         session_id: None,
         input: None,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     execute(&house.store, Actor::Principal(agent()), Action::StartRun(Box::new(starting))).await;
     let beat = Action::Heartbeat { node: dead.clone(), span: Duration::from_secs(5), alone: false };
@@ -179,7 +179,7 @@ async fn a_run_that_was_just_claimed_ends_with_the_one_that_started_it() {
         title: String::new(),
         session_id: None,
         input: Some("\"child@1\"".to_owned()),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     house.engine.start_run(agent().into(), starting).await.unwrap();
     late.claimed.subscribe().wait_for(|claimed| *claimed).await.unwrap();

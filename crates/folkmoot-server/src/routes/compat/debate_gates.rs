@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{self, GateDecision, GateRequest, GateRequests, Problem};
-use folkmoot_core::{GateId, Principal, Refusal, Run, RunId, Status, gate::Choice};
+use folkmoot_core::{GateId, GateStatus, Principal, Refusal, Run, RunId, gate::Choice};
 use folkmoot_engine::{Caller, Error};
 use folkmoot_store::GateView;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(crate) async fn list(
     let id: RunId = debate.parse().map_err(|_| unknown_run())?;
     let run = debates::run(&app.engine, &who.principal, &id).await?;
     let mut gates = Vec::new();
-    for found in debates::gates(&app.engine, &who.principal, &run, Some(Status::Pending)).await? {
+    for found in debates::gates(&app.engine, &who.principal, &run, Some(GateStatus::Pending)).await? {
         gates.push(request(&app, &run, found).await?);
     }
     Ok(Json(GateRequests { gates }))

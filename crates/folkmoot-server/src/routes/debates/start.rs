@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{DebateStarted, Problem, StartDebate};
-use folkmoot_core::debate::record::Status;
+use folkmoot_core::debate::record::DebateStatus;
 
 use crate::{app::App, debates::asked, error::ApiError, extract::Call};
 
@@ -25,6 +25,6 @@ pub(crate) async fn start(
     let run = asked::start(&app, caller, body).await?;
     let location = format!("/v1/debates/{}", run.start.id);
     // As it was started; a repetition is answered as the first was.
-    let started = DebateStarted { id: run.start.id, session_id: run.start.session_id, status: Status::Pending };
+    let started = DebateStarted { id: run.start.id, session_id: run.start.session_id, status: DebateStatus::Pending };
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(started)).into_response())
 }

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, GateList, Problem};
-use folkmoot_core::Status;
+use folkmoot_core::GateStatus;
 use folkmoot_store::GateQuery;
 
 use crate::{
@@ -54,7 +54,7 @@ pub(crate) async fn list(
 /// Requesters are interleaved among all that waits, and nowhere else.
 fn only_pending(query: &wire::GateQuery) -> Result<(), ApiError> {
     let narrowed = query.run.is_some() || query.session.is_some() || query.requested_by.is_some();
-    if narrowed || query.cursor.is_some() || query.status.is_some_and(|status| status != Status::Pending) {
+    if narrowed || query.cursor.is_some() || query.status.is_some_and(|status| status != GateStatus::Pending) {
         let detail = "interleaved lists pending gates of all requesters; leave out status, run, session, requested_by and cursor";
         return Err(ApiError::bad_request("bad_query", detail));
     }

@@ -9,7 +9,7 @@ use axum::{
 use folkmoot_api::wire::{self, OpenGate, Problem};
 use folkmoot_core::{
     Phase,
-    gate::{Kind, Opening, Risk},
+    gate::{GateKind, Opening, Risk},
 };
 use folkmoot_engine::Request;
 
@@ -48,7 +48,7 @@ fn request(app: &App, body: OpenGate) -> Request {
         title: body.title,
         summary: body.summary,
         phase,
-        kind: body.kind.unwrap_or(Kind::Custom),
+        kind: body.kind.unwrap_or(GateKind::Custom),
         risk: body.risk.unwrap_or(Risk::Medium),
         artifacts: Vec::new(),
         allowed: body.allowed,

@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, JournalEntry, JournalPage, Problem};
 use folkmoot_core::{
     Refusal, Timestamp,
-    journal::{Entry, EntryState, Key},
+    journal::{Entry, EntryKey, EntryState},
 };
 use folkmoot_store::{JournalQuery, Line};
 
@@ -72,7 +72,7 @@ fn cursor(Entry { began_at, key, .. }: &Entry) -> String {
     format!("{}~{hex}", began_at.as_micros())
 }
 
-fn place(cursor: &str) -> Result<(Timestamp, Key), Refusal> {
+fn place(cursor: &str) -> Result<(Timestamp, EntryKey), Refusal> {
     let read = || {
         let (micros, hex) = cursor.split_once('~')?;
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();

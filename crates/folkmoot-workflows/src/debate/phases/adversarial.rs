@@ -6,8 +6,8 @@ use folkmoot_core::{
     Name,
     agent::AgentRole,
     debate::{
-        Note, Part, Told,
-        findings::{self, Attack, Finding, Report, Severity},
+        DebateEvent, NoteKind, TurnPart,
+        findings::{self, Attack, Finding, RedTeamReport, Severity},
     },
 };
 use folkmoot_engine::{Ctx, Failure};
@@ -91,17 +91,20 @@ impl Room {
         round: u32,
         target: &Candidate,
         state: &mut State,
-    ) -> Result<(Report, Vec<TestCase>, u32), Failure> {
-        let mut notes = state.notes_for(Part::Attack);
+    ) -> Result<(RedTeamReport, Vec<TestCase>, u32), Failure> {
+        let mut notes = state.notes_for(TurnPart::Attack);
         notes.extend(state.results(&[target]));
         notes.extend(
-            state.findings.iter().map(|finding| (Note::Finding, format!("{}: {}", finding.severity, finding.title))),
+            state
+                .findings
+                .iter()
+                .map(|finding| (NoteKind::Finding, format!("{}: {}", finding.severity, finding.title))),
         );
         let asking = |agent, _: &State| Asking {
             at,
             key: String::new(),
             agent,
-            part: Part::Attack,
+            part: TurnPart::Attack,
             notes: notes.clone(),
             answers: vec![target.text.clone()],
             schema: forms::attack(),
@@ -140,7 +143,8 @@ impl Room {
                     let held = run.passed() < run.tested.len();
                     let (passed, of) = (u32::from(!held), 1);
                     let failed = if held { vec![test.name.clone()] } else { Vec::new() };
-                    let told = Told::Tested { author: target.author.clone(), phase: at.phase, passed, of, failed };
+                    let told =
+                        DebateEvent::Tested { author: target.author.clone(), phase: at.phase, passed, of, failed };
                     tell(ctx, &format!("{key}/told"), told).await?;
                     if held {
                         landed.push(Landed { finding: finding.clone(), test: Some(test.clone()) });
@@ -164,17 +168,17 @@ impl Room {
         landed: &[Landed],
         state: &mut State,
     ) -> Result<(u32, u32), Failure> {
-        let mut notes = state.notes_for(Part::Defence);
-        notes.push((Note::Own, target.text.clone()));
+        let mut notes = state.notes_for(TurnPart::Defence);
+        notes.push((NoteKind::Own, target.text.clone()));
         notes.extend(landed.iter().map(|Landed { finding, test }| {
             let test = test.as_ref().map_or_else(String::new, |test| format!("\n\nThis test fails:\n{}", test.code));
-            (Note::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
+            (NoteKind::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
         }));
         let asking = |agent, _: &State| Asking {
             at,
             key: String::new(),
             agent,
-            part: Part::Defence,
+            part: TurnPart::Defence,
             notes: notes.clone(),
             answers: Vec::new(),
             schema: forms::answer(self.debating.language.is_some(), false),
@@ -197,7 +201,7 @@ impl Room {
                 let results = run.as_ref().map(|run| evidence::results(&[run])).unwrap_or_default();
                 let (passed, of) = (results.passed, u32::try_from(tests.len()).unwrap_or(u32::MAX));
                 let failed = results.failures.iter().map(|failure| failure.test.clone()).collect();
-                let told = Told::Tested { author: mended.author.clone(), phase: at.phase, passed, of, failed };
+                let told = DebateEvent::Tested { author: mended.author.clone(), phase: at.phase, passed, of, failed };
                 tell(ctx, &format!("{key}/told"), told).await?;
                 passed
             }
@@ -230,8 +234,8 @@ fn side(state: &State, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> 
 }
 
 /// What a red team handed in, and its tests. What cannot be read is never "nothing found".
-fn read(spoken: Option<&Spoken>) -> (Report, Vec<TestCase>) {
-    let Some(value) = spoken.and_then(Spoken::answered) else { return (Report::Unread, Vec::new()) };
+fn read(spoken: Option<&Spoken>) -> (RedTeamReport, Vec<TestCase>) {
+    let Some(value) = spoken.and_then(Spoken::answered) else { return (RedTeamReport::Unread, Vec::new()) };
     let mut tests = Vec::new();
     let findings = value["findings"].as_array().into_iter().flatten().map(|finding| {
         let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
@@ -247,7 +251,7 @@ fn read(spoken: Option<&Spoken>) -> (Report, Vec<TestCase>) {
         }
     });
     let findings = findings.collect();
-    (Report::Found(findings), tests)
+    (RedTeamReport::Found(findings), tests)
 }
 
 /// A suite has no two tests of one name.

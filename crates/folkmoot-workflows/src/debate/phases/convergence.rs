@@ -5,11 +5,11 @@ use folkmoot_core::{
     Agent, Name,
     agent::{Share, choose},
     debate::{
-        Cast, DecidedBy, Dissent, NoDecision, Note, Part, Told, Verdict,
+        Cast, DebateEvent, DebateVerdict, DecidedBy, Dissent, NoDecision, NoteKind, TurnPart,
         consensus::{Consensus, Contribution, label},
-        effective::{Effective, Voice},
+        effective::{Effective, ModelRef},
     },
-    voting::{Ballot, Elected, Rules, elect},
+    voting::{Ballot, Elected, VotingRules, elect},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ impl Room {
         let verdict = self.count(at, &standing, &voted, state)?;
         for (number, cast) in verdict.ballots.iter().enumerate() {
             let Cast { voter, ranking, confidence, refused, .. } = cast.clone();
-            let told = Told::Vote { voter, round: at.round, ranking, confidence, refused };
+            let told = DebateEvent::Vote { voter, round: at.round, ranking, confidence, refused };
             tell(ctx, &at.key(&format!("vote/{}", number + 1)), told).await?;
         }
         let note = match (&verdict.winner, verdict.decided_by) {
@@ -119,13 +119,13 @@ impl Room {
     async fn vote(&self, ctx: &Ctx, at: At, voter: &Agent, standing: &[Name], state: &State) -> Result<Voted, Failure> {
         let run = ctx.run_id().to_string();
         let shown = state.shown_to(voter, &shown(standing, &voter.id, state), &run, at.round);
-        let part = if standing.len() == 1 { Part::Endorse } else { Part::Ballot };
+        let part = if standing.len() == 1 { TurnPart::Endorse } else { TurnPart::Ballot };
         let mut notes = state.notes_for(part);
         notes.extend(state.results(&shown));
         let authors: Vec<Name> = shown.iter().map(|candidate| candidate.author.clone()).collect();
         notes.extend(state.points.iter().filter_map(|point| {
             let number = authors.iter().position(|author| *author == point.author)? + 1;
-            Some((Note::Point, format!("Answer {number}: {}", point.text)))
+            Some((NoteKind::Point, format!("Answer {number}: {}", point.text)))
         }));
         let passed = |candidate: &Candidate| state.tested(&candidate.author).map_or(0, |tested| tested.passed);
         let candidates: Vec<Value> = shown
@@ -150,18 +150,18 @@ impl Room {
             part,
             notes,
             answers: texts(&shown),
-            schema: if part == Part::Endorse { forms::endorse() } else { forms::ballot(shown.len()) },
+            schema: if part == TurnPart::Endorse { forms::endorse() } else { forms::ballot(shown.len()) },
             given: json!({ "candidates": candidates, "passes": passes }),
             attempt: at.round - 1,
-            rule: if part == Part::Endorse { &no_rule } else { &twice },
+            rule: if part == TurnPart::Endorse { &no_rule } else { &twice },
             results: Value::Null,
             metadata: json!({ "shown": authors }),
         };
         let spoken = self.speak(ctx, asking).await?;
         let text = |name: &str| said(spoken.value[name].as_str().unwrap_or_default());
         let ranking = spoken.answered().map(|value| match part {
-            Part::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
-            Part::Endorse => vec![none()],
+            TurnPart::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
+            TurnPart::Endorse => vec![none()],
             _ => {
                 let numbers = value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let places = numbers.filter_map(|number| number.parse::<usize>().ok()?.checked_sub(1));
@@ -177,14 +177,14 @@ impl Room {
         Ok(Voted { evidence: text("evidence"), objection: text("objection"), ranking, refused, spoken })
     }
 
-    fn count(&self, at: At, standing: &[Name], voted: &[Voted], state: &State) -> Result<Verdict, Failure> {
+    fn count(&self, at: At, standing: &[Name], voted: &[Voted], state: &State) -> Result<DebateVerdict, Failure> {
         let mut candidates = standing.to_vec();
         if standing.len() == 1 {
             candidates.push(none());
         }
         let ballots: Vec<Ballot> = voted.iter().filter_map(|voted| self.ballot(voted, standing, state)).collect();
         let least = usize::from(at.phase.rule().min_responses as u8).min(voted.len());
-        let rules = Rules {
+        let rules = VotingRules {
             method: self.debating.method(),
             fallback: self.debating.voting_fallback,
             tie_break: self.debating.tie_break,
@@ -194,7 +194,7 @@ impl Room {
         let votes: Vec<Name> = ballots.iter().filter_map(|ballot| ballot.ranking.first().cloned()).collect();
         let contributions: Vec<Contribution<'_>> = voted.iter().map(|voted| contribution(voted, state)).collect();
         let consensus = Consensus::of(&contributions, &votes);
-        let by_voice: Vec<(&Ballot, Voice<'_>)> =
+        let by_voice: Vec<(&Ballot, ModelRef<'_>)> =
             ballots.iter().filter_map(|ballot| Some((ballot, voice_of(voted, &ballot.voter)?))).collect();
         // Where executed tests leave one answer of several, no opinion overrides them.
         // But whoever wants none of what is left need not have it.
@@ -226,7 +226,7 @@ impl Room {
             .filter(|ballot| ballot.ranking.first() == winner.as_ref())
             .map(|ballot| ballot.confidence.as_hundredths().into())
             .collect();
-        Ok(Verdict {
+        Ok(DebateVerdict {
             decided_by,
             no_decision,
             reason,
@@ -281,9 +281,9 @@ fn shown(standing: &[Name], voter: &Name, state: &State) -> Vec<Name> {
 }
 
 /// Which model really spoke for a voter: somebody else may have, in place of one that failed.
-fn voice_of<'a>(voted: &'a [Voted], voter: &Name) -> Option<Voice<'a>> {
+fn voice_of<'a>(voted: &'a [Voted], voter: &Name) -> Option<ModelRef<'a>> {
     let Spoken { provider, model, .. } = &voted.iter().find(|voted| voted.spoken.agent == *voter)?.spoken;
-    Some(Voice { provider, model })
+    Some(ModelRef { provider, model })
 }
 
 /// How many voters have this one's role.

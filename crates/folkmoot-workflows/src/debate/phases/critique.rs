@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Name,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -45,15 +45,15 @@ impl Room {
                     if shown.is_empty() {
                         return Ok(None);
                     }
-                    let mut notes = known.notes_for(Part::Critique);
+                    let mut notes = known.notes_for(TurnPart::Critique);
                     notes.extend(known.results(&shown));
                     // Groups come one after another, so that the later need not repeat the earlier.
-                    notes.extend(known.points.iter().map(|point| (Note::Point, point.text.clone())));
+                    notes.extend(known.points.iter().map(|point| (NoteKind::Point, point.text.clone())));
                     let asking = Asking {
                         at,
                         key: "turn".to_owned(),
                         agent,
-                        part: Part::Critique,
+                        part: TurnPart::Critique,
                         notes,
                         answers: texts(&shown),
                         schema: forms::critique(shown.len()),

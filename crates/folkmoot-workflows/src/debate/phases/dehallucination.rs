@@ -3,7 +3,7 @@
 use folkmoot_core::{
     Name,
     agent::Share,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
     question::QuestionType,
 };
 use folkmoot_engine::{Ask, Ctx, Failure};
@@ -38,8 +38,8 @@ impl Room {
                 at,
                 key: String::new(),
                 agent,
-                part: Part::Clarify,
-                notes: state.notes_for(Part::Clarify),
+                part: TurnPart::Clarify,
+                notes: state.notes_for(TurnPart::Clarify),
                 answers: Vec::new(),
                 schema: forms::clarify(),
                 given: Value::Null,
@@ -74,13 +74,13 @@ impl Room {
             let (given, answers) = match self.debating.instructor {
                 Instructor::Person => self.answered_by_a_person(ctx, at, round, &spoken.agent, &questions).await?,
                 Instructor::Agent => {
-                    let notes = || questions.iter().map(|question| (Note::Question, question.clone()));
+                    let notes = || questions.iter().map(|question| (NoteKind::Question, question.clone()));
                     let asking = |agent, state: &State| Asking {
                         at,
                         key: String::new(),
                         agent,
-                        part: Part::ClarifyAnswer,
-                        notes: state.notes_for(Part::ClarifyAnswer).into_iter().chain(notes()).collect(),
+                        part: TurnPart::ClarifyAnswer,
+                        notes: state.notes_for(TurnPart::ClarifyAnswer).into_iter().chain(notes()).collect(),
                         answers: Vec::new(),
                         schema: forms::clarify_answer(questions.len()),
                         given: json!({ "questions": questions }),
@@ -102,7 +102,9 @@ impl Room {
             };
             answered += given;
             let pairs = questions.iter().zip(answers);
-            state.notes.extend(pairs.map(|(question, answer)| (Note::Clarification, format!("{question}\n{answer}"))));
+            state
+                .notes
+                .extend(pairs.map(|(question, answer)| (NoteKind::Clarification, format!("{question}\n{answer}"))));
         }
         let note = match state.ambiguities.len() {
             0 => format!("{answered} of {asked} questions were answered"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Agent, Name,
-    debate::{Note, Part, Told, memory::Reflection},
+    debate::{DebateEvent, NoteKind, TurnPart, memory::Reflection},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_tools::testing::{TestCase, TestRun};
@@ -63,18 +63,18 @@ impl Room {
         let mut episode: Option<String> = None;
         let attempts = if self.debating.language.is_some() { self.debating.reflexion_attempts } else { 1 };
         for attempt in 0..attempts {
-            let mut notes = state.notes_for(Part::Optimization);
-            notes.push((Note::Own, own.as_ref().unwrap_or(best).text.clone()));
+            let mut notes = state.notes_for(TurnPart::Optimization);
+            notes.push((NoteKind::Own, own.as_ref().unwrap_or(best).text.clone()));
             notes.extend(state.results(&[best]));
             let against = state.points.iter().filter(|point| point.author == best.author);
-            notes.extend(against.map(|point| (Note::Point, point.text.clone())));
+            notes.extend(against.map(|point| (NoteKind::Point, point.text.clone())));
             notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
             let key = at.key(&format!("{}/{attempt}", agent.id));
             let asking = Asking {
                 at,
                 key: key.clone(),
                 agent,
-                part: Part::Optimization,
+                part: TurnPart::Optimization,
                 notes,
                 answers: Vec::new(),
                 schema: forms::answer(self.debating.language.is_some(), false),
@@ -91,7 +91,7 @@ impl Room {
             let runs = self.test_all(ctx, &key, &better, &suites).await?;
             let results = evidence::results(&runs.iter().collect::<Vec<_>>());
             if self.debating.language.is_some() {
-                let told = Told::Tested {
+                let told = DebateEvent::Tested {
                     author: agent.id.clone(),
                     phase: at.phase,
                     passed: results.passed,
@@ -147,7 +147,7 @@ impl Room {
             return Ok(true);
         }
         let message = format!("{author}'s answer fails more tests than {}'s, and is not taken", best.author);
-        tell(ctx, &at.key(&format!("{key}/not taken")), Told::Error { phase: Some(at.phase), message }).await?;
+        tell(ctx, &at.key(&format!("{key}/not taken")), DebateEvent::Error { phase: Some(at.phase), message }).await?;
         match before {
             Some(before) => drop(state.candidates.insert(author.clone(), before)),
             None => drop(state.candidates.remove(&author)),

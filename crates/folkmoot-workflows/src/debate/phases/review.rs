@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Name,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -38,14 +38,14 @@ impl Room {
                     if shown.is_empty() {
                         return Ok(None);
                     }
-                    let mut notes = known.notes_for(Part::Review);
+                    let mut notes = known.notes_for(TurnPart::Review);
                     notes.extend(known.results(&shown));
-                    notes.extend(known.points.iter().map(|point| (Note::Point, point.text.clone())));
+                    notes.extend(known.points.iter().map(|point| (NoteKind::Point, point.text.clone())));
                     let asking = Asking {
                         at,
                         key: "turn".to_owned(),
                         agent,
-                        part: Part::Review,
+                        part: TurnPart::Review,
                         notes,
                         answers: texts(&shown),
                         schema: forms::review(shown.len()),

@@ -5,7 +5,7 @@ use folkmoot_core::{
     Name,
     agent::Share,
     debate::{
-        Note, Part, Told, TurnState,
+        DebateEvent, NoteKind, TurnPart, TurnState,
         memory::{Episode, Reflection},
     },
 };
@@ -78,10 +78,10 @@ impl Room {
             Evolved { turns: Vec::new(), candidate: None, tried: Vec::new(), episodes: Vec::new(), passed: false };
         let mut reflections: Vec<Reflection> = Vec::new();
         for attempt in 0..=self.debating.self_evolvement_iterations {
-            let part = if attempt == 0 { Part::Draft } else { Part::Refine };
+            let part = if attempt == 0 { TurnPart::Draft } else { TurnPart::Refine };
             let mut notes = state.notes_for(part);
             if let Some(own) = &evolved.candidate {
-                notes.push((Note::Own, own.text.clone()));
+                notes.push((NoteKind::Own, own.text.clone()));
             }
             notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
             let asking = Asking {
@@ -112,7 +112,7 @@ impl Room {
             evolved.tried.push((draft.clone(), rate));
             let Some(run) = run else { break };
             let results = evidence::results(&[&run]);
-            let told = Told::Tested {
+            let told = DebateEvent::Tested {
                 author: id.clone(),
                 phase: at.phase,
                 passed: results.passed,

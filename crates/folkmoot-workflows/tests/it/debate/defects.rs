@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use folkmoot_core::{
     agent::{DebatePhase, DebatePhase::*, ModelName, Team},
-    debate::{DecidedBy, NoDecision, Phases, Told, TurnState, topology::Topology},
+    debate::{DebateEvent, DecidedBy, NoDecision, Phases, TurnState, topology::Topology},
 };
 use folkmoot_llm::{Cue, FailureKind};
 use folkmoot_tools::jail::Language;
@@ -127,15 +127,15 @@ fn what_comes_before_a_debate_comes_once() {
     assert!(drafts == 3 && refined > 0, "{drafts} {refined}");
     assert_eq!(before.len(), drafts + refined, "each is executed, the last refinement too");
     assert!(before.iter().any(|(_, passed, of)| passed < of) && before.iter().any(|(_, passed, of)| passed == of));
-    let reflected = played.told.iter().filter(|told| matches!(told, Told::Reflected { .. })).count();
+    let reflected = played.told.iter().filter(|told| matches!(told, DebateEvent::Reflected { .. })).count();
     assert!(reflected >= refined && !played.turns(&["reflect"]).is_empty());
     assert!(played.prompts("refine").iter().all(|(_, prompt)| prompt.contains("[[data reflection ")));
 }
 
 /// Whose code passed how many of how many, in a phase.
 fn tested(played: &Played, in_phase: DebatePhase) -> Vec<(String, u32, u32)> {
-    let of = |told: &Told| match told {
-        Told::Tested { author, phase, passed, of, .. } if *phase == in_phase => {
+    let of = |told: &DebateEvent| match told {
+        DebateEvent::Tested { author, phase, passed, of, .. } if *phase == in_phase => {
             Some((author.to_string(), *passed, *of))
         }
         _ => None,
@@ -447,8 +447,8 @@ fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     let messages = |topology| {
         let played =
             Stage::new(&DebateConfig { topology, ..of(&[Proposal, Critique, Convergence], 5) }).says(unsigned).play();
-        let of = |told: &Told| match told {
-            Told::PhaseCompleted { phase: Convergence, messages, .. } => Some(*messages),
+        let of = |told: &DebateEvent| match told {
+            DebateEvent::PhaseCompleted { phase: Convergence, messages, .. } => Some(*messages),
             _ => None,
         };
         let read = played.prompts("ballot").iter().all(|(_, prompt)| prompt.contains("Because of reason"));

@@ -6,7 +6,7 @@ use folkmoot_core::{
     Principal, Role, RunId,
     agent::DebatePhase,
     debate::{Phases, WORKFLOW},
-    gate::{Choice, Status, Verdict},
+    gate::{Choice, GateStatus, Verdict},
 };
 use folkmoot_engine::{Engine, Failure, GateQuery, Replayed, Settings, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
@@ -53,7 +53,12 @@ pub(super) async fn hold(engine: &Engine, debating: &DebateConfig) -> RunId {
         let pending = engine
             .gates(
                 &you(),
-                GateQuery { run: Some(run.clone()), status: Some(Status::Pending), limit: 10, ..GateQuery::default() },
+                GateQuery {
+                    run: Some(run.clone()),
+                    status: Some(GateStatus::Pending),
+                    limit: 10,
+                    ..GateQuery::default()
+                },
             )
             .await
             .unwrap();

@@ -3,7 +3,7 @@
 
 use folkmoot_core::{
     agent::{DebatePhase, DebatePhase::*},
-    debate::{NoDecision, Phases, Told, TurnState},
+    debate::{DebateEvent, NoDecision, Phases, TurnState},
 };
 use folkmoot_llm::Request;
 use folkmoot_tools::jail::Language;
@@ -161,10 +161,9 @@ fn a_ballot_that_is_not_the_voters_own_choice_of_answers_is_refused_and_recorded
         let turns = played.turns(&["ballot"]);
         let turn = turns.iter().find(|turn| turn.agent.as_str() == "critic-1").unwrap();
         assert_eq!(turn.state, state, "{forged}: {}", turn.why);
-        let said = played
-            .told
-            .iter()
-            .any(|told| matches!(told, Told::Vote { voter, refused: Some(_), .. } if voter.as_str() == "critic-1"));
+        let said = played.told.iter().any(
+            |told| matches!(told, DebateEvent::Vote { voter, refused: Some(_), .. } if voter.as_str() == "critic-1"),
+        );
         assert!(said, "the log has it: {forged}");
     }
 }
@@ -339,8 +338,8 @@ fn cheated(cheat: &'static str, tests: &'static [(&'static str, &'static str)]) 
 }
 
 fn tested(played: &Played, author: &str) -> (u32, u32, Vec<String>) {
-    let of = |told: &Told| match told {
-        Told::Tested { author: by, passed, of, failed, .. } if by.as_str() == author => {
+    let of = |told: &DebateEvent| match told {
+        DebateEvent::Tested { author: by, passed, of, failed, .. } if by.as_str() == author => {
             Some((*passed, *of, failed.clone()))
         }
         _ => None,

@@ -8,7 +8,7 @@ use std::{
 
 use folkmoot_core::{
     Name,
-    debate::{NoDecision, Told, TurnState, Verdict, WORKFLOW},
+    debate::{DebateEvent, DebateVerdict, NoDecision, TurnState, WORKFLOW},
     gate::{Choice, Gate},
 };
 use folkmoot_engine::{
@@ -242,16 +242,16 @@ impl Stage {
 }
 
 /// An event of a debate. What Folkmoot says beside, which rows were kept, is none of it.
-fn read(kind: &str, payload: &str) -> Option<Told> {
+fn read(kind: &str, payload: &str) -> Option<DebateEvent> {
     let mut payload: Value = serde_json::from_str(payload).ok()?;
     payload.as_object_mut()?.remove("records");
-    Told::read(kind, &payload.to_string())
+    DebateEvent::read(kind, &payload.to_string())
 }
 
 /// How it went.
 pub struct Played {
     pub report: Report,
-    pub told: Vec<Told>,
+    pub told: Vec<DebateEvent>,
     pub asked: Vec<Request>,
 }
 
@@ -272,7 +272,7 @@ impl Played {
         serde_json::from_value(self.report.outcome.clone().unwrap()).unwrap()
     }
 
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> DebateVerdict {
         self.debated().verdict
     }
 
@@ -290,8 +290,8 @@ impl Played {
 
     /// The turns for these parts; all where none is named.
     pub fn turns(&self, parts: &[&str]) -> Vec<ATurn> {
-        let turn = |told: &Told| match told {
-            Told::Turn { agent, part, round, state, why, provider, tool_calls, .. } => Some(ATurn {
+        let turn = |told: &DebateEvent| match told {
+            DebateEvent::Turn { agent, part, round, state, why, provider, tool_calls, .. } => Some(ATurn {
                 agent: agent.clone(),
                 part: part.clone(),
                 round: *round,
@@ -332,8 +332,8 @@ impl Played {
 
     /// What went wrong without ending it.
     pub fn errors(&self) -> Vec<String> {
-        let message = |told: &Told| match told {
-            Told::Error { message, .. } => Some(message.clone()),
+        let message = |told: &DebateEvent| match told {
+            DebateEvent::Error { message, .. } => Some(message.clone()),
             _ => None,
         };
         self.told.iter().filter_map(message).collect()
@@ -341,8 +341,8 @@ impl Played {
 
     /// Who was left out.
     pub fn left_out(&self) -> Vec<String> {
-        let who = |told: &Told| match told {
-            Told::Rebalanced { agent, .. } => Some(agent.to_string()),
+        let who = |told: &DebateEvent| match told {
+            DebateEvent::Rebalanced { agent, .. } => Some(agent.to_string()),
             _ => None,
         };
         self.told.iter().filter_map(who).collect()
@@ -350,8 +350,8 @@ impl Played {
 
     /// What phases came to, as `round phase: note`.
     pub fn notes(&self) -> Vec<String> {
-        let note = |told: &Told| match told {
-            Told::PhaseCompleted { phase, round, note, .. } => Some(format!("{round} {phase}: {note}")),
+        let note = |told: &DebateEvent| match told {
+            DebateEvent::PhaseCompleted { phase, round, note, .. } => Some(format!("{round} {phase}: {note}")),
             _ => None,
         };
         self.told.iter().filter_map(note).collect()
@@ -359,8 +359,8 @@ impl Played {
 
     /// Phases in the order in which they began, as `round phase`.
     pub fn phases(&self) -> Vec<String> {
-        let phase = |told: &Told| match told {
-            Told::PhaseStarted { phase, round, .. } => Some(format!("{round} {phase}")),
+        let phase = |told: &DebateEvent| match told {
+            DebateEvent::PhaseStarted { phase, round, .. } => Some(format!("{round} {phase}")),
             _ => None,
         };
         self.told.iter().filter_map(phase).collect()

@@ -12,7 +12,7 @@ use folkmoot_core::{
     agent::DebatePhase,
     debate::WORKFLOW,
     gate::{Choice, Verdict},
-    run::State,
+    run::RunState,
 };
 use folkmoot_engine::{Engine, Failure, GateQuery, Settings, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
@@ -80,8 +80,8 @@ async fn a_debate_whose_provider_is_gone_stops_and_goes_on_when_it_is_back() {
     engine.decide(you().into(), Verdict::on(&gate, Choice::Approve, "read")).await.unwrap();
     let (code, message) = loop {
         match engine.wait_for_end(&you(), &id, LOOK).await.unwrap().state {
-            State::Stopped { code, message } => break (code, message),
-            State::Ended(ending) => panic!("it ended: {ending:?}"),
+            RunState::Stopped { code, message } => break (code, message),
+            RunState::Ended(ending) => panic!("it ended: {ending:?}"),
             _ => {}
         }
     };

@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result, anyhow};
 use folkmoot_api::{
     core::{
         Event,
-        audit::Problem,
+        audit::AuditProblem,
         checkpoint::Checkpoint,
-        receipt::{Receipt, Shown, Text},
+        receipt::{ContentText, Receipt, ReceiptContent},
     },
     wire::{self, AuditEntry},
 };
@@ -51,15 +51,15 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let signature = signed::check(&statement, expected.as_ref());
     let receipt: wire::Receipt =
         statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
-    let mut problems: Vec<Problem> =
-        signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
+    let mut problems: Vec<AuditProblem> =
+        signature.as_ref().err().map(|bad| AuditProblem::new("signature", bad.to_string())).into_iter().collect();
     let inner = statement::Kept::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
     if let Err(bad) = &inner {
-        problems.push(Problem::new("checkpoint", bad.as_str()));
+        problems.push(AuditProblem::new("checkpoint", bad.as_str()));
     }
     match (events(receipt.events), receipt.checkpoint.statement()) {
         (Some(events), Some(checkpoint)) => problems.extend(found(&receipt.receipt, &events, &checkpoint)),
-        _ => problems.push(Problem::new("events", "some hashes are none")),
+        _ => problems.push(AuditProblem::new("events", "some hashes are none")),
     }
     let known = match (&expected, &signature) {
         (Some(_), _) => Known::Given,
@@ -85,11 +85,11 @@ fn events(entries: Vec<AuditEntry>) -> Option<Vec<Event>> {
     entries.into_iter().map(AuditEntry::event).collect()
 }
 
-fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<AuditProblem> {
     receipt.check(events, checkpoint)
 }
 
-fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, known: Known) -> Result<Exit> {
+fn report(ctx: &Context, receipt: &Receipt, problems: &[AuditProblem], key: &str, known: Known) -> Result<Exit> {
     let exit = match known {
         _ if !problems.is_empty() => Exit::Problems,
         Known::Given | Known::Own => Exit::Done,
@@ -102,7 +102,7 @@ fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, kno
         }))?;
         return Ok(exit);
     }
-    for Problem { at, problem } in problems {
+    for AuditProblem { at, problem } in problems {
         ctx.screen.say(format!("{} {}: {}", paint(style::BAD, "problem"), one_line(at), one_line(problem)))?;
     }
     if !problems.is_empty() {
@@ -135,7 +135,7 @@ fn account(receipt: &Receipt) -> String {
     let Some(decision) = &receipt.decision else {
         return format!("Gate {gate} is shown as below and nobody had decided by {}.", receipt.at);
     };
-    let is_whole = receipt.standing().is_some_and(Shown::is_whole);
+    let is_whole = receipt.standing().is_some_and(ReceiptContent::is_whole);
     let what =
         if is_whole { "exactly this content" } else { "the content with this digest, of which something was erased" };
     let on = match receipt.shown.len() {
@@ -149,8 +149,8 @@ fn account(receipt: &Receipt) -> String {
     format!("Gate {gate} was decided: {word} by {who} at {at}, {on}{why}{voices}")
 }
 
-fn content(shown: &Shown) -> String {
-    let text = |content: &Text| match &content.text {
+fn content(shown: &ReceiptContent) -> String {
+    let text = |content: &ContentText| match &content.text {
         Some(text) => behind_bar(printable(text).lines()),
         None if content.hex.is_some() => format!("  {}", paint(style::FAINT, "Its content is no text.")),
         None => format!("  {}", paint(style::FAINT, "Its content was erased.")),

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateId, Status, gate::Choice},
+    core::{GateId, GateStatus, gate::Choice},
     wire::{Gate, Verdict},
 };
 
@@ -43,7 +43,7 @@ enum Said {
 /// terminal others decide.
 pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId, manner: Manner) -> Result<bool> {
     let gate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gate(id).await?)).await?;
-    if gate.status != Status::Pending {
+    if gate.status != GateStatus::Pending {
         return Ok(true);
     }
     let asks = ctx.screen.answers || manner.lightly && !ctx.screen.json && !io::stdin().is_terminal();
@@ -124,7 +124,7 @@ async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
 async fn decided(client: &Client, id: &GateId) {
     loop {
         match client.wait_gate(id, ROUND).await {
-            Ok(gate) if gate.status != Status::Pending => return,
+            Ok(gate) if gate.status != GateStatus::Pending => return,
             Ok(_) => {}
             Err(_) => tokio::time::sleep(ROUND).await,
         }

@@ -13,7 +13,7 @@ use folkmoot_api::{
     client::DebateFrame,
     core::{
         GateId, QuestionId, RunId,
-        debate::{Progress, Told, record::Status},
+        debate::{DebateEvent, DebateProgress, record::DebateStatus},
         gate::Choice,
     },
     wire::{Debate, DebateResults, Event},
@@ -110,7 +110,7 @@ pub(super) async fn results(
     connection: &mut Connection,
     debate: &Debate,
 ) -> Result<Option<DebateResults>> {
-    if debate.status != Status::Completed {
+    if debate.status != DebateStatus::Completed {
         return Ok(None);
     }
     let read = async |client: &Client| Ok(client.debate_results(&debate.id).await?);
@@ -163,7 +163,7 @@ pub(crate) async fn to_the_end(
 #[derive(Default)]
 struct Seen {
     position: Option<u64>,
-    progress: Progress,
+    progress: DebateProgress,
     /// Gates and questions that were shown here.
     asked: Vec<String>,
     drawn: bool,
@@ -235,7 +235,7 @@ impl Seen {
 
     fn show(&mut self, ctx: &Context, event: &Event, manner: Manner) {
         self.position = Some(event.position);
-        let told = Told::read(&event.kind, event.payload.get());
+        let told = DebateEvent::read(&event.kind, event.payload.get());
         if let Some(told) = &told {
             self.progress.apply(told);
         }

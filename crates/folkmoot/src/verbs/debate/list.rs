@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::debate::record::Status,
+    core::debate::record::DebateStatus,
     wire::{Debate, DebateQuery},
 };
 
@@ -21,8 +21,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these
-    #[arg(long, value_name = "STATUS", value_parser = word::<Status>(Status::WORDS))]
-    status: Option<Status>,
+    #[arg(long, value_name = "STATUS", value_parser = word::<DebateStatus>(DebateStatus::WORDS))]
+    status: Option<DebateStatus>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,

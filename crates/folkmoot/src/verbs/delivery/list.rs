@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::delivery::Status,
+    core::delivery::DeliveryStatus,
     wire::{Delivery, DeliveryQuery},
 };
 
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these
-    #[arg(long, value_parser = word::<Status>(Status::WORDS))]
-    state: Option<Status>,
+    #[arg(long, value_parser = word::<DeliveryStatus>(DeliveryStatus::WORDS))]
+    state: Option<DeliveryStatus>,
     /// Only those that nobody was told
     #[arg(long, conflicts_with = "state")]
     dead: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let state = args.state.or(args.dead.then_some(Status::Dead));
+    let state = args.state.or(args.dead.then_some(DeliveryStatus::Dead));
     let query = DeliveryQuery { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
     if ctx.screen.json {
@@ -55,9 +55,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let row = |delivery: &Delivery| {
         let state = delivery.state.word();
         let painted = match delivery.state {
-            Status::Dead => Some((state, style::BAD)),
-            Status::Waiting if delivery.last_error.is_some() => Some((state, style::WARN)),
-            Status::Waiting | Status::Sending | Status::Delivered => None,
+            DeliveryStatus::Dead => Some((state, style::BAD)),
+            DeliveryStatus::Waiting if delivery.last_error.is_some() => Some((state, style::WARN)),
+            DeliveryStatus::Waiting | DeliveryStatus::Sending | DeliveryStatus::Delivered => None,
         };
         let cells = vec![
             delivery.id.to_string(),

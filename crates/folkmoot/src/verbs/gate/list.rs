@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, RunId, SessionId, Status},
+    core::{GateStatus, Name, RunId, SessionId},
     wire::{GateList, GateQuery},
 };
 
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these; pending unless it is given
-    #[arg(long, value_parser = word::<Status>(Status::WORDS), conflicts_with = "all")]
-    status: Option<Status>,
+    #[arg(long, value_parser = word::<GateStatus>(GateStatus::WORDS), conflicts_with = "all")]
+    status: Option<GateStatus>,
     /// Whatever their status, the newest first
     #[arg(long)]
     all: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
+    let status = if args.all { None } else { Some(args.status.unwrap_or(GateStatus::Pending)) };
     let narrowed = args.run.is_some() || args.session.is_some() || args.requester.is_some() || args.cursor.is_some();
     let query = GateQuery {
         status,
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         session: args.session,
         requested_by: args.requester,
         // Nobody's gates hide another's.
-        interleaved: status == Some(Status::Pending) && !narrowed && !ctx.screen.json,
+        interleaved: status == Some(GateStatus::Pending) && !narrowed && !ctx.screen.json,
         cursor: args.cursor,
         limit: Some(args.limit),
     };
@@ -63,7 +63,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     if ctx.screen.json {
         ctx.screen.json(&list)?;
     } else {
-        let what = status.map_or("", Status::word).replace('_', " ");
+        let what = status.map_or("", GateStatus::word).replace('_', " ");
         print(ctx, &list, &format!("There is no {what} gate.").replace("  ", " "))?;
         if list.next.is_some() || (interleaved && list.gates.len() as u64 == u64::from(args.limit)) {
             ctx.screen.note(format!("There may be more than {}; see --limit and --requester.", args.limit));

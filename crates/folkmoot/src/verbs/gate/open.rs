@@ -7,7 +7,7 @@ use folkmoot_api::{
     Client,
     core::{
         Name, Phase, RunId, SessionId, Timeout,
-        gate::{Choice, Kind, OnTimeout, Risk, SelfReview},
+        gate::{Choice, GateKind, OnTimeout, Risk, SelfReview},
     },
     wire::{Gate, OpenGate},
 };
@@ -81,8 +81,8 @@ pub(crate) struct Args {
     #[arg(long)]
     phase: Option<Phase>,
     /// What sort of request
-    #[arg(long, value_parser = word::<Kind>(Kind::WORDS))]
-    kind: Option<Kind>,
+    #[arg(long, value_parser = word::<GateKind>(GateKind::WORDS))]
+    kind: Option<GateKind>,
     /// Tell this channel too, as often as you like; `notify list` shows those there are
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',')]
     tell: Vec<String>,

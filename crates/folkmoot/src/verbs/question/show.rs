@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::question::Status,
+    core::question::QuestionStatus,
     wire::{Question, WithReason},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 /// Says that a denial was heard, once it was shown: whoever did not ask changes nothing by it.
 pub(super) async fn acknowledge(ctx: &Context, connection: &mut Connection, question: &Question) -> Result<()> {
     let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
-    if question.status == Status::Denied && unheard {
+    if question.status == QuestionStatus::Denied && unheard {
         let why = WithReason::default();
         connection
             .ask(ctx, As::Agent, async |client: &Client| Ok(client.acknowledge(&question.id, &why).await?))

@@ -1,7 +1,7 @@
 //! `folkmoot step done`: a step is done, and is never done again.
 
 use anyhow::Result;
-use folkmoot_api::{core::journal::Progress, wire::RecordStep};
+use folkmoot_api::{core::journal::EntryStatus, wire::RecordStep};
 use serde_json::Value;
 
 use super::{Which, report};
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let result = args.result.or(args.text.map(Value::String));
-    let step = RecordStep { result, ..args.which.step(Progress::Done) };
+    let step = RecordStep { result, ..args.which.step(EntryStatus::Done) };
     let (entry, is_new) = args.which.record(ctx, connection, &step).await?;
     report(ctx, &entry, is_new)?;
     Ok(Exit::Done)

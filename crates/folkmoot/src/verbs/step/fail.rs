@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use folkmoot_api::{
-    core::journal::Progress,
+    core::journal::EntryStatus,
     wire::{Fault, RecordStep},
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
     let error = Some(Fault { code: args.code, message: args.reason });
-    let step = RecordStep { error, ..args.which.step(Progress::Failed) };
+    let step = RecordStep { error, ..args.which.step(EntryStatus::Failed) };
     let (entry, is_new) = args.which.record(ctx, connection, &step).await?;
     report(ctx, &entry, is_new)?;
     Ok(Exit::Done)

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::server::{ALICE, ROBOT};
 use folkmoot_api::{
-    core::{Status, gate::Choice, question::QuestionType},
+    core::{GateStatus, gate::Choice, question::QuestionType},
     wire::{Answer, Ask, ClearanceFor, GateQuery, OpenGate, Verdict},
 };
 
@@ -42,7 +42,7 @@ async fn a_database_lost_after_the_commit_leaves_no_false_denial() {
     };
     let answer = approve(&far).await;
     let decided = near.client(ALICE).gate(&gate.id).await.expect("it can be read");
-    assert_eq!(decided.status, Status::Approved, "it was not committed: this proves nothing");
+    assert_eq!(decided.status, GateStatus::Approved, "it was not committed: this proves nothing");
     match answer {
         Ok(answer) => assert_eq!(answer.decision, decided.decision),
         Err(error) => assert_eq!(error.code(), Some("outcome_unknown"), "{error:?}"),
