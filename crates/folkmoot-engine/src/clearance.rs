@@ -106,7 +106,7 @@ impl Release {
 
 /// What is halted, and by what; everything oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct HaltStatus {
+pub struct HaltOverview {
     /// What stops everyone.
     pub system: Vec<Arc<Hold>>,
     /// Each session that is halted.
@@ -116,8 +116,8 @@ pub struct HaltStatus {
 }
 
 #[derive(Debug)]
-pub(crate) struct Clearance {
-    known: RwLock<Known>,
+pub(crate) struct ClearanceTracker {
+    known: RwLock<ClearanceState>,
     /// The position of the log up to which the index knows everything.
     applied: watch::Sender<u64>,
     /// The epoch of the store's log that the index was read from.
@@ -128,9 +128,9 @@ pub(crate) struct Clearance {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ClearanceState {
     holds: Holds,
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, ClearanceWaiter>,
     by_agent: HashMap<Name, BTreeSet<u64>>,
     by_session: HashMap<SessionId, BTreeSet<u64>>,
     /// What of each agent's own has gone since it was last held for itself; of the agents for which
@@ -141,17 +141,17 @@ struct Known {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct ClearanceWaiter {
     agent: Name,
     session: Option<SessionId>,
     gone: Vec<Arc<Release>>,
     /// `None` once it was released.
-    released: Option<oneshot::Sender<Ended>>,
+    released: Option<oneshot::Sender<ClearanceWaitEnd>>,
 }
 
 /// How a registered wait ended.
 #[derive(Debug)]
-enum Ended {
+enum ClearanceWaitEnd {
     Clear,
     Denied(Vec<QuestionId>),
     /// The database has lost the end of its log, and with it perhaps what this one was told.
@@ -162,12 +162,12 @@ enum Ended {
 enum Registered<'a> {
     Clear,
     Denied(Vec<QuestionId>),
-    Waiting(oneshot::Receiver<Ended>, Registration<'a>),
+    Waiting(oneshot::Receiver<ClearanceWaitEnd>, ClearanceRegistration<'a>),
 }
 
 /// Dropping it ends the waiting, and no trace remains.
-struct Registration<'a> {
-    clearance: &'a Clearance,
+struct ClearanceRegistration<'a> {
+    clearance: &'a ClearanceTracker,
     number: u64,
     /// Something covers it since before the engine started.
     looks_back: bool,
@@ -222,12 +222,12 @@ impl Engine {
                     let new: Vec<_> = registration.gone().into_iter().filter(|release| !known(release)).collect();
                     gone.extend(new);
                     match ended {
-                        Some(Ended::Clear) => {}
-                        Some(Ended::LookAgain) => {
+                        Some(ClearanceWaitEnd::Clear) => {}
+                        Some(ClearanceWaitEnd::LookAgain) => {
                             gone.clear();
                             looks_back = true;
                         }
-                        Some(Ended::Denied(denials)) => return Err(self.denied(principal, denials).await),
+                        Some(ClearanceWaitEnd::Denied(denials)) => return Err(self.denied(principal, denials).await),
                         None => return Err(self.timed_out(principal, agent, session, gone)),
                     }
                 }
@@ -331,7 +331,7 @@ impl Engine {
 
     /// What is halted, and by what, as far as `principal` may know: also the sessions in which it
     /// works.
-    pub async fn halts(&self, principal: &Principal) -> Result<HaltStatus, Error> {
+    pub async fn halts(&self, principal: &Principal) -> Result<HaltOverview, Error> {
         let mut status = self.halts_of(principal);
         if principal.role.sees_everything() {
             return Ok(status);
@@ -350,10 +350,10 @@ impl Engine {
         Ok(status)
     }
 
-    fn halts_of(&self, principal: &Principal) -> HaltStatus {
+    fn halts_of(&self, principal: &Principal) -> HaltOverview {
         let seen = |hold: &&Arc<Hold>| hold.may_be_seen_by(principal);
         self.0.clearance.read(|known| {
-            let mut status = HaltStatus {
+            let mut status = HaltOverview {
                 system: known.holds.system().filter(seen).cloned().collect(),
                 sessions: known
                     .holds
@@ -432,10 +432,10 @@ impl Engine {
     }
 }
 
-impl Clearance {
+impl ClearanceTracker {
     /// With everything that holds anybody at this position of the log.
     pub(crate) fn new(position: u64, holds: Vec<Hold>, started_at: Timestamp) -> Self {
-        let mut known = Known::default();
+        let mut known = ClearanceState::default();
         for hold in holds {
             known.holds.replace(&hold.id.clone(), Some(hold));
         }
@@ -456,7 +456,7 @@ impl Clearance {
         for waiting in known.waiting.values_mut() {
             if let Some(released) = waiting.released.take() {
                 // Whoever has stopped waiting is about to deregister.
-                let _ = released.send(Ended::LookAgain);
+                let _ = released.send(ClearanceWaitEnd::LookAgain);
             }
         }
         self.applied.send_replace(position);
@@ -508,7 +508,7 @@ impl Clearance {
         self.applied.send_replace(position);
     }
 
-    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<End>) {
+    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<HoldEnd>) {
         let mut known = write(&self.known);
         let new = new(known.holds.get(id).map(Arc::as_ref));
         if let Some(agent) = new.as_ref().and_then(|new| new.agent_id.as_ref()) {
@@ -551,16 +551,16 @@ impl Clearance {
         // What was answered before it waits counts too.
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
-        known.waiting.insert(number, Waiting { agent, session, gone, released: Some(released) });
-        Registered::Waiting(waiting, Registration { clearance: self, number, looks_back })
+        known.waiting.insert(number, ClearanceWaiter { agent, session, gone, released: Some(released) });
+        Registered::Waiting(waiting, ClearanceRegistration { clearance: self, number, looks_back })
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&ClearanceState) -> T) -> T {
         look(&read(&self.known))
     }
 }
 
-impl Known {
+impl ClearanceState {
     /// The numbers of those who wait and were covered by this.
     fn covered_by(&self, hold: &Hold) -> BTreeSet<u64> {
         let mut numbers = BTreeSet::new();
@@ -609,9 +609,9 @@ impl Known {
         let asker = hold.agent_id.as_ref() == Some(&waiting.agent);
         let session = waiting.session.as_ref().map(SessionId::as_str);
         let ended = if denied && asker {
-            Ended::Denied(hold.id.question().into_iter().cloned().collect())
+            ClearanceWaitEnd::Denied(hold.id.question().into_iter().cloned().collect())
         } else if self.holds.can_proceed(waiting.agent.as_str(), session) {
-            Ended::Clear
+            ClearanceWaitEnd::Clear
         } else {
             return;
         };
@@ -622,15 +622,15 @@ impl Known {
     }
 }
 
-impl Registration<'_> {
+impl ClearanceRegistration<'_> {
     /// What of all that covered it has gone.
     fn gone(&self) -> Vec<Arc<Release>> {
-        let gone = |known: &Known| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone());
+        let gone = |known: &ClearanceState| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone());
         self.clearance.read(gone).unwrap_or_default()
     }
 }
 
-impl Drop for Registration<'_> {
+impl Drop for ClearanceRegistration<'_> {
     fn drop(&mut self) {
         let mut known = write(&self.clearance.known);
         let Some(waiting) = known.waiting.remove(&self.number) else { return };
@@ -650,7 +650,7 @@ fn forget<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, BTreeSet<u64>>, key:
 }
 
 /// What became of something, what was answered to it, and why.
-type End = (ReleaseReason, Option<serde_json::Value>, String);
+type HoldEnd = (ReleaseReason, Option<serde_json::Value>, String);
 
 fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> Cleared {
     let reason = match gone.last().map(|release| release.reason) {

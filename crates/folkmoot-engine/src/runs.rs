@@ -8,7 +8,7 @@ use folkmoot_core::{
     question,
     run::{self, RunState},
 };
-use folkmoot_store::{Error, GateQuery, JournalQuery, Line, Page, QuestionQuery, RunQuery, Store};
+use folkmoot_store::{Error, GateQuery, JournalLine, JournalQuery, Page, QuestionQuery, RunQuery, Store};
 
 use crate::Engine;
 
@@ -17,7 +17,7 @@ const WAITS: u32 = 100;
 
 /// What a run waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WaitingAt {
+pub struct WaitDetails {
     /// Gates that are pending.
     pub gates: Vec<Gate>,
     /// Questions that are open.
@@ -56,9 +56,9 @@ impl Engine {
     }
 
     /// What a run waits for just now.
-    pub async fn waiting_at(&self, run: &Run) -> Result<WaitingAt, Error> {
+    pub async fn waiting_at(&self, run: &Run) -> Result<WaitDetails, Error> {
         if run.ending().is_some() {
-            return Ok(WaitingAt::default());
+            return Ok(WaitDetails::default());
         }
         let id = Some(run.start.id.clone());
         let gates =
@@ -75,7 +75,7 @@ impl Engine {
             | RunState::Ended(_) => (Deadline::Never, Vec::new()),
         };
         let children = self.0.store.runs(children).await?.items;
-        Ok(WaitingAt {
+        Ok(WaitDetails {
             gates: self.0.store.gates(gates).await?.items.into_iter().map(|view| view.gate).collect(),
             questions: self.0.store.questions(questions).await?.items.into_iter().map(|view| view.question).collect(),
             runs: children.into_iter().filter(|child| child.ending().is_none()).collect(),
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// Part of the journal of a run that `principal` may know of.
-    pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<Line>, Error> {
+    pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         self.run(principal, &query.run).await?;
         self.0.store.journal(query).await
     }

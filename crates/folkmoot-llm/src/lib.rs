@@ -32,13 +32,13 @@ mod scripted;
 pub mod settings;
 pub mod structured;
 
-pub use answer::{Answer, Attempt, Finish, Usage};
-pub use failure::{Failure, FailureKind};
+pub use answer::{FailedAttempt, Finish, ModelAnswer, TokenUsage};
+pub use failure::{FailureKind, ModelFailure};
 pub use folkmoot_outbound as outbound;
 pub use model::{Embedder, Hear, Model};
 pub use models::Models;
-pub use prompt::{Context, PromptError, Prompts};
-pub use record::{Recorded, Recording};
+pub use prompt::{PromptContext, PromptError, Prompts};
+pub use record::{ModelCallRecord, RecordedModel};
 pub use rehearsal::Rehearsal;
 pub use replay::Replay;
-pub use request::{Cue, Message, Request, Schema, Speaker};
+pub use request::{Cue, Message, ModelRequest, Schema, Speaker};

@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, Limits, ServerKey, accept::Seat, debates::seen::Seen, error::ApiError, figures, notify::Notifier,
-    observe::Adopt, socket::Origin,
+    Config, ServerKey, ServerLimits, accept::Seat, debates::seen::ProgressCache, error::ApiError, figures,
+    notify::Notifier, observe::Adopt, socket::Origin,
 };
 
 /// So many debates are replayed at the same time; others wait.
@@ -44,7 +44,7 @@ pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) key: Arc<ServerKey>,
     pub(crate) notifier: Notifier,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) limits: Arc<ServerLimits>,
     /// Whose pages may open sockets, beside this server's own.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) adopt: Option<Adopt>,
@@ -57,7 +57,7 @@ pub(crate) struct App {
     /// A replay holds a whole journal in memory.
     pub(crate) replaying: Arc<Semaphore>,
     /// How far debates were when somebody last looked.
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<ProgressCache>,
     /// What holds for gates.
     pub(crate) policy: Arc<GatePolicy>,
     /// Whether people are asked about plans that are started here.

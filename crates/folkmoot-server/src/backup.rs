@@ -57,7 +57,7 @@ pub struct Restored {
 
 /// What becomes of the tokens that a backup holds. It cannot know which of them were revoked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tokens {
+pub enum TokensOnRestore {
     /// They work as they did.
     Keep,
     /// None of them works.
@@ -136,7 +136,7 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
 
 /// Makes the database of a folder from a backup. The folder may not have one, unless its log is
 /// empty.
-pub async fn restore(file: &Path, data: &DataFolder, tokens: Tokens) -> Result<Restored, BackupError> {
+pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
     let _lock = data.lock()?;
     must_have_no_log(data)?;
@@ -144,7 +144,7 @@ pub async fn restore(file: &Path, data: &DataFolder, tokens: Tokens) -> Result<R
     let half = Half::begin(&target)?;
     copy(file.to_owned(), &half.path).await?;
     let mut revoked_tokens = Vec::new();
-    if tokens == Tokens::Revoke {
+    if tokens == TokensOnRestore::Revoke {
         let path = half.path.clone();
         let store = AnyStore::Sqlite(blocking(move || Sqlite::open(&path, Arc::new(SystemClock))).await?);
         let revoked = revoke_all(&store).await;
@@ -184,7 +184,7 @@ async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
 }
 
 /// Fills an empty PostgreSQL from a backup.
-pub async fn restore_to_postgres(file: &Path, url: &str, tokens: Tokens) -> Result<Restored, BackupError> {
+pub async fn restore_to_postgres(file: &Path, url: &str, tokens: TokensOnRestore) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
     let (mut restored, mut valid_tokens) = verified(file).await?;
     backup::into_postgres(file, url).await?;
@@ -192,7 +192,7 @@ pub async fn restore_to_postgres(file: &Path, url: &str, tokens: Tokens) -> Resu
     let store = AnyStore::Postgres(Postgres::open(url, None).await?);
     let report = folkmoot_engine::verify(&store).await;
     let head = store.head().await;
-    let revoked = if tokens == Tokens::Revoke { revoke_all(&store).await } else { Ok(Vec::new()) };
+    let revoked = if tokens == TokensOnRestore::Revoke { revoke_all(&store).await } else { Ok(Vec::new()) };
     let after = store.head().await;
     store.close().await;
     let (mut problems, head) = (report?.problems, head?);

@@ -14,7 +14,7 @@ use folkmoot_core::{
     text,
 };
 use folkmoot_engine::{Caller, Engine, Error, GateQuery};
-use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
+use folkmoot_workflows::plan::{Plan, PlanSource, Planning, REQUEST, SOURCES_BYTES_MAX};
 use tokio::time::Instant;
 
 use crate::{app::App, debates::asked, notify, routes::events::LOG_LOST};
@@ -37,7 +37,7 @@ pub(crate) struct Planned {
     pub(crate) progress: PlanProgress,
     pub(crate) status: PlanStatus,
     /// The gate of its own at which it waits, or at which its session expired.
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Option<PlanGate>,
     /// Another gate at which it waits, such as the one about its budget.
     pub(crate) held_at: Option<GateId>,
     /// What keeps it from working.
@@ -49,7 +49,7 @@ pub(crate) struct Planned {
 
 /// A gate of a plan's own, with what it asks.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PlanGate {
     pub(crate) gate: Gate,
     pub(crate) request: PlanGateRequest,
     pub(crate) text: String,
@@ -58,7 +58,7 @@ pub(crate) struct Asked {
 /// Starts a plan, or finds the one that was started so.
 pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) -> Result<Run, Error> {
     let budget = wanted.budget.map(|wire::PlanBudget { tokens, usd }| {
-        let spending = folkmoot_workflows::llm::settings::Spending { tokens, usd };
+        let spending = folkmoot_workflows::llm::settings::BudgetSettings { tokens, usd };
         spending.budget().map_err(|problem| Refusal::invalid("budget", problem))
     });
     let planning = Planning {
@@ -138,12 +138,12 @@ pub(crate) fn gates_of(planning: &Planning) -> GatePreferences {
 }
 
 /// What a plan builds on. What is not there is refused, and not left out.
-async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<Source>, Error> {
+async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<PlanSource>, Error> {
     if names.len() > ENTITIES_MAX {
         let problem = format!("names {} of them, and {ENTITIES_MAX} is the most", names.len());
         return Err(Refusal::invalid("entities", problem).into());
     }
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<PlanSource> = Vec::new();
     let mut bytes = 0;
     for name in names {
         if sources.iter().any(|source| source.name == *name) {
@@ -163,7 +163,7 @@ async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<V
             let problem = format!("have more than {SOURCES_BYTES_MAX} bytes together; name fewer");
             return Err(Refusal::invalid("entities", problem).into());
         }
-        sources.push(Source { name: name.clone(), text });
+        sources.push(PlanSource { name: name.clone(), text });
     }
     Ok(sources)
 }
@@ -293,7 +293,7 @@ fn is_its_own(run: &Run, gate: &Gate) -> bool {
 }
 
 /// What a gate of a plan asks; nothing where it is another sort of gate, or not the plan's own.
-pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<Asked>, Error> {
+pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<PlanGate>, Error> {
     if !is_its_own(run, &gate) || !matches!(gate.content.kind, GateKind::Proposal | GateKind::Checkpoint) {
         return Ok(None);
     }
@@ -307,7 +307,7 @@ pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Opti
         return Ok(None);
     };
     let text = contents.first().and_then(read).unwrap_or_else(|| "(erased)".to_owned());
-    Ok(Some(Asked { gate, request, text }))
+    Ok(Some(PlanGate { gate, request, text }))
 }
 
 /// Waits until the plan asks something else than at `after`, or is over, or waits for a provider

@@ -7,7 +7,7 @@ use folkmoot_core::{
     Name, Principal, Role, principal,
     token::{Token, TokenKind},
 };
-use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
 use folkmoot_workflows::{
     Equipment, Voices,
@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
+    Checkpoints, Config, DataFolder, DataFolderLock, LastServed, LocalTokens, ServerKey,
     accept::{self, Acceptor, Door, Hosts},
     app::{Agency, App},
     data_folder::LocalToken,
@@ -105,7 +105,7 @@ pub struct Server {
     data: DataFolder,
     tokens: LocalTokens,
     url: String,
-    lock: Lock,
+    lock: DataFolderLock,
     checkpoints: Option<Checkpoints>,
 }
 
@@ -142,7 +142,7 @@ impl Server {
         let planner =
             Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
         let replays = Debater::replaying(Arc::clone(&voices)).join(Workflows::new());
-        let settings = Settings {
+        let settings = EngineSettings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
             quota: config.limits.quota(),
@@ -178,7 +178,7 @@ impl Server {
             temporary: config.temporary,
         };
         if !config.temporary {
-            let served = Served { config: config.file.clone(), key: config.key.clone() };
+            let served = LastServed { config: config.file.clone(), key: config.key.clone() };
             or_full(config.data.write_served(&served)).map_err(unusable)?;
         }
         if !or_full(config.data.write_server(&server)).map_err(unusable)? {

@@ -33,7 +33,7 @@ pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
 pub use query::{
-    Cursor, DeliveryQuery, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery,
+    Cursor, DeliveryQuery, GateQuery, GateView, JournalLine, JournalQuery, Page, QuestionQuery, QuestionView, RunQuery,
     WaitingFor,
     debates::{
         DebateQuery, DebateView, LessonQuery, LessonView, LineQuery, TurnQuery, TurnView, VersionQuery, VersionView,
@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
     /// Judges `command` inside one transaction and writes all that the rules return, or nothing.
     /// Durable on return. [`Error::Refused`] names the rule and, for a decided gate, the decision
     /// that stands.
-    fn write(&self, command: Command) -> impl Future<Output = Result<Written, Error>> + Send;
+    fn write(&self, command: Command) -> impl Future<Output = Result<WriteResult, Error>> + Send;
 
     /// As [`Store::write`], for whoever does not ask where in the log it was written.
     fn execute(&self, command: Command) -> impl Future<Output = Result<Outcome, Error>> + Send {
@@ -106,7 +106,7 @@ pub trait Store: Send + Sync {
     fn runs(&self, query: RunQuery) -> impl Future<Output = Result<Page<Run>, Error>> + Send;
 
     /// Part of a run's journal, in the order in which its steps began.
-    fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<Line>, Error>> + Send;
+    fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<JournalLine>, Error>> + Send;
 
     /// One debate, from the moment its run is started.
     fn debate(&self, id: &RunId) -> impl Future<Output = Result<Option<DebateView>, Error>> + Send;
@@ -241,7 +241,7 @@ pub trait Store: Send + Sync {
 
 /// What a command came to, and where the log was then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteResult {
     /// For the caller.
     pub outcome: Outcome,
     /// Everything that the command wrote is at this position or before it.
@@ -320,7 +320,7 @@ pub enum AnyStore {
 }
 
 any_store! {
-    write(command: Command) -> Result<Written, Error>;
+    write(command: Command) -> Result<WriteResult, Error>;
     follow(after: u64) -> Result<Vec<Arc<Event>>, Error>;
     events(after: u64, limit: u32) -> Result<Vec<Event>, Error>;
     head() -> Result<Head, Error>;
@@ -330,7 +330,7 @@ any_store! {
     questions(query: QuestionQuery) -> Result<Page<QuestionView>, Error>;
     run(id: &RunId) -> Result<Option<Run>, Error>;
     runs(query: RunQuery) -> Result<Page<Run>, Error>;
-    journal(query: JournalQuery) -> Result<Vec<Line>, Error>;
+    journal(query: JournalQuery) -> Result<Vec<JournalLine>, Error>;
     events_of_run(run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error>;
     ready(workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error>;
     orphans(workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error>;

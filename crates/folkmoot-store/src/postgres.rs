@@ -29,7 +29,7 @@ use folkmoot_core::{
     Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
     erase::ContentStatus, token::Token,
 };
-use heard::Heard;
+use heard::RecentLooks;
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
@@ -41,12 +41,12 @@ use tokio_postgres::{
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
-use self::{tls::Tls, writer::Job};
+use self::{tls::TlsConnector, writer::PostgresJob};
 use crate::{
-    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery,
-    TurnView, VersionQuery, VersionView, WaitingFor, Written, migrate, query,
-    recent::{After, Recent},
+    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery,
+    LessonQuery, LessonView, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock,
+    TurnQuery, TurnView, VersionQuery, VersionView, WaitingFor, WriteResult, migrate, query,
+    recent::{EventsAfter, Recent},
     rows::{self, Columns, Value},
 };
 
@@ -75,11 +75,11 @@ const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::b
 /// A store in a PostgreSQL database, shared with other nodes.
 #[derive(Debug)]
 pub struct Postgres {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<PostgresJob>,
     pool: Pool,
     recent: Arc<Recent>,
     time: Arc<Time>,
-    heard: Arc<Heard>,
+    heard: Arc<RecentLooks>,
     /// The log is not what this node knows of it.
     gap: Arc<Notify>,
     tasks: Vec<JoinHandle<()>>,
@@ -130,12 +130,19 @@ impl Postgres {
         let recent = Arc::new(Recent::starting_at(head(&pool).await?));
         let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let writer =
-            writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
-        let heard = Arc::new(Heard::starting_at(recent.last(), Instant::now()));
+        let writer = writer::PostgresWriter::new(
+            config.clone(),
+            tls.clone(),
+            recent.clone(),
+            time.clone(),
+            hint.clone(),
+            gap.clone(),
+        );
+        let heard = Arc::new(RecentLooks::starting_at(recent.last(), Instant::now()));
         let (known, time_known, heard_by) = (recent.clone(), time.clone(), heard.clone());
         let look = gap.clone();
-        let listener = listener::Listener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
+        let listener =
+            listener::PostgresListener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
         Ok(Self { jobs, pool, recent, time, heard, gap: look, tasks })
     }
@@ -199,9 +206,9 @@ impl Store for Postgres {
         self.recent.last()
     }
 
-    async fn write(&self, command: Command) -> Result<Written, Error> {
+    async fn write(&self, command: Command) -> Result<WriteResult, Error> {
         let (reply, answer) = oneshot::channel();
-        self.jobs.try_send(Job { command, reply }).map_err(|refused| match refused {
+        self.jobs.try_send(PostgresJob { command, reply }).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => Error::Busy,
             mpsc::error::TrySendError::Closed(_) => Error::Stopped(crate::PANICKED.to_owned()),
         })?;
@@ -211,9 +218,9 @@ impl Store for Postgres {
     async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
         loop {
             match self.recent.after(after) {
-                After::Events(events) => return Ok(events),
-                After::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
-                After::Nothing => self.recent.grown_past(after).await,
+                EventsAfter::Events(events) => return Ok(events),
+                EventsAfter::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
+                EventsAfter::Nothing => self.recent.grown_past(after).await,
             }
         }
     }
@@ -268,7 +275,7 @@ impl Store for Postgres {
         Ok(query.page(self.all(&sql, &arguments, rows::read_run).await?))
     }
 
-    async fn journal(&self, query: JournalQuery) -> Result<Vec<Line>, Error> {
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         let (sql, arguments) = query.sql();
         self.all(&sql, &arguments, rows::read_line).await
     }
@@ -562,7 +569,7 @@ fn config(url: &str) -> Result<Config, Error> {
     Ok(config)
 }
 
-fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
+fn pool(config: &Config, tls: &TlsConnector) -> Result<Pool, Error> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
     Pool::builder(manager)
@@ -610,7 +617,10 @@ async fn clock_of(pool: &Pool) -> Result<i64, Error> {
 }
 
 /// A connection of its own, for what is done once, and the task that drives it.
-async fn connect(config: &Config, tls: &Tls) -> Result<(Client, JoinHandle<Result<(), tokio_postgres::Error>>), Error> {
+async fn connect(
+    config: &Config,
+    tls: &TlsConnector,
+) -> Result<(Client, JoinHandle<Result<(), tokio_postgres::Error>>), Error> {
     let connecting = timeout(PATIENCE, config.connect(tls.clone())).await.map_err(|_| silent())?;
     let (client, connection) = connecting.map_err(failed)?;
     Ok((client, tokio::spawn(connection)))
@@ -619,7 +629,7 @@ async fn connect(config: &Config, tls: &Tls) -> Result<(Client, JoinHandle<Resul
 /// Refuses a pooler that gives each transaction another session and leaves prepared statements
 /// behind: nothing works with it for long. While somebody else is in a transaction, what was
 /// prepared before must still be there.
-async fn must_keep_statements(config: &Config, tls: &Tls) -> Result<(), Error> {
+async fn must_keep_statements(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     let ((client, driver), (other, other_driver)) = tokio::try_join!(connect(config, tls), connect(config, tls))?;
     let asked = timeout(PATIENCE, async {
         let statement = client.prepare("SELECT 1").await?;
@@ -638,7 +648,7 @@ async fn must_keep_statements(config: &Config, tls: &Tls) -> Result<(), Error> {
     }
 }
 
-async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
+async fn migrate(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     let (mut client, driver) = connect(config, tls).await?;
     let transaction = client.transaction().await.map_err(failed)?;
     transaction.batch_execute(LOCK).await.map_err(failed)?;

@@ -111,7 +111,7 @@ pub struct JournalQuery {
 
 /// One line of a journal, with its result as JSON unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct JournalLine {
     /// The row.
     pub entry: Entry,
     /// What the row has only as a digest.

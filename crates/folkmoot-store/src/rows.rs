@@ -19,7 +19,7 @@ use folkmoot_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, GateView, Line, QuestionView};
+use crate::{Error, GateView, JournalLine, QuestionView};
 
 /// One column of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -817,8 +817,8 @@ pub(crate) fn select_journal(results: bool) -> &'static str {
     if results { with } else { without }
 }
 
-pub(crate) fn read_line(row: &dyn Columns) -> Result<Line, Error> {
-    Ok(Line { entry: read_entry(row)?, result: read_text(row.maybe_bytes(JOURNAL.columns.len())?)? })
+pub(crate) fn read_line(row: &dyn Columns) -> Result<JournalLine, Error> {
+    Ok(JournalLine { entry: read_entry(row)?, result: read_text(row.maybe_bytes(JOURNAL.columns.len())?)? })
 }
 
 pub(crate) fn node(node: &Name, until: Timestamp) -> Vec<Value<'_>> {

@@ -29,12 +29,12 @@ use folkmoot_core::{
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use self::{readers::Readers, writer::Job};
+use self::{readers::Readers, writer::SqliteJob};
 use crate::{
-    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
-    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
-    recent::{After, Recent},
+    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery,
+    LessonQuery, LessonView, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
+    VersionQuery, VersionView, WaitingFor, WriteResult, migrate, query,
+    recent::{EventsAfter, Recent},
     rows::{self, Columns, Value},
 };
 
@@ -77,9 +77,9 @@ pub struct Sqlite {
 #[derive(Debug)]
 enum Jobs {
     /// To the writer's thread.
-    Queue(mpsc::Sender<Job>),
+    Queue(mpsc::Sender<SqliteJob>),
     /// To the writer itself, which answers before anybody else can ask.
-    Memory(Arc<Mutex<writer::Writer>>),
+    Memory(Arc<Mutex<writer::SqliteWriter>>),
 }
 
 impl Sqlite {
@@ -92,7 +92,7 @@ impl Sqlite {
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head));
         let (stop, stopped) = watch::channel(None);
-        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
+        let writer = writer::SqliteWriter::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
         Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
     }
 
@@ -105,7 +105,7 @@ impl Sqlite {
     }
 
     fn on_writer(
-        writer: Arc<Mutex<writer::Writer>>,
+        writer: Arc<Mutex<writer::SqliteWriter>>,
         recent: Arc<Recent>,
         clock: Arc<dyn Clock>,
         stopped: watch::Receiver<Option<String>>,
@@ -155,7 +155,8 @@ impl Sqlite {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
         let (checkpointer, checkpoints) = checkpoint::Checkpointer::start(path, stop.clone())?;
-        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, Some(checkpointer))?;
+        let writer =
+            writer::SqliteWriter::new(connection, head, recent.clone(), clock.clone(), stop, Some(checkpointer))?;
         let writer = std::thread::Builder::new()
             .name("folkmoot-writer".to_owned())
             .spawn(move || writer.run(queue))
@@ -194,7 +195,7 @@ impl Sqlite {
         })
     }
 
-    async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job) -> Result<T, Error> {
+    async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SqliteJob) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
             Some(Jobs::Queue(jobs)) => match jobs.try_send(job(reply)) {
@@ -260,14 +261,14 @@ impl Store for Sqlite {
         self.recent.last()
     }
 
-    async fn write(&self, command: Command) -> Result<Written, Error> {
+    async fn write(&self, command: Command) -> Result<WriteResult, Error> {
         let Some(witness) = &self.witness else {
-            return self.submit(|reply| Job::Execute(Box::new(command), reply)).await;
+            return self.submit(|reply| SqliteJob::Execute(Box::new(command), reply)).await;
         };
         if !witness.before(&command) {
             return std::future::pending().await;
         }
-        let written = self.submit(|reply| Job::Execute(Box::new(command.clone()), reply)).await;
+        let written = self.submit(|reply| SqliteJob::Execute(Box::new(command.clone()), reply)).await;
         if !witness.after(&command) {
             return std::future::pending().await;
         }
@@ -277,9 +278,9 @@ impl Store for Sqlite {
     async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
         loop {
             match self.recent.after(after) {
-                After::Events(events) => return Ok(events),
-                After::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
-                After::Nothing => self.recent.grown_past(after).await,
+                EventsAfter::Events(events) => return Ok(events),
+                EventsAfter::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
+                EventsAfter::Nothing => self.recent.grown_past(after).await,
             }
         }
     }
@@ -351,7 +352,7 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn journal(&self, query: JournalQuery) -> Result<Vec<Line>, Error> {
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         self.readers
             .read(move |connection| {
                 let (sql, arguments) = query.sql();
@@ -522,15 +523,15 @@ impl Store for Sqlite {
     }
 
     async fn scrub(&self) -> Result<bool, Error> {
-        self.submit(Job::Scrub).await
+        self.submit(SqliteJob::Scrub).await
     }
 
     async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.submit(|reply| Job::Forget(rows::FORGET_DELIVERIES, before, limit, reply)).await
+        self.submit(|reply| SqliteJob::Forget(rows::FORGET_DELIVERIES, before, limit, reply)).await
     }
 
     async fn forget_debate_log(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.submit(|reply| Job::Forget(query::debates::FORGET_LINES, before, limit, reply)).await
+        self.submit(|reply| SqliteJob::Forget(query::debates::FORGET_LINES, before, limit, reply)).await
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
@@ -606,7 +607,7 @@ impl Store for Sqlite {
     }
 
     async fn forget_keys(&self, before: Timestamp) -> Result<(), Error> {
-        self.submit(|reply| Job::ForgetKeys(before, reply)).await
+        self.submit(|reply| SqliteJob::ForgetKeys(before, reply)).await
     }
 
     async fn stopped(&self) -> String {

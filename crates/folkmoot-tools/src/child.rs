@@ -28,7 +28,7 @@ use crate::foreign;
 /// What is started. The only way to a process outside of the jail, so that there is one place that
 /// could put it inside.
 #[derive(Clone, Debug)]
-pub(crate) struct Start<'a> {
+pub(crate) struct ProcessSpec<'a> {
     /// The program and its arguments; no shell reads them.
     pub(crate) command: &'a [String],
     /// Variables beside [`USUAL`].
@@ -59,7 +59,7 @@ pub(crate) struct Child {
 }
 
 /// Starts it, or says why not.
-pub(crate) fn start(start: &Start<'_>) -> Result<Child, String> {
+pub(crate) fn start(start: &ProcessSpec<'_>) -> Result<Child, String> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err("the command is empty: name a program".to_owned());
     };
@@ -97,7 +97,7 @@ pub async fn run_once(
     patience: Duration,
 ) -> Result<(), String> {
     let program = command.first().map(String::as_str).unwrap_or_default();
-    let mut child = start(&Start { command, environment, folder: Path::new("/") })?;
+    let mut child = start(&ProcessSpec { command, environment, folder: Path::new("/") })?;
     (child.stdin, child.stdout) = (None, None);
     match tokio::time::timeout(patience, child.wait()).await {
         Err(_) => Err(format!("`{program}` did not end within {patience:?}")),

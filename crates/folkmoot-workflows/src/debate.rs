@@ -42,21 +42,21 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
 use folkmoot_llm::budget::{Purse, Spent};
-use folkmoot_tools::tool::Offer;
+use folkmoot_tools::tool::ToolOffer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub(crate) use config::MAX_TOKENS_MAX;
 pub use config::{DebateConfig, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
-pub use effects::{Branch, Effects, Place, Ran, RealEffects};
+pub use effects::{Branch, Effects, Ran, RealEffects, ToolContext};
 pub(crate) use silent::NoModels;
 
 use self::{
     gate::AtGate,
     room::{At, Named, Room},
-    state::{Candidate, State},
+    state::{Candidate, DebateState},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed, voice::or_stop};
+use crate::{OnExceeded, RunBudget, Voices, call::allowed, voice::or_stop};
 
 /// What a debate gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,7 +181,7 @@ impl Debater {
             // Nobody hears of the topic who is not asked about it.
             embedder: usual.as_ref().and_then(|usual| self.voices.embedder(&usual.provider)),
             usual,
-            spending: Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
+            spending: RunBudget::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
             prompts: or_stop(ctx, self.voices.prompts()).await,
             effects: self.effects,
             offers,
@@ -197,12 +197,12 @@ impl Debater {
         ctx: &Ctx,
         debating: &DebateConfig,
         branch: Option<Branch>,
-    ) -> Result<BTreeMap<Name, Vec<Offer>>, Failure> {
+    ) -> Result<BTreeMap<Name, Vec<ToolOffer>>, Failure> {
         if debating.tool_calls_max == 0 {
             return Ok(BTreeMap::new());
         }
         let (effects, place) =
-            (Arc::clone(&self.effects), Place { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
+            (Arc::clone(&self.effects), ToolContext { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
         let agents: Vec<_> =
             debating.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
         let look = move || {
@@ -231,7 +231,7 @@ impl Room {
     async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<Debated, Failure> {
         let agents = self.debating.agents.agents();
         let parallel = usize::try_from(self.debating.max_parallel).unwrap_or(usize::MAX);
-        let mut state = State {
+        let mut state = DebateState {
             network: Network::new(self.debating.topology, agents, parallel),
             style: planning::Chosen::at_the_start(self.debating.planning, estimate, agents.len()),
             planner: PhaseExpectations::default(),
@@ -295,7 +295,7 @@ impl Room {
         course: &Course,
         phase: DebatePhase,
         round: u32,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<Option<PhaseVerdict>, Failure> {
         for again in 0..=REPEATS_MAX {
             let at = At { phase, round, again };
@@ -350,7 +350,7 @@ impl Room {
         ))
     }
 
-    async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &State) -> Result<(), Failure> {
+    async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &DebateState) -> Result<(), Failure> {
         let agents = self.debating.agents.agents();
         let providers = self.providers();
         let clarifies = course.phases.contains(&DebatePhase::Dehallucination);
@@ -387,7 +387,12 @@ impl Room {
         providers
     }
 
-    fn session(&self, rounds: u32, verdict: Option<&DebateVerdict>, state: &State) -> Result<SessionRecord, Failure> {
+    fn session(
+        &self,
+        rounds: u32,
+        verdict: Option<&DebateVerdict>,
+        state: &DebateState,
+    ) -> Result<SessionRecord, Failure> {
         Ok(SessionRecord {
             topic: self.debating.topic.clone(),
             topology: self.debating.topology.word().to_owned(),
@@ -410,14 +415,14 @@ impl Room {
         key: &str,
         rounds: u32,
         verdict: Option<&DebateVerdict>,
-        state: &State,
+        state: &DebateState,
     ) -> Result<(), Failure> {
         let session = self.session(rounds, verdict, state)?;
         ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![DebateRecord::Session(session)]).await
     }
 
     /// What a phase came to, against what was expected of it.
-    async fn complete(&self, ctx: &Ctx, at: At, came: &PhaseReport, state: &mut State) -> Result<(), Failure> {
+    async fn complete(&self, ctx: &Ctx, at: At, came: &PhaseReport, state: &mut DebateState) -> Result<(), Failure> {
         let answered: Vec<_> = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).collect();
         let confidences: Vec<u64> =
             answered.iter().filter_map(|spoken| Some(spoken.confidence?.as_hundredths().into())).collect();
@@ -442,7 +447,7 @@ impl Room {
     }
 
     /// Whether the first answers, given blindly, are the same already.
-    fn agreed(&self, at: At, state: &State) -> Option<Candidate> {
+    fn agreed(&self, at: At, state: &DebateState) -> Option<Candidate> {
         let asked = self.debating.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
         let is_later = |phase: &DebatePhase| *phase > DebatePhase::Proposal && *phase != DebatePhase::Convergence;
         // Who wants to see what a later phase gave has that phase.
@@ -462,7 +467,13 @@ impl Room {
     /// Whether people let an early agreement be the end. Who wants to be asked before what is final
     /// is asked, whichever way it came about; who wants something else has the debate go on, up to
     /// the vote and the gate after it.
-    async fn is_accepted(&self, ctx: &Ctx, at: At, agreed: &Candidate, state: &mut State) -> Result<bool, Failure> {
+    async fn is_accepted(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        agreed: &Candidate,
+        state: &mut DebateState,
+    ) -> Result<bool, Failure> {
         if !self.debating.gates.ask_after(DebatePhase::Convergence) {
             return Ok(true);
         }
@@ -473,7 +484,7 @@ impl Room {
     }
 
     /// After a round that went otherwise than expected, those who plan may change.
-    async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut State) -> Result<(), Failure> {
+    async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut DebateState) -> Result<(), Failure> {
         let chosen = state.style.after_a_round(self.debating.planning, state.planner.missed(round));
         if chosen.style != state.style.style {
             let (field, value) = ("planning".to_owned(), chosen.style.word().to_owned());
@@ -484,7 +495,7 @@ impl Room {
         Ok(())
     }
 
-    fn ended(&self, ends: Ends, round: u32, state: &State) -> DebateVerdict {
+    fn ended(&self, ends: Ends, round: u32, state: &DebateState) -> DebateVerdict {
         let nothing = DebateVerdict {
             winner: None,
             decided_by: None,
@@ -527,7 +538,7 @@ impl Room {
         }
     }
 
-    async fn conclude(&self, ctx: &Ctx, verdict: DebateVerdict, state: State) -> Result<Debated, Failure> {
+    async fn conclude(&self, ctx: &Ctx, verdict: DebateVerdict, state: DebateState) -> Result<Debated, Failure> {
         let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
         let code = winner.and_then(|winner| winner.code.clone());
         if let (Some(winner), Some(code)) = (winner, &code) {
@@ -586,7 +597,7 @@ const REPEATS_MAX: u32 = 20;
 /// So many tests tell whether two programs behave alike.
 const PROBES_MIN: usize = 3;
 
-fn undecided(candidate: &Candidate, state: &State) -> UndecidedAnswer {
+fn undecided(candidate: &Candidate, state: &DebateState) -> UndecidedAnswer {
     UndecidedAnswer {
         author: candidate.author.clone(),
         answer: candidate.text.clone(),

@@ -25,7 +25,7 @@ use self::{
     desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed, debate::NoModels, voice::or_stop};
+use crate::{OnExceeded, RunBudget, Voices, call::allowed, debate::NoModels, voice::or_stop};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
@@ -47,7 +47,7 @@ pub struct Planning {
     pub checkpoint_interval: u32,
     /// What it builds on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Source>,
+    pub sources: Vec<PlanSource>,
     /// How long each gate waits before the session is over; the configured time unless it is given.
     #[serde(default, rename = "expires_after_ms", skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Timeout>,
@@ -77,7 +77,7 @@ pub struct Planning {
 /// Something that a plan builds on, with where it is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct PlanSource {
     /// Such as `plan/entity`.
     pub name: String,
     /// All of it.
@@ -193,8 +193,8 @@ impl Planner {
             true => desk.agree(&ctx).await?,
             false => String::new(),
         };
-        let mut work = Work::default();
-        let note = |work: &Work| draft.iter().for_each(|draft| draft.set(desk.so_far(&proposal, work)));
+        let mut work = PlanState::default();
+        let note = |work: &PlanState| draft.iter().for_each(|draft| draft.set(desk.so_far(&proposal, work)));
         note(&work);
         for number in 1..=pace.max_iterations {
             let total_iterations = pace.max_iterations;
@@ -256,7 +256,7 @@ impl Planner {
         let budget = allowed(ctx, planning.budget, move || configured).await?;
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
         let wait_max = self.voices.outage_wait_max();
-        let spending = Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(wait_max);
+        let spending = RunBudget::new(Purse::new(budget), on_exceeded).waiting_at_most(wait_max);
         Ok(Desk {
             planning,
             asks,
@@ -287,7 +287,7 @@ impl Draft {
 
 /// What there is so far.
 #[derive(Clone, Debug, Default)]
-struct Work {
+struct PlanState {
     /// What people accepted.
     accepted: Vec<NumberedIteration>,
     /// What they have not been asked about yet.
@@ -298,7 +298,7 @@ struct Work {
     rejected: bool,
 }
 
-impl Work {
+impl PlanState {
     fn accept(&mut self) {
         self.accepted.append(&mut self.shown);
     }

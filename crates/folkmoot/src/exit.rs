@@ -94,11 +94,11 @@ impl Exit {
 
 /// The store has stopped: nothing was acknowledged after this.
 #[derive(Debug)]
-pub(crate) struct Stopped(pub(crate) String);
+pub(crate) struct StoreStopped(pub(crate) String);
 
-impl std::error::Error for Stopped {}
+impl std::error::Error for StoreStopped {}
 
-impl std::fmt::Display for Stopped {
+impl std::fmt::Display for StoreStopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the store has stopped, and nothing was acknowledged after that: {}", self.0)
     }
@@ -111,14 +111,14 @@ pub(crate) fn failure(error: &anyhow::Error, json: bool) -> ExitCode {
         // Whoever read our output has seen enough.
         return ExitCode::from(FAILED);
     }
-    let stopped = error.downcast_ref::<Stopped>().is_some();
+    let stopped = error.downcast_ref::<StoreStopped>().is_some();
     let said = match error.downcast_ref() {
         _ if !json => format!("{} {error:#}", paint(style::BAD, "error:")),
         Some(client::Error::Problem(problem)) => {
             serde_json::to_string(&problem).unwrap_or_else(|_| problem.detail.clone())
         }
         _ => {
-            let asked = error.downcast_ref::<llm::Failure>().map(|failure| failure.kind.word());
+            let asked = error.downcast_ref::<llm::ModelFailure>().map(|failure| failure.kind.word());
             let code = asked.unwrap_or(if stopped { "store_stopped" } else { "failed" });
             serde_json::json!({ "code": code, "detail": format!("{error:#}") }).to_string()
         }

@@ -17,7 +17,7 @@ use folkmoot_core::{
     run,
     voting::{Ballot, Fallback, VotingMethod, VotingRules, elect},
 };
-use folkmoot_engine::{Engine, Failure, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Failure, TokioHost, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget, price::Price};
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 use folkmoot_tools::jail::Helper;
@@ -86,12 +86,12 @@ async fn hold(folder: &Path, debates: usize) -> Result<Figures> {
     let began = Instant::now();
     (0..RAW_COMMITS).try_for_each(|_| sqlite::commit(&raw))?;
     let commit = began.elapsed().as_secs_f64() / f64::from(RAW_COMMITS);
-    let equipment = Equipment::new(equipment::Settings::default(), |_| None, Helper::this_program())
+    let equipment = Equipment::new(equipment::EquipmentSettings::default(), |_| None, Helper::this_program())
         .map_err(|why| anyhow::anyhow!(why))?;
     let voices = Arc::new(Players(Arc::new(Prompts::embedded())));
     let debater = Debater { voices, effects: Arc::new(RealEffects::new(Arc::new(equipment))) };
     let store = Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?;
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;
 
     let began = Instant::now();

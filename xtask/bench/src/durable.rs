@@ -16,7 +16,7 @@ use folkmoot_core::{
     gate::{Choice, Verdict},
     run,
 };
-use folkmoot_engine::{Ctx, Engine, Failure, GateQuery, GateRequest, RunQuery, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, GateQuery, GateSpec, RunQuery, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
@@ -134,11 +134,11 @@ fn workflows(passes: &Arc<AtomicU64>) -> Workflows {
     let passes = passes.clone();
     let gated = move |ctx: Ctx, (): ()| {
         passes.fetch_add(1, Ordering::SeqCst);
-        async move { Ok(ctx.gate("go", GateRequest::new("Go on?")).await?.may_proceed()) }
+        async move { Ok(ctx.gate("go", GateSpec::new("Go on?")).await?.may_proceed()) }
     };
     let replayed = |ctx: Ctx, steps: u32| async move {
         let sum = work(&ctx, steps).await?;
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok(sum)
     };
     Workflows::new()
@@ -148,7 +148,7 @@ fn workflows(passes: &Arc<AtomicU64>) -> Workflows {
 }
 
 async fn engine_on(store: AnyStore, passes: &Arc<AtomicU64>) -> Result<Engine> {
-    let settings = Settings { workflows: workflows(passes), ..Settings::default() };
+    let settings = EngineSettings { workflows: workflows(passes), ..EngineSettings::default() };
     Ok(Engine::start(store, settings, Arc::new(TokioHost)).await?)
 }
 

@@ -7,7 +7,9 @@ use futures_util::{Stream, StreamExt};
 use reqwest::{Method, header::ACCEPT};
 
 use super::{Client, Error, PATIENCE, feed, patiently};
-use crate::wire::{Amend, Cancel, Extend, Gate, GateList, GateQuery, OpenGate, Verdict, WaitFor, WaitMany, Waited};
+use crate::wire::{
+    Amend, Cancel, Extend, Gate, GateList, GateListParams, OpenGate, Verdict, WaitFor, WaitMany, Waited,
+};
 
 impl Client {
     /// Opens a gate.
@@ -21,7 +23,7 @@ impl Client {
     }
 
     /// A page of gates.
-    pub async fn gates(&self, query: &GateQuery) -> Result<GateList, Error> {
+    pub async fn gates(&self, query: &GateListParams) -> Result<GateList, Error> {
         self.get("/v1/gates", query).await
     }
 

@@ -6,7 +6,7 @@ use folkmoot_core::QuestionId;
 use reqwest::Method;
 
 use super::{Client, Error, PATIENCE, patiently};
-use crate::wire::{Answer, Ask, Question, QuestionList, QuestionQuery, WaitFor, WithReason};
+use crate::wire::{Answer, Ask, Question, QuestionList, QuestionListParams, WaitFor, WithReason};
 
 impl Client {
     /// Asks.
@@ -26,7 +26,7 @@ impl Client {
     }
 
     /// A page of questions.
-    pub async fn questions(&self, query: &QuestionQuery) -> Result<QuestionList, Error> {
+    pub async fn questions(&self, query: &QuestionListParams) -> Result<QuestionList, Error> {
         self.get("/v1/questions", query).await
     }
 

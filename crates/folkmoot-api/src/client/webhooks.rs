@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Client, Error};
 use crate::wire::{
-    ChangeWebhook, ChannelList, Delivery, DeliveryList, DeliveryQuery, NewWebhook, TestChannel, Tested, Webhook,
+    ChangeWebhook, ChannelList, Delivery, DeliveryList, DeliveryListParams, NewWebhook, TestChannel, Tested, Webhook,
     WebhookList,
 };
 
@@ -42,7 +42,7 @@ impl Client {
     }
 
     /// A page of the deliveries.
-    pub async fn deliveries(&self, query: &DeliveryQuery) -> Result<DeliveryList, Error> {
+    pub async fn deliveries(&self, query: &DeliveryListParams) -> Result<DeliveryList, Error> {
         self.get("/v1/deliveries", query).await
     }
 

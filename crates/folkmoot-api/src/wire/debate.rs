@@ -283,8 +283,8 @@ impl Serialize for PhaseSwitch {
 
 impl<'de> Deserialize<'de> for PhaseSwitch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
+        struct PhaseSwitchVisitor;
+        impl de::Visitor<'_> for PhaseSwitchVisitor {
             type Value = PhaseSwitch;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,7 +302,7 @@ impl<'de> Deserialize<'de> for PhaseSwitch {
                 }
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(PhaseSwitchVisitor)
     }
 }
 
@@ -317,8 +317,8 @@ impl Serialize for Agents {
 
 impl<'de> Deserialize<'de> for Agents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        struct AgentsVisitor;
+        impl<'de> de::Visitor<'de> for AgentsVisitor {
             type Value = Agents;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -333,7 +333,7 @@ impl<'de> Deserialize<'de> for Agents {
                 object::list(de::value::SeqAccessDeserializer::new(listed)).map(Agents::Listed)
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(AgentsVisitor)
     }
 }
 
@@ -863,7 +863,7 @@ pub struct DebateList {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct DebateQuery {
+pub struct DebateListParams {
     /// Only these.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::debate_status)]
@@ -881,7 +881,7 @@ pub struct DebateQuery {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct VersionQuery {
+pub struct VersionListParams {
     /// From `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,

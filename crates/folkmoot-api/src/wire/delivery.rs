@@ -46,7 +46,7 @@ pub struct Delivery {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct DeliveryQuery {
+pub struct DeliveryListParams {
     /// Only these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::delivery_status)]

@@ -13,7 +13,7 @@ use crate::{Caller, Engine};
 
 /// A line of a journal that somebody else's agent wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedEntry {
     /// As it is.
     pub entry: Entry,
     /// Whether this call wrote it; otherwise it stood before. Of two that begin the same step only
@@ -89,7 +89,7 @@ impl Engine {
         run: RunId,
         entry: NewEntry,
         write: Write,
-    ) -> Result<Recorded, Error> {
+    ) -> Result<RecordedEntry, Error> {
         let begins = matches!(write, Write::Begin);
         if begins || matches!(write, Write::Done(_)) {
             self.must_be_cleared(&caller, &run, &entry, begins).await?;
@@ -103,10 +103,10 @@ impl Engine {
             Outcome::Entry(first) if begins && keyed => {
                 let query = JournalQuery { run, after: None, limit: 1, key: Some(key), results: false };
                 let stands = self.0.store.journal(query).await?.pop().map_or(*first, |line| line.entry);
-                Ok(Recorded { is_new: stands.state == EntryState::Begun, entry: stands })
+                Ok(RecordedEntry { is_new: stands.state == EntryState::Begun, entry: stands })
             }
-            Outcome::Entry(entry) => Ok(Recorded { entry: *entry, is_new: true }),
-            Outcome::Stands(entry) => Ok(Recorded { entry: *entry, is_new: false }),
+            Outcome::Entry(entry) => Ok(RecordedEntry { entry: *entry, is_new: true }),
+            Outcome::Stands(entry) => Ok(RecordedEntry { entry: *entry, is_new: false }),
             other => Err(Error::Unreadable(format!("a step was expected, and this came: {other:?}"))),
         }
     }

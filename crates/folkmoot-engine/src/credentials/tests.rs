@@ -11,7 +11,7 @@ use folkmoot_core::{
 };
 use shuttle::thread;
 
-use super::{Credentials, Known};
+use super::{CredentialState, Credentials};
 use crate::lock::{
     lock,
     shuttled::{in_any_order, switch},
@@ -95,6 +95,6 @@ fn replacing_what_is_known_revives_a_token_in_some_order() {
         let fresh = Credentials::default();
         fresh.learn(read);
         let fresh = std::mem::take(&mut *write(&fresh.known));
-        *write(&credentials.known) = Known { ..fresh };
+        *write(&credentials.known) = CredentialState { ..fresh };
     });
 }

@@ -12,7 +12,7 @@ use folkmoot_core::{
 use folkmoot_store::{Error, GateView};
 use shuttle::{future::block_on, sync::mpsc, thread};
 
-use super::{Source, Waiters, Waiting};
+use super::{GateWaiter, WaitSource, Waiters};
 use crate::{
     gate_cache::GateCache,
     lock::{lock, shuttled::in_any_order},
@@ -25,7 +25,7 @@ struct Node {
     gate_cache: GateCache,
 }
 
-impl Source for Arc<Node> {
+impl WaitSource for Arc<Node> {
     fn waiters(&self) -> &Waiters {
         &self.waiters
     }
@@ -49,7 +49,7 @@ fn no_order_of_events_loses_a_waiter() {
     in_any_order(move || {
         let waiting = |node: Arc<Node>, id: GateId| {
             let told = block_on(async {
-                let mut waiter = Waiting::begin(node.clone(), [id.clone()]).await.expect("it is there");
+                let mut waiter = GateWaiter::begin(node.clone(), [id.clone()]).await.expect("it is there");
                 let decided = waiter.next().await.expect("no store, no error").expect("it was pending, or is decided");
                 assert!(waiter.next().await.expect("no error").is_none(), "it was told twice");
                 decided

@@ -14,14 +14,14 @@ use folkmoot_core::{
     gate::Gate,
     webhook::{NewWebhook, WebhookChange},
 };
-use folkmoot_engine::{Courier, DeliveryQuery, Engine, Letter, Request, Settings, TokioHost, Undelivered};
+use folkmoot_engine::{Courier, CourierFailure, DeliveryQuery, Engine, EngineSettings, Letter, OpenRequest, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::moot::{Moot, agent, alice, empty_schema, principal};
 
-type Sent = BoxFuture<'static, Result<(), Undelivered>>;
+type Sent = BoxFuture<'static, Result<(), CourierFailure>>;
 
 /// Keeps what it was given, and says what it is told to say.
 struct Carrier {
@@ -55,20 +55,20 @@ fn reliable() -> (Arc<Carrier>, Given) {
     carrier(|_| async { Ok(()) }.boxed())
 }
 
-fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> Settings {
+fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> EngineSettings {
     let subscription = |(channel, events): &(&str, &[&str])| Subscription {
         channel: (*channel).to_owned(),
         events: events.iter().map(|event| event.parse().unwrap()).collect(),
     };
     let channels = channels.iter().map(subscription).collect();
-    Settings { courier: Some(courier), channels, ..Settings::default() }
+    EngineSettings { courier: Some(courier), channels, ..EngineSettings::default() }
 }
 
 async fn next(letters: &mut Given) -> Letter {
     tokio::time::timeout(Duration::from_secs(120), letters.recv()).await.expect("somebody is told").unwrap()
 }
 
-fn telling(moot: &Moot, channels: &[&str], timeout: Option<Duration>) -> Request {
+fn telling(moot: &Moot, channels: &[&str], timeout: Option<Duration>) -> OpenRequest {
     let mut request = moot.request("merge", timeout);
     request.opening.notification_channels = channels.iter().map(ToString::to_string).collect();
     request
@@ -160,8 +160,8 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
 #[tokio::test]
 async fn a_channel_that_fails_never_opens_or_closes_a_gate() {
     let (courier, mut letters) = carrier(|letter| match letter.delivery.channel.as_str() {
-        "refuses" => async { Err(Undelivered::never("410 Gone")) }.boxed(),
-        "fails" => async { Err(Undelivered::later("503 Service Unavailable")) }.boxed(),
+        "refuses" => async { Err(CourierFailure::never("410 Gone")) }.boxed(),
+        "fails" => async { Err(CourierFailure::later("503 Service Unavailable")) }.boxed(),
         "hangs" => std::future::pending().boxed(),
         "panics" => async { panic!("a courier's bug") }.boxed(),
         _ => async { Ok(()) }.boxed(),
@@ -201,8 +201,8 @@ async fn a_channel_that_fails_never_opens_or_closes_a_gate() {
 async fn what_failed_is_sent_again_under_the_same_id() {
     let tries = AtomicUsize::new(0);
     let (courier, mut letters) = carrier(move |_| match tries.fetch_add(1, Ordering::SeqCst) {
-        0 => async { Err(Undelivered::later("connection refused")) }.boxed(),
-        1 => async { Err(Undelivered::after("429 Too Many Requests", Duration::from_secs(3600))) }.boxed(),
+        0 => async { Err(CourierFailure::later("connection refused")) }.boxed(),
+        1 => async { Err(CourierFailure::after("429 Too Many Requests", Duration::from_secs(3600))) }.boxed(),
         _ => async { Ok(()) }.boxed(),
     });
     let moot = Moot::with(settings(courier, &[("ops", &[])])).await;
@@ -269,7 +269,7 @@ async fn sixteen_receivers_that_do_not_answer_do_not_starve_whoever_comes_later_
             let given_up = given_up.clone();
             async move {
                 given_up.acquire().await.unwrap().forget();
-                Err(Undelivered::later("there was no answer"))
+                Err(CourierFailure::later("there was no answer"))
             }
             .boxed()
         }
@@ -315,7 +315,7 @@ async fn the_end_of_the_engine_waits_for_what_is_under_way() {
     let moot = Moot::with(settings(courier, &[("ops", &[])])).await;
     open(&moot, &["ops"]).await;
     next(&mut letters).await;
-    let moot = moot.restart_with(Settings::default()).await;
+    let moot = moot.restart_with(EngineSettings::default()).await;
     until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
 }
 
@@ -354,7 +354,7 @@ async fn what_is_taken_while_the_engine_ends_is_still_sent() {
     engine.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
     tokio::time::timeout(Duration::from_secs(120), ended.notified()).await.expect("something is taken");
     assert_eq!(letters.try_recv().map(|letter| letter.delivery.attempts), Ok(1));
-    let engine = Engine::start(AnyStore::Sqlite(file()), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let engine = Engine::start(AnyStore::Sqlite(file()), EngineSettings::default(), Arc::new(TokioHost)).await.unwrap();
     let [delivery] = <[Delivery; 1]>::try_from(deliveries(&engine).await).unwrap();
     assert_eq!((delivery.status(), delivery.attempts), (delivery::DeliveryStatus::Delivered, 1));
 }
@@ -380,7 +380,7 @@ async fn names_that_somebody_made_up_die_many_in_one_command_and_hold_up_nobody(
     let store = Sqlite::in_memory(moot.clock.clone()).unwrap();
     let witness = Arc::new(CountsAbandonments::default());
     let next_start = AnyStore::Sqlite(store.again().unwrap().witnessed(witness.clone()));
-    let before = Engine::start(AnyStore::Sqlite(store), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let before = Engine::start(AnyStore::Sqlite(store), EngineSettings::default(), Arc::new(TokioHost)).await.unwrap();
     for gate in 0..20 {
         let names: Vec<String> = (0..16).map(|n| format!("made-up-{gate}-{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -468,7 +468,7 @@ async fn a_webhook_that_one_node_made_is_told_once_of_what_happens_on_another() 
 
 /// Nodes on one database, by one clock, each with settings of its own and what it was given to
 /// carry.
-async fn nodes(settings: Vec<(Settings, Given)>) -> Option<(Vec<(Engine, Given)>, Arc<ManualClock>)> {
+async fn nodes(settings: Vec<(EngineSettings, Given)>) -> Option<(Vec<(Engine, Given)>, Arc<ManualClock>)> {
     let database = empty_schema().await?;
     let clock = Moot::start().await.clock;
     let mut nodes = Vec::new();
@@ -480,9 +480,9 @@ async fn nodes(settings: Vec<(Settings, Given)>) -> Option<(Vec<(Engine, Given)>
 }
 
 /// A node that delivers everything to these channels, and signs with this key.
-fn node(key: &str, channels: &[(&str, &[&str])]) -> (Settings, Given) {
+fn node(key: &str, channels: &[(&str, &[&str])]) -> (EngineSettings, Given) {
     let (courier, given) = reliable();
-    (Settings { key: Some(key.parse().unwrap()), ..settings(courier, channels) }, given)
+    (EngineSettings { key: Some(key.parse().unwrap()), ..settings(courier, channels) }, given)
 }
 
 /// Longer than a node waits before it looks again.
@@ -536,7 +536,7 @@ async fn a_webhook_is_told_by_the_nodes_that_have_the_key_of_its_secret() {
 #[tokio::test]
 async fn what_only_another_key_can_sign_waits_untried_until_there_is_one_or_the_secret_is_another() {
     let (courier, mut letters) = reliable();
-    let settings = Settings { key: Some("key-2".parse().unwrap()), ..settings(courier, &[("ops", &[])]) };
+    let settings = EngineSettings { key: Some("key-2".parse().unwrap()), ..settings(courier, &[("ops", &[])]) };
     let moot = Moot::with(settings).await;
     let engine = &moot.engine;
     let webhook = engine.create_webhook(root().into(), hook(engine, "hook")).await.unwrap();

@@ -27,7 +27,7 @@ use folkmoot_core::{
     Run, RunId, Timestamp,
     run::{RunLimits, RunState, Starting},
 };
-use folkmoot_engine::{Engine, Error, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Error, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite};
 use serde::Serialize;
 
@@ -134,11 +134,11 @@ impl House {
 }
 
 async fn engine(store: &Sqlite, workflows: Workflows) -> Engine {
-    let settings = Settings { workflows, ..Settings::default() };
+    let settings = EngineSettings { workflows, ..EngineSettings::default() };
     start(store, settings).await
 }
 
-async fn start(store: &Sqlite, settings: Settings) -> Engine {
+async fn start(store: &Sqlite, settings: EngineSettings) -> Engine {
     Engine::start(AnyStore::Sqlite(store.again().unwrap()), settings, Arc::new(TokioHost)).await.unwrap()
 }
 

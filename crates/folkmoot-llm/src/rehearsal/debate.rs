@@ -4,7 +4,7 @@
 use folkmoot_core::debate::TurnPart;
 use serde_json::{Map, Value, json};
 
-use super::{Exercise, exercise::Solution, material::object};
+use super::{Exercise, exercise::RehearsedSolution, material::object};
 use crate::Cue;
 
 /// What only a debate asks for.
@@ -82,7 +82,7 @@ fn clarify(cue: &Cue) -> Map<String, Value> {
 }
 
 enum Judged<'a> {
-    Flawed(&'a Solution),
+    Flawed(&'a RehearsedSolution),
     Right,
     /// It is no solution of an exercise.
     Unknown,

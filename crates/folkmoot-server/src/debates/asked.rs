@@ -18,7 +18,7 @@ use folkmoot_engine::{Caller, Error};
 use folkmoot_store::RunQuery;
 use folkmoot_workflows::{
     debate::{DebateConfig, Gates, OnRejected, Preset, TOPIC_BYTES_MAX},
-    llm::settings::Spending,
+    llm::settings::BudgetSettings,
     plan::Planning,
     tools::Repository,
 };
@@ -203,7 +203,7 @@ fn debating(wanted: wire::StartDebate) -> Result<DebateConfig, Refusal> {
     debating.provider = wanted.provider;
     debating.max_tokens = wanted.max_tokens;
     if let Some(wire::PlanBudget { tokens, usd }) = wanted.budget {
-        let budget = Spending { tokens, usd }.budget().map_err(|problem| Refusal::invalid("budget", problem))?;
+        let budget = BudgetSettings { tokens, usd }.budget().map_err(|problem| Refusal::invalid("budget", problem))?;
         debating.budget = Some(budget);
     }
     debating.repository = wanted.repository;

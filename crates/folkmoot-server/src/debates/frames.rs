@@ -30,14 +30,14 @@ pub(crate) fn follow(
     session: SessionId,
     position: u64,
 ) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let follower = Follower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
+    let follower = DebateFollower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
     stream::unfold(follower, |mut follower| async move {
         let frame = follower.next().await?;
         Some((Ok(frame), follower))
     })
 }
 
-struct Follower {
+struct DebateFollower {
     app: App,
     who: Authenticated,
     id: RunId,
@@ -47,7 +47,7 @@ struct Follower {
     ended: bool,
 }
 
-impl Follower {
+impl DebateFollower {
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
             if let Some(frame) = self.ready.pop_front() {

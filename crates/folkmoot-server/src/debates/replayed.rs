@@ -5,7 +5,7 @@ use folkmoot_core::{
     Principal, RunId,
     run::{Ending, RunOutcome},
 };
-use folkmoot_engine::{Error, Failure, Replay, Replayed};
+use folkmoot_engine::{Error, Failure, ReplayReport, Replayed};
 use folkmoot_workflows::debate::Debated;
 
 use super::{debated, held, run};
@@ -21,7 +21,7 @@ pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Resu
     run(&app.engine, principal, id).await?;
     let debate = held(app, principal, id).await?;
     let recorded = debated(&app.engine, &debate.run).await?;
-    let Replay { replayed, calls, unused } = {
+    let ReplayReport { replayed, calls, unused } = {
         let _one_of_few = app.replaying.acquire().await.expect("nobody closes it");
         app.engine.replay(principal, id, &app.replays).await?
     };

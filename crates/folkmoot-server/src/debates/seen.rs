@@ -18,16 +18,16 @@ use super::EVENTS;
 const DEBATES_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<Kept>);
+pub(crate) struct ProgressCache(Mutex<ProgressCacheState>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct ProgressCacheState {
     /// Of the log that it was read from.
     epoch: u64,
     debates: HashMap<RunId, (u64, DebateProgress)>,
 }
 
-impl Seen {
+impl ProgressCache {
     /// How far a debate is that `principal` may know of.
     pub(crate) async fn progress(
         &self,
@@ -55,10 +55,10 @@ impl Seen {
     }
 
     /// What is remembered of this log; nothing of one before it.
-    fn of(&self, epoch: u64) -> MutexGuard<'_, Kept> {
+    fn of(&self, epoch: u64) -> MutexGuard<'_, ProgressCacheState> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.epoch < epoch {
-            *kept = Kept { epoch, debates: HashMap::new() };
+            *kept = ProgressCacheState { epoch, debates: HashMap::new() };
         }
         kept
     }

@@ -12,7 +12,7 @@ use folkmoot_engine::Error;
 use folkmoot_store::DebateQuery;
 use folkmoot_workflows::{
     debate::Branch,
-    tools::{Repository, git::Kind},
+    tools::{Repository, git::WorktreeKind},
 };
 
 use super::{asked::everything, debating};
@@ -129,7 +129,7 @@ async fn tidy_up(app: &App) -> Result<(), Error> {
         // It may be another node's, or gone.
         let Ok(opened) = Repository::open(Path::new(&repository)).await else { continue };
         let Ok(listed) = opened.list().await else { continue };
-        for there in listed.iter().filter(|there| there.kind == Kind::Debate && there.folder.is_some()) {
+        for there in listed.iter().filter(|there| there.kind == WorktreeKind::Debate && there.folder.is_some()) {
             if let Some(run) = debates.get(&there.run) {
                 tidy(app, run).await;
             }

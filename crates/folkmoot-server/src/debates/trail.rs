@@ -19,7 +19,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Engine, Error};
 use folkmoot_store::JournalQuery;
 use folkmoot_workflows::{
-    llm::{Recording, budget::Spent, record},
+    llm::{ModelCallRecord, budget::Spent, record},
     tools::tool::ToolCall,
 };
 use serde::Serialize;
@@ -108,7 +108,7 @@ async fn in_full(engine: &Engine, principal: &Principal, id: &RunId, entry: &mut
 
 /// What all of it comes to.
 async fn summary(engine: &Engine, principal: &Principal, id: &RunId) -> Result<TrailSummary, Error> {
-    let mut tally = Tally::default();
+    let mut tally = TrailCounts::default();
     let mut after = 0;
     loop {
         let events = engine.events_of_run(principal, id, after, EVENTS).await?;
@@ -131,14 +131,14 @@ async fn summary(engine: &Engine, principal: &Principal, id: &RunId) -> Result<T
 }
 
 #[derive(Default)]
-struct Tally {
+struct TrailCounts {
     types: BTreeMap<String, u64>,
     agents: BTreeMap<String, u64>,
     models: BTreeMap<String, u64>,
     spent: Spent,
 }
 
-impl Tally {
+impl TrailCounts {
     fn count(&mut self, entry: &TrailEntry) {
         *self.types.entry(entry.kind.word().to_owned()).or_default() += 1;
         if let Some(agent) = &entry.agent {
@@ -192,20 +192,20 @@ fn of_step(position: u64, entry: &Entry, result: Option<String>) -> Vec<TrailEnt
         )];
     }
     let Some(result) = result else { return Vec::new() };
-    if let Ok(Recording { call, request, outcome }) = serde_json::from_str(&result) {
+    if let Ok(ModelCallRecord { call, request, outcome }) = serde_json::from_str(&result) {
         let mut prompt = value(&request);
         prompt["call"] = json!(call);
         // The rehearsal plays from it, and no vendor is told; what it is for is good to know.
         prompt["cue"] = request.cue.map_or(Value::Null, |cue| json!({ "part": cue.part, "attempt": cue.attempt }));
         let came = match outcome {
-            record::Outcome::Answered(mut answer) => {
+            record::CallOutcome::Answered(mut answer) => {
                 // The same prompt once more, as the vendor wants it.
                 answer.sent.clear();
                 let mut told = value(&answer);
                 told["call"] = json!(call);
                 left(Provenance::ResponseReceived, entry.at, told)
             }
-            record::Outcome::Failed(failure) => {
+            record::CallOutcome::Failed(failure) => {
                 left(Provenance::ErrorOccurred, entry.at, json!({ "call": call, "failure": failure }))
             }
         };
@@ -228,9 +228,9 @@ fn of_event(event: &Event) -> Vec<TrailEntry> {
     found.map(entry).into_iter().collect()
 }
 
-type Found = (Provenance, Option<folkmoot_core::Name>, Value);
+type TrailSource = (Provenance, Option<folkmoot_core::Name>, Value);
 
-fn of_told(told: DebateEvent) -> Option<Found> {
+fn of_told(told: DebateEvent) -> Option<TrailSource> {
     let whole = payload(&told);
     Some(match told {
         DebateEvent::Started { .. } => (Provenance::DebateStarted, None, whole),
@@ -285,7 +285,7 @@ fn of_told(told: DebateEvent) -> Option<Found> {
     })
 }
 
-fn of_gate(event: &Event) -> Option<Found> {
+fn of_gate(event: &Event) -> Option<TrailSource> {
     let GateEvent::Decided { requested_by, decision } = GateEvent::read(&event.fact).ok()? else { return None };
     let data = json!({
         "gate": event.fact.stream, "requested_by": requested_by, "decision": decision.decision, "reviewer": decision.reviewer,
@@ -295,7 +295,7 @@ fn of_gate(event: &Event) -> Option<Found> {
 }
 
 /// What a person is asked before a debate, and answers.
-fn of_question(event: &Event) -> Option<Found> {
+fn of_question(event: &Event) -> Option<TrailSource> {
     let kind = match event.fact.kind.as_ref() {
         "question.asked" => Provenance::PromptSent,
         "question.answered" | "question.denied" | "question.skipped" | "question.cancelled" | "question.expired" => {
@@ -309,7 +309,7 @@ fn of_question(event: &Event) -> Option<Found> {
     Some((kind, agent, data))
 }
 
-fn of_run(event: &Event) -> Option<Found> {
+fn of_run(event: &Event) -> Option<TrailSource> {
     match RunEvent::read(&event.fact).ok()? {
         // What came of a debate that reached its end it says itself.
         RunEvent::Ended { ending, .. } if ending.outcome == RunOutcome::Completed => None,

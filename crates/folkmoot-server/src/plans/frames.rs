@@ -16,7 +16,7 @@ use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Asked, Planned, asked, compat, happened, of_run, planned};
+use super::{PlanGate, Planned, asked, compat, happened, of_run, planned};
 use crate::{app::App, auth::Authenticated};
 
 /// How many events are read at once.
@@ -30,14 +30,14 @@ pub(crate) fn follow(
     session: SessionId,
     position: u64,
 ) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let follower = Follower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
+    let follower = PlanFollower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
     stream::unfold(follower, |mut follower| async move {
         let frame = follower.next().await?;
         Some((Ok(frame), follower))
     })
 }
 
-struct Follower {
+struct PlanFollower {
     app: App,
     who: Authenticated,
     id: RunId,
@@ -47,7 +47,7 @@ struct Follower {
     ended: bool,
 }
 
-impl Follower {
+impl PlanFollower {
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
@@ -206,7 +206,7 @@ fn told_frame(told: &PlanEvent) -> (&'static str, Value) {
     }
 }
 
-fn decided_frame(asked: &Asked, word: DecisionWord, session: &SessionId) -> Option<(&'static str, Value)> {
+fn decided_frame(asked: &PlanGate, word: DecisionWord, session: &SessionId) -> Option<(&'static str, Value)> {
     let request = &asked.request;
     let approval = |decision: &str| {
         json!({

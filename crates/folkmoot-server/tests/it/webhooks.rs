@@ -5,7 +5,7 @@ mod receiver;
 use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{Timestamp, gate::GatePolicy};
-use folkmoot_server::notify_settings::{Channel, Kind};
+use folkmoot_server::notify_settings::{ChannelKind, ChannelSettings};
 use folkmoot_store::ManualClock;
 use receiver::Receiver;
 use serde_json::{Value, json};
@@ -300,7 +300,7 @@ async fn a_channel_of_the_configuration_is_told_what_people_need() {
     let file = folder.path().join("slack-url");
     std::fs::write(&file, format!("http://{}/services/T0/B0/geheim", receiver.address)).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let mut slack = Channel::new(Kind::Slack);
+    let mut slack = ChannelSettings::new(ChannelKind::Slack);
     slack.url_file = Some(file);
     let policy = GatePolicy { notification_channels: vec!["team".to_owned()], ..GatePolicy::default() };
     let public_url = Some("https://folkmoot.example.org/".to_owned());

@@ -8,7 +8,7 @@ mod who;
 use std::{sync::Arc, time::Duration};
 
 use folkmoot_api::wire::OpenGate;
-use folkmoot_server::Limits;
+use folkmoot_server::ServerLimits;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{io::AsyncReadExt, net::TcpStream};
@@ -204,7 +204,7 @@ async fn whoever_closes_is_answered() {
 /// Everyone who says nothing is asked whether they are still there.
 #[tokio::test]
 async fn a_silent_socket_is_pinged_and_one_that_never_answers_is_dropped() {
-    let limits = Limits { heartbeat_ms: 100, ..Limits::default() };
+    let limits = ServerLimits { heartbeat_ms: 100, ..ServerLimits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
     let mut lively = Socket::open(&node, "vera", "/v1/ws").await;
     lively.frame().await;

@@ -30,9 +30,9 @@ use folkmoot_core::{
 use futures_util::future::{join_all, try_join_all};
 use tokio_postgres::{Client, Statement, types::ToSql};
 
-use super::{Time, failed, statements::Statements, warnings::Warnings};
+use super::{Time, failed, statements::PostgresStatements, warnings::Warnings};
 use crate::{
-    Error, Written, query,
+    Error, WriteResult, query,
     rows::{self, Columns, RunExtras, Table, Type, Value},
 };
 
@@ -49,32 +49,32 @@ const OPEN_OF_A_RUN: usize = 10_000;
 
 /// What a batch came to.
 pub(super) struct Done {
-    pub(super) answers: Vec<Result<Written, Error>>,
+    pub(super) answers: Vec<Result<WriteResult, Error>>,
     pub(super) events: Vec<Arc<Event>>,
 }
 
 /// Why a batch came to nothing.
-pub(super) enum Failure {
+pub(super) enum BatchFailure {
     /// Nothing was written.
     RolledBack(Error),
     /// The connection was lost during the commit, or the database takes its success back.
     Unknown,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for BatchFailure {
     fn from(error: Error) -> Self {
-        Failure::RolledBack(error)
+        BatchFailure::RolledBack(error)
     }
 }
 
 /// Writes all that the rules say to `commands`, in order, in one transaction.
 pub(super) async fn run(
     client: &Client,
-    sql: &Statements,
+    sql: &PostgresStatements,
     warnings: &Warnings,
     time: &Time,
     commands: &[Command],
-) -> Result<Done, Failure> {
+) -> Result<Done, BatchFailure> {
     let loaded = load(client, sql, commands).await;
     let (mut work, micros) = match loaded {
         Ok(loaded) => loaded,
@@ -96,7 +96,7 @@ pub(super) async fn run(
         warnings.forget();
         work.write(client, sql).await?;
         if warnings.are_doubtful() {
-            return Err(Failure::Unknown);
+            return Err(BatchFailure::Unknown);
         }
     }
     Ok(Done { answers, events: work.events })
@@ -104,7 +104,7 @@ pub(super) async fn run(
 
 /// What the batch has read, and what it has made of it so far.
 #[derive(Default)]
-struct Work {
+struct BatchState {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
     twins: HashMap<(Name, String), GateId>,
@@ -162,10 +162,10 @@ struct Work {
     replayed: bool,
 }
 
-impl Work {
-    fn written(&mut self, command: &Command, now: Timestamp, together: usize) -> Result<Written, Error> {
+impl BatchState {
+    fn written(&mut self, command: &Command, now: Timestamp, together: usize) -> Result<WriteResult, Error> {
         let outcome = self.judge(command, now)?;
-        Ok(Written { outcome, position: self.head.expect("the head was read first").position, together })
+        Ok(WriteResult { outcome, position: self.head.expect("the head was read first").position, together })
     }
 
     fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {
@@ -482,7 +482,7 @@ impl Work {
         tables
     }
 
-    async fn write(&self, client: &Client, sql: &Statements) -> Result<(), Failure> {
+    async fn write(&self, client: &Client, sql: &PostgresStatements) -> Result<(), BatchFailure> {
         let set = |change: &TimerChange| matches!(change, TimerChange::Set(_));
         let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
         let cleared: Vec<Cow<'_, str>> = cleared.iter().map(|change| change.subject().key()).collect();
@@ -583,8 +583,8 @@ impl Work {
             result.map_err(|error| match (error.code().is_some(), failed(error)) {
                 // The COMMIT was sent with the rest. Whichever answer is the first that is missing,
                 // or is not the database's own, it may have been done.
-                (false, _) | (true, Error::Unavailable(_)) => Failure::Unknown,
-                (true, error) => Failure::RolledBack(error),
+                (false, _) | (true, Error::Unavailable(_)) => BatchFailure::Unknown,
+                (true, error) => BatchFailure::RolledBack(error),
             })?;
         }
         Ok(())
@@ -685,7 +685,7 @@ impl<'a> Touched<'a> {
 
 /// Locks the head and reads what the commands need, in one round trip. Also returns the database's
 /// clock.
-async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
+async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -> Result<(BatchState, i64), Error> {
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
     let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
@@ -824,7 +824,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         usage,
     ] = <[_; 21]>::try_from(found).expect("twenty-one were asked");
 
-    let mut work = Work::default();
+    let mut work = BatchState::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
     for row in gates.iter().chain(&twins).chain(&gates_of_runs) {
@@ -905,10 +905,10 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
 struct Columnar<'a> {
     name: &'static str,
     rows: usize,
-    columns: Vec<Column<'a>>,
+    columns: Vec<ColumnValues<'a>>,
 }
 
-enum Column<'a> {
+enum ColumnValues<'a> {
     Text(Vec<Option<std::borrow::Cow<'a, str>>>),
     Int(Vec<Option<i64>>),
     Bytes(Vec<std::borrow::Cow<'a, [u8]>>),
@@ -917,22 +917,22 @@ enum Column<'a> {
 impl<'a> Columnar<'a> {
     fn new(table: &Table, rows: Vec<Vec<Value<'a>>>) -> Self {
         let count = rows.len();
-        let mut columns: Vec<Column<'a>> = table
+        let mut columns: Vec<ColumnValues<'a>> = table
             .columns
             .iter()
             .map(|(_, kind)| match kind {
-                Type::Text => Column::Text(Vec::with_capacity(count)),
-                Type::Int => Column::Int(Vec::with_capacity(count)),
-                Type::Bytes => Column::Bytes(Vec::with_capacity(count)),
+                Type::Text => ColumnValues::Text(Vec::with_capacity(count)),
+                Type::Int => ColumnValues::Int(Vec::with_capacity(count)),
+                Type::Bytes => ColumnValues::Bytes(Vec::with_capacity(count)),
             })
             .collect();
         for (column, value) in rows.into_iter().flat_map(|row| row.into_iter().enumerate()) {
             match (&mut columns[column], value) {
-                (Column::Text(texts), Value::Text(text)) => texts.push(Some(text)),
-                (Column::Text(texts), Value::MaybeText(text)) => texts.push(text),
-                (Column::Int(ints), Value::Int(n)) => ints.push(Some(n)),
-                (Column::Int(ints), Value::MaybeInt(n)) => ints.push(n),
-                (Column::Bytes(all), Value::Bytes(bytes)) => all.push(bytes),
+                (ColumnValues::Text(texts), Value::Text(text)) => texts.push(Some(text)),
+                (ColumnValues::Text(texts), Value::MaybeText(text)) => texts.push(text),
+                (ColumnValues::Int(ints), Value::Int(n)) => ints.push(Some(n)),
+                (ColumnValues::Int(ints), Value::MaybeInt(n)) => ints.push(n),
+                (ColumnValues::Bytes(all), Value::Bytes(bytes)) => all.push(bytes),
                 (_, value) => unreachable!("column {column} of {} is not a {value:?}", table.name),
             }
         }
@@ -943,9 +943,9 @@ impl<'a> Columnar<'a> {
         self.columns
             .iter()
             .map(|column| match column {
-                Column::Text(texts) => texts as &(dyn ToSql + Sync),
-                Column::Int(ints) => ints,
-                Column::Bytes(bytes) => bytes,
+                ColumnValues::Text(texts) => texts as &(dyn ToSql + Sync),
+                ColumnValues::Int(ints) => ints,
+                ColumnValues::Bytes(bytes) => bytes,
             })
             .collect()
     }

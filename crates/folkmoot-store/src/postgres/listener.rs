@@ -10,12 +10,12 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
 use super::{
-    CATCH_UP, CLOCK, PATIENCE, SELECT_HEAD, Time, dollars, failed, heard::Heard, read_head, select_events, silent,
-    tls::Tls,
+    CATCH_UP, CLOCK, PATIENCE, SELECT_HEAD, Time, dollars, failed, heard::RecentLooks, read_head, select_events,
+    silent, tls::TlsConnector,
 };
 use crate::{
     Error,
-    recent::{Offered, Recent},
+    recent::{OfferResult, Recent},
     rows::{self, Columns},
 };
 
@@ -24,19 +24,19 @@ const RESCAN: Duration = Duration::from_secs(1);
 /// A transaction that notifies takes a lock on the whole cluster, so it is done seldom.
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
 
-pub(super) struct Listener {
+pub(super) struct PostgresListener {
     pub(super) config: Config,
-    pub(super) tls: Tls,
+    pub(super) tls: TlsConnector,
     pub(super) recent: Arc<Recent>,
     pub(super) time: Arc<Time>,
-    pub(super) heard: Arc<Heard>,
+    pub(super) heard: Arc<RecentLooks>,
     /// This node has written something.
     pub(super) hint: Arc<Notify>,
     /// This node has written something after what it does not know yet.
     pub(super) gap: Arc<Notify>,
 }
 
-impl Listener {
+impl PostgresListener {
     /// Listens for ever, with a new connection whenever the old one is lost.
     pub(super) async fn run(self) {
         loop {
@@ -115,7 +115,7 @@ impl Listener {
                 Some((last, new)) if last.position == known.position && last.hash == known.hash => new,
                 Some(_) | None => return self.start_over(client).await,
             };
-            if self.recent.offer(new) == Offered::OfAnotherLog {
+            if self.recent.offer(new) == OfferResult::OfAnotherLog {
                 return self.start_over(client).await;
             }
             if events.len() < CATCH_UP as usize {

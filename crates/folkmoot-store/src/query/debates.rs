@@ -206,12 +206,12 @@ pub(crate) fn one_turn() -> String {
 }
 
 /// What some queries look for, and the arguments that say it.
-struct Wanted<'a> {
+struct QueryConditions<'a> {
     conditions: Vec<String>,
     arguments: Vec<Value<'a>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> QueryConditions<'a> {
     fn of(debate: &'a RunId) -> Self {
         let run = Value::Text(debate.as_str().into());
         Self { conditions: vec!["run_id = ?1".to_owned()], arguments: vec![run] }
@@ -285,7 +285,7 @@ fn of_status(status: Option<DebateStatus>) -> &'static str {
 impl TurnQuery {
     /// The statement and its arguments.
     pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
-        Wanted::of(&self.debate)
+        QueryConditions::of(&self.debate)
             .and("phase = ?", self.phase.map(|phase| Value::Text(phase.word().into())))
             .and("agent_id = ?", self.agent.as_ref().map(|agent| Value::Text(agent.as_str().into())))
             .and("round = ?", self.round.map(|round| Value::Int(round.into())))
@@ -304,18 +304,17 @@ impl VersionQuery {
                 "(SELECT turns.agent_id FROM turns WHERE turns.run_id = versions.run_id AND turns.id = versions.turn_id)";
             format!("SELECT {}, {texts}, {author} FROM versions", VERSIONS.names())
         });
-        Wanted::of(&self.debate).and("version_number > ?", self.after.map(|number| Value::Int(number.into()))).sql(
-            select,
-            "version_number",
-            self.limit,
-        )
+        QueryConditions::of(&self.debate)
+            .and("version_number > ?", self.after.map(|number| Value::Int(number.into())))
+            .sql(select, "version_number", self.limit)
     }
 }
 
 impl LineQuery {
     /// The statement and its arguments.
     pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
-        let mut wanted = Wanted::of(&self.debate).and("place > ?", self.after.map(|place| Value::Int(int(place))));
+        let mut wanted =
+            QueryConditions::of(&self.debate).and("place > ?", self.after.map(|place| Value::Int(int(place))));
         if let Some(least) = self.level {
             let graver: Vec<_> =
                 LogLevel::ALL.iter().filter(|level| **level >= least).map(|level| format!("'{level}'")).collect();
@@ -339,7 +338,7 @@ impl LessonQuery {
                 "{not}EXISTS (SELECT 1 FROM turns WHERE turns.run_id = lessons.run_id AND turns.provider = 'rehearsal')"
             )
         });
-        Wanted { conditions: std::iter::once(there).chain(rehearsed).collect(), arguments: Vec::new() }
+        QueryConditions { conditions: std::iter::once(there).chain(rehearsed).collect(), arguments: Vec::new() }
             .and("id = ?", self.id.as_deref().map(|id| Value::Text(id.into())))
             .and("domain = ?", self.domain.map(|domain| Value::Text(domain.word().into())))
             .and(of_them, self.initiated_by.as_ref().map(|name| Value::Text(name.as_str().into())))

@@ -2,7 +2,7 @@
 
 use folkmoot_core::vocabulary;
 
-use crate::jail::{End, Limit, Report};
+use crate::jail::{JobEnd, JobReport, Limit};
 
 vocabulary! {
     /// Why a test failed.
@@ -27,20 +27,20 @@ vocabulary! {
 }
 
 /// Nothing if it passed.
-pub(super) fn of(report: &Report, mark: &str) -> Option<FailureCause> {
+pub(super) fn of(report: &JobReport, mark: &str) -> Option<FailureCause> {
     let limit = match report.end {
-        End::Limited(limit) => Some(limit),
-        End::Exited(_) | End::Signalled(_) => report.reached.first().copied(),
+        JobEnd::Limited(limit) => Some(limit),
+        JobEnd::Exited(_) | JobEnd::Signalled(_) => report.reached.first().copied(),
     };
     Some(match (limit, report.end) {
         (Some(Limit::Wall | Limit::Cpu), _) => FailureCause::TimedOut,
         (Some(Limit::Syscall), _) => FailureCause::Crashed,
-        (Some(_), End::Limited(_)) => FailureCause::Exhausted,
-        (_, End::Exited(0)) if String::from_utf8_lossy(&report.stdout).trim_end().ends_with(mark) => return None,
-        (_, End::Exited(0)) => FailureCause::Unfinished,
+        (Some(_), JobEnd::Limited(_)) => FailureCause::Exhausted,
+        (_, JobEnd::Exited(0)) if String::from_utf8_lossy(&report.stdout).trim_end().ends_with(mark) => return None,
+        (_, JobEnd::Exited(0)) => FailureCause::Unfinished,
         (Some(_), _) => FailureCause::Exhausted,
-        (None, End::Exited(_)) => of_words(&String::from_utf8_lossy(&report.stderr)),
-        (None, End::Signalled(_) | End::Limited(_)) => FailureCause::Crashed,
+        (None, JobEnd::Exited(_)) => of_words(&String::from_utf8_lossy(&report.stderr)),
+        (None, JobEnd::Signalled(_) | JobEnd::Limited(_)) => FailureCause::Crashed,
     })
 }
 

@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 
 use super::{
     Ran, forms,
-    room::{Asking, At, Room, Spoken},
-    state::{Candidate, State, last_line},
+    room::{At, Room, Spoken, TurnRequest},
+    state::{Candidate, DebateState, last_line},
     tell,
 };
 
@@ -70,7 +70,7 @@ pub(super) fn tests(value: &Value) -> Vec<TestCase> {
 /// What came of tests, as memory keeps it.
 pub(super) fn results(runs: &[&TestRun]) -> TestResults {
     let tested = || runs.iter().flat_map(|run| &run.tested);
-    let failure = |test: &folkmoot_tools::testing::Tested| {
+    let failure = |test: &folkmoot_tools::testing::TestResult| {
         let said = folkmoot_core::text::shortened(last_line(&test.output), MESSAGE_CHARS);
         let cause = test.failed.map(|cause| cause.to_string()).unwrap_or_default();
         TestFailure { test: test.name.clone(), message: format!("{cause}: {said}") }
@@ -93,7 +93,7 @@ pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(NoteKind, Str
 
 /// An attempt that failed.
 #[derive(Clone, Copy)]
-pub(super) struct Attempt<'a> {
+pub(super) struct FailedCandidate<'a> {
     /// Whose.
     pub agent: &'a Agent,
     pub failed: &'a Candidate,
@@ -133,7 +133,7 @@ impl Room {
     }
 
     /// All tests there are on everybody's code.
-    pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut State) -> Result<(), Failure> {
+    pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut DebateState) -> Result<(), Failure> {
         if self.debating.language.is_none() {
             return Ok(());
         }
@@ -168,15 +168,15 @@ impl Room {
         ctx: &Ctx,
         at: At,
         key: &str,
-        attempt: Attempt<'_>,
+        attempt: FailedCandidate<'_>,
         earlier: &[Reflection],
     ) -> Result<(Spoken, Option<Reflection>), Failure> {
-        let Attempt { agent, failed, results, .. } = attempt;
+        let FailedCandidate { agent, failed, results, .. } = attempt;
         let notes = std::iter::once((NoteKind::Own, failed.text.clone()))
             .chain(results.told().into_iter().map(|line| (NoteKind::Result, line)))
             .chain(shown(earlier, self.debating.reflections_max))
             .collect();
-        let asking = Asking {
+        let asking = TurnRequest {
             at,
             key: key.to_owned(),
             agent,
@@ -212,11 +212,11 @@ impl Room {
         &self,
         ctx: &Ctx,
         spoken: &Spoken,
-        attempt: Attempt<'_>,
+        attempt: FailedCandidate<'_>,
         reflection: &Reflection,
         timestamp: Timestamp,
     ) -> Episode {
-        let Attempt { failed, results, number, .. } = attempt;
+        let FailedCandidate { failed, results, number, .. } = attempt;
         Episode {
             id: spoken.turn.clone(),
             session_id: ctx.session_id().clone(),
@@ -237,7 +237,7 @@ impl Room {
     }
 
     /// Keeps what is new of the candidates' code, and commits it where there is a repository.
-    pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
+    pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
         for candidate in state.candidates.values().cloned().collect::<Vec<_>>() {
             let tested = state.tested(&candidate.author);
             let rate = tested.and_then(|tested| Share::part(tested.passed.into(), tested.of.into()));
@@ -254,7 +254,7 @@ impl Room {
         at: At,
         candidate: &Candidate,
         test_pass_rate: Option<Share>,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(), Failure> {
         let Some(code) = candidate.code.clone() else { return Ok(()) };
         let version = (candidate.author.clone(), code.clone());
@@ -279,7 +279,7 @@ impl Room {
         number: u32,
         candidate: &Candidate,
         test_pass_rate: Option<Share>,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
         // Whoever has none yet mends, or answers, what somebody else wrote.
@@ -332,7 +332,7 @@ impl Room {
 
     /// The project's own commands, where they are asked for after this phase. What they say is told
     /// to whoever speaks next.
-    pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
+    pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
         use folkmoot_core::agent::DebatePhase::{Adversarial, Convergence, Optimization, Proposal};
         let hook = match at.phase {
             Proposal => Hook::PostProposal,
@@ -401,7 +401,7 @@ pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
 }
 
 /// What can be counted without executing anything.
-fn metrics(code: &str, state: &State) -> Value {
+fn metrics(code: &str, state: &DebateState) -> Value {
     let lines = code.lines().filter(|line| !line.trim().is_empty());
     let branches = code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| {
         ["if", "elif", "else", "for", "while", "case", "match", "except", "catch", "and", "or"].contains(word)

@@ -9,7 +9,7 @@ use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::rehearsal;
 use serde_json::json;
 
-use super::{room::Room, state::State, tell};
+use super::{room::Room, state::DebateState, tell};
 
 /// The most that are looked at, the newest.
 const LESSONS_MAX: u32 = 1_000;
@@ -20,7 +20,7 @@ const CLOSE: f32 = 0.5;
 
 impl Room {
     /// Lessons of earlier debates of whoever started this one, for all who write here.
-    pub(super) async fn recall(&self, ctx: &Ctx, state: &mut State) -> Result<(), Failure> {
+    pub(super) async fn recall(&self, ctx: &Ctx, state: &mut DebateState) -> Result<(), Failure> {
         if !self.debating.lessons {
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl Room {
     }
 
     /// What is worth knowing next time.
-    pub(super) fn learned(&self, ctx: &Ctx, state: &State) -> Vec<DebateRecord> {
+    pub(super) fn learned(&self, ctx: &Ctx, state: &DebateState) -> Vec<DebateRecord> {
         if !self.debating.lessons {
             return Vec::new();
         }

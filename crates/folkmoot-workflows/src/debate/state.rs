@@ -52,7 +52,7 @@ pub(super) struct Scored {
 
 /// All of it.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct DebateState {
     pub network: Network,
     pub style: planning::Chosen,
     pub planner: PhaseExpectations,
@@ -83,7 +83,7 @@ pub(super) struct State {
     pub began: Timestamp,
 }
 
-impl State {
+impl DebateState {
     /// Counts a turn, and keeps what counts of it.
     pub fn hear(&mut self, spoken: &Spoken) {
         let counter = match spoken.state {
@@ -150,7 +150,7 @@ impl State {
     /// Passed tests of others, of all that are not suspect, and which failed, of one author's code.
     /// A failure counts where somebody else than the test's author passes it: else the author alone
     /// says what is right.
-    pub fn tested(&self, author: &Name) -> Option<Tested> {
+    pub fn tested(&self, author: &Name) -> Option<TestTally> {
         let cross = self.cross.as_ref()?;
         let suspects = cross.suspects();
         let is_passed_by_a_third = |by: &str, test: &str| {
@@ -159,7 +159,7 @@ impl State {
                 .filter(|run| run.solution != author.as_str())
                 .any(|run| run.tested.iter().any(|tested| tested.name == test && tested.failed.is_none()))
         };
-        let mut tested = Tested::default();
+        let mut tested = TestTally::default();
         for run in cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != run.solution) {
             for test in run.tested.iter().filter(|test| !suspects.contains(&(run.author.as_str(), test.name.as_str())))
             {
@@ -182,7 +182,7 @@ impl State {
         let Some(cross) = &self.cross else { return 0 };
         let suspects = cross.suspects();
         let runs = cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != but.as_str());
-        let fails = |by: &str, test: &folkmoot_tools::testing::Tested| {
+        let fails = |by: &str, test: &folkmoot_tools::testing::TestResult| {
             test.failed.is_some() && !suspects.contains(&(by, test.name.as_str()))
         };
         runs.map(|run| run.tested.iter().filter(|test| fails(&run.author, test)).count()).sum()
@@ -265,7 +265,7 @@ impl State {
 
 /// What came of others' tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tested {
+pub(super) struct TestTally {
     pub passed: u32,
     pub of: u32,
     pub failed: Vec<String>,

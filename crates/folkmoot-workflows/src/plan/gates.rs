@@ -5,9 +5,9 @@ use folkmoot_core::{
     plan::{self, ApprovalType, OnExpiry, PlanGateRequest, code},
     text,
 };
-use folkmoot_engine::{Ctx, Decided, Failure, GateRequest, key};
+use folkmoot_engine::{Ctx, Failure, GateOutcome, GateSpec, key};
 
-use super::{Work, desk::Desk};
+use super::{PlanState, desk::Desk};
 
 /// What people said to a proposal, where it goes on.
 pub(super) enum AtProposal {
@@ -44,7 +44,8 @@ impl Desk {
     ) -> Result<AtProposal, Failure> {
         let request = self.request(ApprovalType::Proposal, number);
         let title = format!("Plan: {}", self.planning.title());
-        let Decided { decision, edited } = self.gate(ctx, key!("proposal", number), &request, title, proposal).await?;
+        let GateOutcome { decision, edited } =
+            self.gate(ctx, key!("proposal", number), &request, title, proposal).await?;
         match decision.decision {
             DecisionWord::Approved | DecisionWord::Override => Ok(AtProposal::Approve),
             DecisionWord::AdjustRequested => {
@@ -59,7 +60,7 @@ impl Desk {
         }
     }
 
-    pub(super) async fn checkpoint(&self, ctx: &Ctx, number: u32, work: &Work) -> Result<AtCheckpoint, Failure> {
+    pub(super) async fn checkpoint(&self, ctx: &Ctx, number: u32, work: &PlanState) -> Result<AtCheckpoint, Failure> {
         let (total, tally) = (self.planning.max_iterations, work.tally());
         let insights = work.shown.iter().filter_map(|shown| shown.gave.as_ref().ok());
         let request = PlanGateRequest {
@@ -70,7 +71,7 @@ impl Desk {
         };
         let title = format!("Iteration {number} of {total}: {}", self.planning.title());
         let summary = plan::summary(&work.shown, tally, total);
-        let Decided { decision, edited } =
+        let GateOutcome { decision, edited } =
             self.gate(ctx, key!("checkpoint", number), &request, title, &summary).await?;
         match decision.decision {
             DecisionWord::Approved | DecisionWord::Override => Ok(AtCheckpoint::GoOn),
@@ -107,7 +108,7 @@ impl Desk {
         request: &PlanGateRequest,
         title: String,
         shown: &str,
-    ) -> Result<Decided, Failure> {
+    ) -> Result<GateOutcome, Failure> {
         let (kind, name) = match request.approval_type {
             ApprovalType::Proposal => (GateKind::Proposal, "proposal.md"),
             ApprovalType::Checkpoint => (GateKind::Checkpoint, "checkpoint.md"),
@@ -118,7 +119,7 @@ impl Desk {
             Some(OnExpiry::Reject) => OnTimeout::Reject,
             Some(OnExpiry::Fail) | None => OnTimeout::Fail,
         };
-        let mut gate = GateRequest::new(summary(shown))
+        let mut gate = GateSpec::new(summary(shown))
             .title(title)
             .phase(&request.approval_type.word().parse().expect("a plain word is a phase"))
             .kind(kind)

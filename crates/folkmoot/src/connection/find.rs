@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use folkmoot_api::{
     Client, client,
     core::{GateId, GateStatus, HaltId, QuestionId, RunId, question, run},
-    wire::{BlockedBy, Gate, GateQuery, Question, QuestionQuery, Run, RunQuery},
+    wire::{BlockedBy, Gate, GateListParams, Question, QuestionListParams, Run, RunListParams},
 };
 
 use crate::terminal::{printable::one_line, wrap::cut};
@@ -205,7 +205,8 @@ impl Find for Gate {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let mut query = GateQuery { status: Some(GateStatus::Pending), limit: Some(PAGE), ..GateQuery::default() };
+        let mut query =
+            GateListParams { status: Some(GateStatus::Pending), limit: Some(PAGE), ..GateListParams::default() };
         let mut gates = Vec::new();
         loop {
             let page = client.gates(&query).await?;
@@ -218,7 +219,7 @@ impl Find for Gate {
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.gates(&GateQuery { limit: Some(PAGE), ..GateQuery::default() }).await?.gates)
+        Ok(client.gates(&GateListParams { limit: Some(PAGE), ..GateListParams::default() }).await?.gates)
     }
 
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
@@ -226,7 +227,7 @@ impl Find for Gate {
         let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
         let mut runs = runs(client, run::RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
         let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
-        let query = GateQuery { status: Some(GateStatus::Pending), run: Some(run), ..GateQuery::default() };
+        let query = GateListParams { status: Some(GateStatus::Pending), run: Some(run), ..GateListParams::default() };
         match client.gates(&query).await?.gates.as_slice() {
             [only] => Ok(Some(only.id.clone())),
             [] => Ok(None),
@@ -258,7 +259,7 @@ impl Find for Question {
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
         let status = Some(question::QuestionStatus::Pending);
-        let mut query = QuestionQuery { status, limit: Some(PAGE), ..QuestionQuery::default() };
+        let mut query = QuestionListParams { status, limit: Some(PAGE), ..QuestionListParams::default() };
         let mut questions = Vec::new();
         loop {
             let page = client.questions(&query).await?;
@@ -271,7 +272,10 @@ impl Find for Question {
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.questions(&QuestionQuery { limit: Some(PAGE), ..QuestionQuery::default() }).await?.questions)
+        Ok(client
+            .questions(&QuestionListParams { limit: Some(PAGE), ..QuestionListParams::default() })
+            .await?
+            .questions)
     }
 
     async fn mistaken(client: &Client, text: &str) -> Result<Option<&'static str>> {
@@ -306,7 +310,7 @@ impl Find for Run {
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.runs(&RunQuery { limit: Some(PAGE), ..RunQuery::default() }).await?.runs)
+        Ok(client.runs(&RunListParams { limit: Some(PAGE), ..RunListParams::default() }).await?.runs)
     }
 
     async fn exact(client: &Client, text: &str) -> Result<Option<RunId>> {
@@ -347,7 +351,7 @@ pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
 
 /// All runs with this status.
 pub(crate) async fn runs(client: &Client, status: run::RunStatus) -> Result<Vec<Run>> {
-    let mut query = RunQuery { status: Some(status), limit: Some(PAGE), ..RunQuery::default() };
+    let mut query = RunListParams { status: Some(status), limit: Some(PAGE), ..RunListParams::default() };
     let mut runs = Vec::new();
     loop {
         let page = client.runs(&query).await?;

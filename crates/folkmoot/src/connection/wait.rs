@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use folkmoot_api::{Client, client};
 
-use crate::{cli::As, connection::Connection, context::Context};
+use crate::{cli::As, connection::Connection, context::CliContext};
 
 /// How long one wait lasts before the next begins.
 const ROUND: Duration = Duration::from_secs(30);
@@ -18,7 +18,7 @@ const EARLY: Duration = Duration::from_millis(20);
 /// What `wait` returns once it `has_ended`; or as it is when `limit` is over. One call of `wait`
 /// lasts at most as long as it is told.
 pub(crate) async fn until<T>(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     who: As,
     limit: Option<Duration>,

@@ -12,7 +12,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::{
@@ -50,12 +50,12 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     must_know(ctx)?;
     Connection::with(ctx, async |connection| connected(args, ctx, connection).await).await
 }
 
-async fn connected(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+async fn connected(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let agent = ClearanceFor { agent_id: args.agent, session_id: args.session, timeout_ms: None };
     let check = async |client: &Client| Ok(client.clearance(&agent).await?);
     let clearance = connection.ask(ctx, args.who, check).await?;
@@ -75,7 +75,7 @@ async fn connected(args: Args, ctx: &Context, connection: &mut Connection) -> Re
 
 /// Refuses to answer from a folder in which nothing ever was: an empty one halts nobody, and nobody
 /// works because of a typing error.
-fn must_know(ctx: &Context) -> Result<()> {
+fn must_know(ctx: &CliContext) -> Result<()> {
     if ctx.url.is_some() || ctx.data.tokens()?.is_some() {
         return Ok(());
     }
@@ -86,7 +86,7 @@ fn must_know(ctx: &Context) -> Result<()> {
     )
 }
 
-fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
+fn tell(ctx: &CliContext, clearance: &Clearance) -> Result<Exit> {
     let exit = if clearance.can_proceed { Exit::Done } else { Exit::Halted };
     if ctx.screen.json {
         ctx.screen.json(clearance)?;
@@ -101,7 +101,7 @@ fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
     Ok(exit)
 }
 
-fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
+fn tell_waited(ctx: &CliContext, waited: &ClearanceWaited) -> Result<Exit> {
     let exit = match (waited.cleared, waited.reason) {
         (true, _) => Exit::Done,
         (false, ReleaseReason::Timeout) => Exit::TimedOut,
@@ -134,7 +134,7 @@ fn given(given: &AnswerGiven) -> String {
     format!("{} {}{answer}{comment}", given.question_id, given.reason)
 }
 
-fn blocked(ctx: &Context, holds: &[BlockedBy]) -> Result<()> {
+fn blocked(ctx: &CliContext, holds: &[BlockedBy]) -> Result<()> {
     if holds.is_empty() {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     cli::{As, json},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
     let status = if args.failed.is_some() { RunOutcome::Failed } else { RunOutcome::Completed };
     let end = EndRun { status, output: args.output, code: args.code, reason: args.failed };

@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 use folkmoot_server::{LocalToken, LocalTokens, ProtectedToken};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, terminal::tty::Terminal};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::tty::Terminal};
 
 const CHARS_MIN: usize = 8;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     remove: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let Some(tokens) = connection.folder_tokens().cloned() else {
         bail!(
             "this is about the token that the data folder keeps for you; leave out --token, --url and their variables"
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-async fn protect(ctx: &Context, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
+async fn protect(ctx: &CliContext, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
     let terminal =
         Terminal::open().context("a passphrase is typed at a terminal, and there is none; run this in one")?;
     let passphrase = chosen(&terminal).await?;
@@ -71,7 +71,7 @@ async fn protect(ctx: &Context, connection: &mut Connection, tokens: LocalTokens
     Ok(())
 }
 
-async fn remove(ctx: &Context, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
+async fn remove(ctx: &CliContext, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
     connection.answered().await?;
     let token = make(&connection.client(As::You)?, &tokens.you, TokenKind::Personal).await?;
     let owner = LocalToken { token: token.clone(), ..tokens.you };

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use folkmoot_api::Client;
 use serde_json::json;
 
-use crate::{context::Context, exit::Exit, logging};
+use crate::{context::CliContext, exit::Exit, logging};
 
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[command(after_help = "Asks the server of the data folder, or the one that --url names. It starts none.")]
 pub(crate) struct Args {}
 
-pub(crate) async fn run(_: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(_: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     let found = ctx.url.clone().or_else(|| ctx.data.server().map(|server| server.url));
     let url = found.with_context(|| format!("no server runs in {}", ctx.data.path().display()))?;

@@ -18,7 +18,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::printable::one_line,
 };
@@ -30,7 +30,7 @@ pub(crate) enum Verb {
     Fail(fail::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Begin(args) => begin::run(args, ctx, connection).await,
         Verb::Done(args) => done::run(args, ctx, connection).await,
@@ -40,7 +40,7 @@ pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) 
 
 /// Which step.
 #[derive(Debug, clap::Args)]
-struct Which {
+struct StepArgs {
     /// The run, or any unique beginning or end of its id
     run: String,
     /// What the step is called, the same in every attempt
@@ -56,7 +56,7 @@ struct Which {
     who: As,
 }
 
-impl Which {
+impl StepArgs {
     fn step(&self, state: EntryStatus) -> RecordStep {
         RecordStep {
             key: self.key.clone(),
@@ -72,7 +72,7 @@ impl Which {
     /// Records it; whether this wrote it, or what stands was there before.
     async fn record(
         &self,
-        ctx: &Context,
+        ctx: &CliContext,
         connection: &mut Connection,
         step: &RecordStep,
     ) -> Result<(JournalEntry, bool)> {
@@ -95,7 +95,7 @@ impl Which {
 }
 
 /// What now stands, in one line.
-fn report(ctx: &Context, entry: &JournalEntry, is_new: bool) -> Result<()> {
+fn report(ctx: &CliContext, entry: &JournalEntry, is_new: bool) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(entry);
     }

@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::{
     connection::find,
-    context::Context,
+    context::CliContext,
     terminal::{
         printable::{one_line, printable},
         span,
         style::{self, paint},
-        table::{self, Row},
+        table::{self, TableRow},
         wrap::{self, behind_bar},
     },
     views,
@@ -191,7 +191,7 @@ pub(crate) fn decision(gate: &Gate) -> String {
 }
 
 /// A row of a list. A pipe gets the whole id, a person the end of it.
-pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> Row {
+pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> TableRow {
     let id = if terminal { find::short(&gate.id) } else { gate.id.as_str() };
     let (time, painted) = match &gate.decision {
         None => (left(gate, now), (gate.risk.word(), style::of_risk(gate.risk))),
@@ -202,7 +202,7 @@ pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> Row {
     };
     let (risk, status) = (gate.risk.word(), gate.status.word());
     let cells = [id.to_owned(), status.to_owned(), risk.to_owned(), asker(gate), time, one_line(&gate.title)];
-    Row { cells: cells.into(), painted: Some(painted) }
+    TableRow { cells: cells.into(), painted: Some(painted) }
 }
 
 pub(crate) const COLUMNS: [&str; 6] = ["GATE", "STATUS", "RISK", "ASKED BY", "TIME", "TITLE"];
@@ -212,7 +212,7 @@ fn words(word: &str) -> String {
 }
 
 /// That somebody must decide, and how, for whoever is not asked here.
-pub(crate) fn waits(ctx: &Context, gate: &Gate) -> String {
+pub(crate) fn waits(ctx: &CliContext, gate: &Gate) -> String {
     format!("Waits for a decision: {}\n{}", one_line(&gate.title), ways(ctx, gate))
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn waits(ctx: &Context, gate: &Gate) -> String {
 pub(crate) const A_PERSON_DECIDES: &str = "Somebody who may decide must do so, with a token of theirs.";
 
 /// How others decide on it, if it is a person who reads this.
-pub(crate) fn ways(ctx: &Context, gate: &Gate) -> String {
+pub(crate) fn ways(ctx: &CliContext, gate: &Gate) -> String {
     if !ctx.screen.notes_are_read {
         return format!("  {A_PERSON_DECIDES}");
     }

@@ -7,7 +7,7 @@ use folkmoot_api::{
 
 use crate::{
     connection::find,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::{one_line, printable},
@@ -75,12 +75,12 @@ fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
 }
 
 /// That somebody must decide, and how, for whoever is not asked here.
-pub(crate) fn waits(ctx: &Context, plan: &Plan, gate: &Gate) -> String {
+pub(crate) fn waits(ctx: &CliContext, plan: &Plan, gate: &Gate) -> String {
     format!("{} ({})\n{}", one_line(&plan.message), plan.id, views::gate::ways(ctx, gate))
 }
 
 /// What came of it.
-pub(crate) fn ended(ctx: &Context, plan: &Plan) -> String {
+pub(crate) fn ended(ctx: &CliContext, plan: &Plan) -> String {
     match (plan.status, &plan.result, &plan.fault) {
         (PlanStatus::Complete, Some(result), _) => {
             let counted = format!(

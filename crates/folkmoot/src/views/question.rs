@@ -12,7 +12,7 @@ use crate::{
         printable::{one_line, printable},
         span,
         style::{self, paint},
-        table::{self, Row},
+        table::{self, TableRow},
         wrap::behind_bar,
     },
 };
@@ -124,7 +124,7 @@ pub(crate) fn bare(answer: &Value) -> String {
 }
 
 /// A row of a list. A pipe gets the whole id, a person the end of it.
-pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> Row {
+pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> TableRow {
     let id = if terminal { find::short(&question.id) } else { question.id.as_str() };
     let (status, kind) = (question.status.word(), question.question_type.word());
     let text = one_line(question.text.as_deref().unwrap_or("(erased)"));
@@ -138,7 +138,7 @@ pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> Row {
     };
     let halts = halts(question).unwrap_or_else(|| "nobody".to_owned());
     let cells = [id.to_owned(), status.to_owned(), kind.to_owned(), asker(question), halts, time, text];
-    Row { cells: cells.into(), painted: Some(painted) }
+    TableRow { cells: cells.into(), painted: Some(painted) }
 }
 
 pub(crate) const COLUMNS: [&str; 7] = ["QUESTION", "STATUS", "TYPE", "AGENT", "HALTS", "TIME", "TEXT"];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_core::run::{RunLimits, Starting};
-use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows};
+use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows};
 
 use super::House;
 use crate::moot::{agent, alice};
@@ -12,7 +12,7 @@ async fn child(ctx: Ctx, n: u32) -> Result<u32, Failure> {
     match n {
         0 => Err(Failure::new("zero", "nothing to double")),
         n => {
-            let decided = ctx.gate("double", GateRequest::new(format!("Double {n}?"))).await?;
+            let decided = ctx.gate("double", GateSpec::new(format!("Double {n}?"))).await?;
             Ok(if decided.may_proceed() { n * 2 } else { n })
         }
     }

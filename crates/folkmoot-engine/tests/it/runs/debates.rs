@@ -13,8 +13,8 @@ use folkmoot_core::{
     erase::Erasing,
 };
 use folkmoot_engine::{
-    Ctx, DebateQuery, Engine, Failure, GateRequest, LessonQuery, LineQuery, Retention, Settings, TokioHost, TurnQuery,
-    VersionQuery, Workflows,
+    Ctx, DebateQuery, Engine, EngineSettings, Failure, GateSpec, LessonQuery, LineQuery, Retention, TokioHost,
+    TurnQuery, VersionQuery, Workflows,
     sim::{self, Crash, Scenario},
 };
 use folkmoot_store::{AnyStore, Postgres};
@@ -108,7 +108,7 @@ async fn debate(ctx: Ctx, expires_after: Option<Duration>) -> Result<Vec<String>
         let records = vec![session(round), version(&run, round), line(expires_after)];
         ctx.keep(format!("over-{round}"), "debate.round", &json!({"round": round}), records).await?;
         if round == 1 {
-            ctx.gate("go", GateRequest::new("Another round?").timeout(Timeout::Never)).await?;
+            ctx.gate("go", GateSpec::new("Another round?").timeout(Timeout::Never)).await?;
         }
     }
     ctx.keep("learnt", "debate.learnt", &json!({}), vec![lesson(&run)]).await?;
@@ -135,7 +135,8 @@ fn lines_of(debate: &RunId) -> LineQuery {
 async fn retaining(house: &mut House, contents: Duration) {
     house.engine.close().await;
     let retention = Retention { contents: Some(contents), ..Retention::default() };
-    house.engine = start(&house.store, Settings { workflows: workflows(), retention, ..Settings::default() }).await;
+    house.engine =
+        start(&house.store, EngineSettings { workflows: workflows(), retention, ..EngineSettings::default() }).await;
 }
 
 /// Waits until the debate is there.
@@ -224,7 +225,7 @@ async fn what_cannot_be_kept_is_a_failure_that_the_workflow_is_told_each_time() 
         let list = vec![turn(&run, 1, 1, "fine".to_owned())];
         said.push(ctx.keep("list", "debate.turn", &json!([]), list.clone()).await.unwrap_err().to_string());
         said.push(ctx.keep("ours", "gate.decided", &json!({}), list).await.unwrap_err().to_string());
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok(said)
     }
     let clumsy = || Workflows::new().with("debate@1", clumsy);
@@ -283,7 +284,7 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
 async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<Remembered>, Vec<Remembered>), Failure> {
         let before = ctx.lessons("before", None, false, 5).await?;
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok((before, ctx.lessons("after", Some(Domain::Architecture), false, 5).await?))
     }
     let both = || workflows().with("pupil@1", pupil);
@@ -368,7 +369,7 @@ async fn a_line_is_forgotten_when_its_time_is_over() {
 async fn on_postgresql_a_debate_is_kept_too_and_a_forged_row_is_found() {
     let Some(url) = empty_schema().await else { return };
     let store = AnyStore::Postgres(Postgres::open(&url, None).await.unwrap());
-    let settings = Settings { workflows: workflows(), ..Settings::default() };
+    let settings = EngineSettings { workflows: workflows(), ..EngineSettings::default() };
     let engine = Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap();
     let id = engine.start_workflow(agent(), "debate@1", &Some(DAY)).await.unwrap().start.id;
     until(&engine, &id, DebateStatus::Paused).await;

@@ -7,7 +7,7 @@ use folkmoot_core::{
     gate::{Choice, Verdict},
     run::{RunLimits, RunStatus, Starting},
 };
-use folkmoot_engine::{Ctx, Engine, GateQuery, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, GateQuery, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, RunQuery, Store};
 use futures_util::future::join_all;
 
@@ -54,7 +54,7 @@ async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothi
     let store = AnyStore::Postgres(Postgres::open(&database, None).await.unwrap());
     let ids = start(&store, 0, RUNS).await;
     // A node without workflows: it decides, and executes nothing.
-    let engine = Engine::start(store, Settings::default(), std::sync::Arc::new(TokioHost)).await.unwrap();
+    let engine = Engine::start(store, EngineSettings::default(), std::sync::Arc::new(TokioHost)).await.unwrap();
     let mut doomed = Node::start(&database, &traces.0, "many", None);
     let _other = Node::start(&database, &traces.0, "many", None);
     let by_doomed = |traces: &Traces, id: u32| traces.read().values().flatten().filter(|by| **by == id).count();

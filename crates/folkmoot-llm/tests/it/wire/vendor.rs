@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_llm::{
-    Answer, Failure, Hear, Model, Request,
+    Hear, Model, ModelAnswer, ModelFailure, ModelRequest,
     outbound::Secret,
     provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
 };
@@ -202,7 +202,11 @@ impl Hear for Heard {
 }
 
 /// Asks once. However it ends, it ends in time, and the key is nowhere.
-pub async fn ask(vendor: Vendor, endpoint: Endpoint, request: &Request) -> (Result<Answer, Failure>, Vec<String>) {
+pub async fn ask(
+    vendor: Vendor,
+    endpoint: Endpoint,
+    request: &ModelRequest,
+) -> (Result<ModelAnswer, ModelFailure>, Vec<String>) {
     let model = vendor.connect(endpoint);
     let mut heard = Heard::default();
     let asked = tokio::time::timeout(PATIENCE, model.ask(request, &mut heard)).await;
@@ -222,6 +226,6 @@ pub async fn ask(vendor: Vendor, endpoint: Endpoint, request: &Request) -> (Resu
 }
 
 /// A request as most tests send it.
-pub fn hello() -> Request {
-    Request::new("Say hello.")
+pub fn hello() -> ModelRequest {
+    ModelRequest::new("Say hello.")
 }

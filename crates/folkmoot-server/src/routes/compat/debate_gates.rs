@@ -20,7 +20,7 @@ use crate::{
     auth::PageReader,
     debates,
     error::ApiError,
-    extract::{Call, PathText, unknown_gate, unknown_run},
+    extract::{AuthenticatedCall, PathText, unknown_gate, unknown_run},
     view,
 };
 
@@ -68,7 +68,7 @@ pub(crate) async fn show(
 pub(crate) async fn approve(
     State(app): State<App>,
     Path((debate, request_id)): Path<(String, String)>,
-    Call { caller, body }: Call<wire::Verdict>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
 ) -> Result<Response, ApiError> {
     say(&app, caller, &debate, &request_id, Choice::Approve, body).await
 }
@@ -82,7 +82,7 @@ pub(crate) async fn approve(
 pub(crate) async fn reject(
     State(app): State<App>,
     Path((debate, request_id)): Path<(String, String)>,
-    Call { caller, body }: Call<wire::Verdict>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
 ) -> Result<Response, ApiError> {
     say(&app, caller, &debate, &request_id, Choice::Reject, body).await
 }

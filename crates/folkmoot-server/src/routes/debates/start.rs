@@ -9,7 +9,7 @@ use axum::{
 use folkmoot_api::wire::{DebateStarted, Problem, StartDebate};
 use folkmoot_core::debate::record::DebateStatus;
 
-use crate::{app::App, debates::asked, error::ApiError, extract::Call};
+use crate::{app::App, debates::asked, error::ApiError, extract::AuthenticatedCall};
 
 /// Starts a debate
 ///
@@ -20,7 +20,7 @@ use crate::{app::App, debates::asked, error::ApiError, extract::Call};
     responses((status = 202, body = DebateStarted), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(
     State(app): State<App>,
-    Call { caller, body }: Call<StartDebate>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<StartDebate>,
 ) -> Result<Response, ApiError> {
     let run = asked::start(&app, caller, body).await?;
     let location = format!("/v1/debates/{}", run.start.id);

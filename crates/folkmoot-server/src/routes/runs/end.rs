@@ -12,7 +12,7 @@ use super::brief;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
 };
 
 /// Ends a run that you execute
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) async fn end(
     State(app): State<App>,
     RunPath(run): RunPath,
-    Call { caller, body }: Call<EndRun>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<EndRun>,
 ) -> Result<Json<wire::Run>, ApiError> {
     let ended = app.engine.end_run(caller, run, conclusion(body)?).await?;
     Ok(Json(brief(&app.engine, ended)))

@@ -12,12 +12,12 @@ use folkmoot_core::{
     journal::{EntryKind, EntryStatus, NewEntry, StepError, Write},
     text,
 };
-use folkmoot_engine::Recorded;
+use folkmoot_engine::RecordedEntry;
 
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
 };
 
 /// Records a step of a run that you execute
@@ -31,7 +31,7 @@ use crate::{
 pub(crate) async fn step(
     State(app): State<App>,
     RunPath(run): RunPath,
-    Call { caller, body }: Call<RecordStep>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<RecordStep>,
 ) -> Result<Response, ApiError> {
     if let Some(kind) = body.kind.filter(|kind| !matches!(kind, EntryKind::Step | EntryKind::Once)) {
         return Err(Refusal::invalid("kind", format!("is {kind}; record step or once")).into());
@@ -50,7 +50,7 @@ pub(crate) async fn step(
         Write::Done(result) => Some(result.clone()),
         _ => None,
     };
-    let Recorded { entry, is_new } = app.engine.record_step(caller, run, entry, write).await?;
+    let RecordedEntry { entry, is_new } = app.engine.record_step(caller, run, entry, write).await?;
     // What was just written is known; only what stood before needs to be read.
     let result = match given {
         Some(result) => Some(result),

@@ -6,7 +6,7 @@ use folkmoot_core::{
     question::{Asking, QuestionType},
     run::{Conclusion, Parking, RunLimits, RunState, RunStatus, Starting},
 };
-use folkmoot_store::{Clock, JournalQuery, Line, RunQuery, Store};
+use folkmoot_store::{Clock, JournalLine, JournalQuery, RunQuery, Store};
 
 use crate::support::*;
 
@@ -190,8 +190,8 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
         "tell" => Some("null".to_owned()),
         _ => None,
     };
-    let lines: Vec<Line> =
-        written.into_iter().map(|entry| Line { result: result(entry.key.as_str()), entry }).collect();
+    let lines: Vec<JournalLine> =
+        written.into_iter().map(|entry| JournalLine { result: result(entry.key.as_str()), entry }).collect();
     for limit in [1, 3, 10, u32::MAX] {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
@@ -212,7 +212,7 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
         .journal(JournalQuery { run: run_id("r1"), after: None, limit: 100, key: None, results: true })
         .await
         .unwrap();
-    assert_eq!(journal[7], Line { entry: again, result: Some("3".to_owned()) });
+    assert_eq!(journal[7], JournalLine { entry: again, result: Some("3".to_owned()) });
     assert!(matches!(&journal[2].entry.state, EntryState::Waiting(Waits::Gate(id)) if id.as_str() == "gate-1"));
     let none = JournalQuery { run: run_id("nobody"), after: None, limit: 100, key: None, results: true };
     assert_eq!(store.journal(none).await, Ok(vec![]));

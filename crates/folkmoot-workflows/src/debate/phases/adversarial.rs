@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         evidence, forms,
-        room::{Asking, At, Room, Spoken},
-        state::{Candidate, State},
+        room::{At, Room, Spoken, TurnRequest},
+        state::{Candidate, DebateState},
         tell,
     },
     PhaseReport, candidate, no_rule,
@@ -39,7 +39,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let Some(red) = red(state) else { return Ok(PhaseReport::said("nobody is there to attack".to_owned())) };
         let blue = blue(state);
@@ -90,7 +90,7 @@ impl Room {
         at: At,
         round: u32,
         target: &Candidate,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(RedTeamReport, Vec<TestCase>, u32), Failure> {
         let mut notes = state.notes_for(TurnPart::Attack);
         notes.extend(state.results(&[target]));
@@ -100,7 +100,7 @@ impl Room {
                 .iter()
                 .map(|finding| (NoteKind::Finding, format!("{}: {}", finding.severity, finding.title))),
         );
-        let asking = |agent, _: &State| Asking {
+        let asking = |agent, _: &DebateState| TurnRequest {
             at,
             key: String::new(),
             agent,
@@ -166,7 +166,7 @@ impl Room {
         round: u32,
         target: &Candidate,
         landed: &[Landed],
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(u32, u32), Failure> {
         let mut notes = state.notes_for(TurnPart::Defence);
         notes.push((NoteKind::Own, target.text.clone()));
@@ -174,7 +174,7 @@ impl Room {
             let test = test.as_ref().map_or_else(String::new, |test| format!("\n\nThis test fails:\n{}", test.code));
             (NoteKind::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
         }));
-        let asking = |agent, _: &State| Asking {
+        let asking = |agent, _: &DebateState| TurnRequest {
             at,
             key: String::new(),
             agent,
@@ -215,19 +215,19 @@ impl Room {
 }
 
 /// Who attacks.
-fn red(state: &State) -> Option<Name> {
+fn red(state: &DebateState) -> Option<Name> {
     side(state, &[AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic], None)
 }
 
 /// Who defends: somebody else, where there is somebody else.
-fn blue(state: &State) -> Option<Name> {
+fn blue(state: &DebateState) -> Option<Name> {
     let red = red(state);
     side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], red.as_ref()).or(red)
 }
 
 /// The first of the team with one of these roles, in the order of the roles; else anybody but
 /// `but`.
-fn side(state: &State, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> {
+fn side(state: &DebateState, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> {
     let agents = || state.network.agents().iter().filter(|agent| Some(&agent.id) != but);
     let by_role = roles.iter().find_map(|role| agents().find(|agent| agent.role == *role));
     by_role.or_else(|| agents().next()).map(|agent| agent.id.clone())

@@ -6,14 +6,14 @@ use folkmoot_core::{
     debate::{NoteKind, TurnPart},
     question::QuestionType,
 };
-use folkmoot_engine::{Ask, Ctx, Failure};
+use folkmoot_engine::{Ctx, Failure, QuestionSpec};
 use serde_json::{Value, json};
 
 use super::{
     super::{
         Instructor, forms,
-        room::{Asking, At, Room},
-        state::State,
+        room::{At, Room, TurnRequest},
+        state::DebateState,
     },
     PhaseReport, no_rule,
 };
@@ -26,15 +26,15 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
-        let assistant = |state: &State| self.answerers(at, state).into_iter().flatten().next();
-        let leader = |state: &State| Some(state.network.leader(at.phase).clone());
+        let assistant = |state: &DebateState| self.answerers(at, state).into_iter().flatten().next();
+        let leader = |state: &DebateState| Some(state.network.leader(at.phase).clone());
         let Some(first) = assistant(state) else { return Ok(PhaseReport::said("nobody is there to ask".to_owned())) };
         self.begin(ctx, at, &[vec![first], leader(state).into_iter().collect()], state).await?;
         let (mut asked, mut answered, mut messages) = (0, 0, 0);
         for round in 1..=self.debating.clarification_rounds {
-            let asking = |agent, state: &State| Asking {
+            let asking = |agent, state: &DebateState| TurnRequest {
                 at,
                 key: String::new(),
                 agent,
@@ -75,7 +75,7 @@ impl Room {
                 Instructor::Person => self.answered_by_a_person(ctx, at, round, &spoken.agent, &questions).await?,
                 Instructor::Agent => {
                     let notes = || questions.iter().map(|question| (NoteKind::Question, question.clone()));
-                    let asking = |agent, state: &State| Asking {
+                    let asking = |agent, state: &DebateState| TurnRequest {
                         at,
                         key: String::new(),
                         agent,
@@ -127,7 +127,7 @@ impl Room {
             // The run itself asks: every debate has agents of the same names, and what one asks
             // must hold none of the others.
             let text = format!("{question}\n\n{assistant} asks, before the debate on: {}", self.debating.title());
-            let ask = Ask::new(QuestionType::Blocking, text);
+            let ask = QuestionSpec::new(QuestionType::Blocking, text);
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;
             given += u32::from(answer.is_given());
             answers.push(match answer.closure.answer.clone().filter(|_| answer.is_given()) {

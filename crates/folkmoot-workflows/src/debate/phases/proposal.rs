@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         forms,
-        room::{Asking, At, Room, Spoken},
-        state::State,
+        room::{At, Room, Spoken, TurnRequest},
+        state::DebateState,
     },
     PhaseReport, candidate,
     self_evolvement::lessons,
@@ -26,7 +26,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         self.begin(ctx, at, &self.answerers(at, state), state).await?;
         if state.style.style == Style::Cpde && !state.notes.iter().any(|(note, _)| *note == NoteKind::Plan) {
@@ -36,7 +36,7 @@ impl Room {
         let groups = self.answerers(at, state);
         let mut messages = 0;
         for (number, group) in groups.iter().enumerate() {
-            let known: &State = state;
+            let known: &DebateState = state;
             let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
                 self.propose(&ctx, at, &id, known).await
             });
@@ -66,7 +66,7 @@ impl Room {
         })
     }
 
-    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &State) -> Result<Spoken, Failure> {
+    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &DebateState) -> Result<Spoken, Failure> {
         let agent = self.agent(id)?;
         let own = state.candidates.get(id);
         let revises = at.round > 1 && own.is_some();
@@ -111,7 +111,7 @@ impl Room {
                 }
             }
         };
-        let asking = Asking {
+        let asking = TurnRequest {
             at,
             key: "turn".to_owned(),
             agent,
@@ -131,9 +131,9 @@ impl Room {
     }
 
     /// One plans for all.
-    async fn plan(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
-        let leader = |state: &State| Some(state.network.leader(at.phase).clone());
-        let asking = |agent, state: &State| Asking {
+    async fn plan(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
+        let leader = |state: &DebateState| Some(state.network.leader(at.phase).clone());
+        let asking = |agent, state: &DebateState| TurnRequest {
             at,
             key: String::new(),
             agent,

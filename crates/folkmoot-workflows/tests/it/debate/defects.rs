@@ -7,7 +7,7 @@ use folkmoot_core::{
     debate::{DebateEvent, DecidedBy, NoDecision, Phases, TurnState, topology::Topology},
 };
 use folkmoot_llm::{Cue, FailureKind};
-use folkmoot_tools::jail::Language;
+use folkmoot_tools::jail::ProgramLanguage;
 use folkmoot_workflows::debate::{DebateConfig, Preset};
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn failed_calls_are_in_no_measure_of_agreement() {
 fn what_comes_before_a_debate_comes_once() {
     let rounds = DebateConfig { max_rounds: 2, early_exit: false, ..of(DebatePhase::ALL, 3) };
     let played =
-        Stage::new(&DebateConfig { topic: CODE.to_owned(), language: Some(Language::Python), ..rounds }).play();
+        Stage::new(&DebateConfig { topic: CODE.to_owned(), language: Some(ProgramLanguage::Python), ..rounds }).play();
     let phases = played.phases();
     let count = |phase: &str| phases.iter().filter(|began| began.ends_with(phase)).count();
     assert_eq!((count("dehallucination"), count("self_evolvement"), count("proposal")), (1, 1, 2));
@@ -145,7 +145,8 @@ fn tested(played: &Played, in_phase: DebatePhase) -> Vec<(String, u32, u32)> {
 
 #[test]
 fn no_tests_is_no_pass() {
-    let code = DebateConfig { language: Some(Language::Python), ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
+    let code =
+        DebateConfig { language: Some(ProgramLanguage::Python), ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
     let played = Stage::new(&code).says(|cue| doubles(cue, RIGHT, &[])).play();
     assert_eq!(played.notes()[0], "1 self_evolvement: 0 of 3 agents' code passes their own tests");
     let with = Stage::new(&code).says(|cue| doubles(cue, RIGHT, &[FOUR])).play();
@@ -313,7 +314,7 @@ const FOUR: (&str, &str) = ("four", "from solution import double\nassert double(
 const SIX: (&str, &str) = ("six", "from solution import double\nassert double(3) == 6\n");
 
 fn in_code(phases: &[DebatePhase]) -> Stage {
-    Stage::new(&DebateConfig { language: Some(Language::Python), ..of(phases, 3) })
+    Stage::new(&DebateConfig { language: Some(ProgramLanguage::Python), ..of(phases, 3) })
 }
 
 /// This code and these tests wherever an answer is asked for.
@@ -376,7 +377,7 @@ fn a_test_that_most_others_fail_says_little() {
 /// Whoever is shown wrong once is not right a round later because nobody repeats the test.
 #[test]
 fn a_test_stays_whatever_its_author_says_later() {
-    let code = DebateConfig { language: Some(Language::Python), ..of(&[Proposal, Convergence], 3) };
+    let code = DebateConfig { language: Some(ProgramLanguage::Python), ..of(&[Proposal, Convergence], 3) };
     let twice = DebateConfig { max_rounds: 2, early_exit: false, ..code };
     let played = Stage::new(&twice)
         .says(|cue| match (cue.agent.as_str(), cue.part.as_str()) {

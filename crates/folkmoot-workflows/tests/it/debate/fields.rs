@@ -12,17 +12,17 @@ use folkmoot_core::{
     voting::{Fallback, TieBreak, VotingMethod, VotingReason},
 };
 use folkmoot_engine::sim::Say;
-use folkmoot_llm::{Cue, Request, budget::Budget};
+use folkmoot_llm::{Cue, ModelRequest, budget::Budget};
 use folkmoot_tools::{
     ToolCall,
     git::Author,
-    jail::Language,
+    jail::ProgramLanguage,
     project::Hook,
     testing::{Solution, Suite, TestRun},
-    tool::Offer,
+    tool::ToolOffer,
 };
 use folkmoot_workflows::debate::{
-    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Place, Preset, RETRIES_MAX, Ran,
+    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, Ran, ToolContext,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn planning_says_whether_one_plans_for_all() {
 }
 
 /// A ballot of these answers, in this order, wherever they stand in the prompt.
-fn ranks(request: &Request, order: &[&str]) -> String {
+fn ranks(request: &ModelRequest, order: &[&str]) -> String {
     let prompt = &request.messages[0].text;
     let number = |position: &&str| {
         let (before, _) = prompt.split_once(&format!("]]\n{position}\n\nI am for {position}."))?;
@@ -302,7 +302,7 @@ fn hopeless(cue: &Cue) -> Option<Says> {
 
 #[test]
 fn attempts_say_how_often_something_is_tried_again() {
-    let code = |phases: &[DebatePhase]| DebateConfig { language: Some(Language::Python), ..of(phases, 3) };
+    let code = |phases: &[DebatePhase]| DebateConfig { language: Some(ProgramLanguage::Python), ..of(phases, 3) };
     for self_evolvement_iterations in [0, 2] {
         let evolving = DebateConfig { self_evolvement_iterations, ..code(&[SelfEvolvement, Convergence]) };
         let played = Stage::new(&evolving).says(hopeless).play();
@@ -362,16 +362,16 @@ impl Effects for Doing {
         Recorded.test(solution, suite)
     }
 
-    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: ToolContext, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>> {
         self.note("offers".to_owned());
         let (name, description) = ("look".to_owned(), "Looks.".to_owned());
-        let offer = Offer { name, description, arguments: json!({}), effects: self.1 };
+        let offer = ToolOffer { name, description, arguments: json!({}), effects: self.1 };
         Box::pin(async { vec![offer] })
     }
 
     fn call(
         &self,
-        _: Place,
+        _: ToolContext,
         _: Vec<ToolKind>,
         tool: String,
         arguments: Value,
@@ -458,7 +458,7 @@ fn repository_and_hooks_say_where_code_goes_and_what_is_run_there() {
         let effects = Doing::default();
         let debating = DebateConfig {
             topic: CODE.to_owned(),
-            language: Some(Language::Python),
+            language: Some(ProgramLanguage::Python),
             tool_calls_max: 0,
             repository: repository.map(str::to_owned),
             hooks,
@@ -483,7 +483,7 @@ fn lessons_are_kept_where_one_wants_them() {
     let kept = |lessons| {
         let taught =
             DebateConfig { topic: CODE.to_owned(), lessons, ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
-        let played = play(DebateConfig { language: Some(Language::Python), ..taught });
+        let played = play(DebateConfig { language: Some(ProgramLanguage::Python), ..taught });
         played.report.kept.iter().filter(|line| line.starts_with("lesson ")).count()
     };
     assert!(kept(true) > 0);
@@ -492,7 +492,8 @@ fn lessons_are_kept_where_one_wants_them() {
 
 #[test]
 fn language_and_provider_say_what_is_written_and_who_is_asked() {
-    let code = play(DebateConfig { topic: CODE.to_owned(), language: Some(Language::Python), ..voted() }).debated();
+    let code =
+        play(DebateConfig { topic: CODE.to_owned(), language: Some(ProgramLanguage::Python), ..voted() }).debated();
     let words = play(DebateConfig { topic: CODE.to_owned(), language: None, ..voted() }).debated();
     assert_eq!((code.code.is_some(), code.language.as_deref()), (true, Some("python")));
     assert_eq!((words.code, words.language), (None, None));

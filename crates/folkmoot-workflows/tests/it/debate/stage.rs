@@ -13,9 +13,11 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{
     Failure, Workflows,
-    sim::{self, Crash, Report, Say, Scenario},
+    sim::{self, Crash, Say, Scenario, SimulationReport},
 };
-use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, Speaker, budget::Budget};
+use folkmoot_llm::{
+    Cue, FailureKind, Hear, Model, ModelAnswer, ModelRequest, Prompts, Rehearsal, Speaker, budget::Budget,
+};
 use folkmoot_workflows::{
     Voice, Voices,
     debate::{DebateConfig, Debated, Debater, Effects},
@@ -36,7 +38,7 @@ pub enum Says {
     /// What the rehearsal says, with this as each of these texts that it has.
     Each(&'static [&'static str], &'static str),
     /// What this makes of what was asked.
-    Made(fn(&Request) -> String),
+    Made(fn(&ModelRequest) -> String),
     /// Nothing: the call fails.
     Fails(FailureKind),
     /// Nothing, ever.
@@ -51,7 +53,7 @@ type Reply = dyn Fn(&folkmoot_core::Question) -> Option<Value> + Send + Sync;
 struct Play {
     provider: String,
     line: Arc<Line>,
-    asked: Arc<Mutex<Vec<Request>>>,
+    asked: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
 impl fmt::Debug for Play {
@@ -63,15 +65,15 @@ impl fmt::Debug for Play {
 impl Model for Play {
     fn ask<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a ModelRequest,
         hear: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         self.asked.lock().unwrap().push(request.clone());
         let cue = request.cue.as_ref().expect("a debate says what it asks for");
         Box::pin(async move {
             let said = (self.line)(cue);
             if let Some(Says::Fails(kind)) = said {
-                return Err(folkmoot_llm::Failure::new(&self.provider, kind, "as the script says"));
+                return Err(folkmoot_llm::ModelFailure::new(&self.provider, kind, "as the script says"));
             }
             if let Some(Says::Silence) = said {
                 return std::future::pending().await;
@@ -112,7 +114,7 @@ struct Cast {
 }
 
 #[derive(Clone)]
-struct Opaque(Arc<Line>, Arc<Mutex<Vec<Request>>>);
+struct Opaque(Arc<Line>, Arc<Mutex<Vec<ModelRequest>>>);
 
 impl fmt::Debug for Opaque {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,7 +154,7 @@ pub struct Stage {
     effects: Arc<dyn Effects>,
     decide: Arc<Decide>,
     answer: Arc<Reply>,
-    asked: Arc<Mutex<Vec<Request>>>,
+    asked: Arc<Mutex<Vec<ModelRequest>>>,
     resumes: u32,
 }
 
@@ -250,9 +252,9 @@ fn read(kind: &str, payload: &str) -> Option<DebateEvent> {
 
 /// How it went.
 pub struct Played {
-    pub report: Report,
+    pub report: SimulationReport,
     pub told: Vec<DebateEvent>,
-    pub asked: Vec<Request>,
+    pub asked: Vec<ModelRequest>,
 }
 
 /// A turn, as the log has it.
@@ -309,7 +311,7 @@ impl Played {
     /// What somebody was asked for a part, each time. What they said themselves in between is
     /// theirs.
     pub fn prompts(&self, part: &str) -> Vec<(String, String)> {
-        let of = |request: &Request| {
+        let of = |request: &ModelRequest| {
             let cue = request.cue.as_ref().unwrap();
             (cue.part == part).then(|| (cue.agent.clone(), asked(request)))
         };
@@ -367,7 +369,7 @@ impl Played {
     }
 }
 
-fn asked(request: &Request) -> String {
+fn asked(request: &ModelRequest) -> String {
     let said = request.messages.iter().filter(|message| message.speaker == Speaker::User);
     said.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }

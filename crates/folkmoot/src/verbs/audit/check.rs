@@ -16,7 +16,7 @@ use folkmoot_server::signed;
 
 use super::statement;
 use crate::{
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::{one_line, printable},
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     key: Option<PathBuf>,
 }
 
-pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
+pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     let shown = args.file.display();
     let statement = statement::unambiguous(&statement::read(&args.file)?)
         .map_err(|problem| anyhow!("{shown} is no receipt: {problem}"))?;
@@ -53,7 +53,7 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
         statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
     let mut problems: Vec<AuditProblem> =
         signature.as_ref().err().map(|bad| AuditProblem::new("signature", bad.to_string())).into_iter().collect();
-    let inner = statement::Kept::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
+    let inner = statement::SavedStatement::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
     if let Err(bad) = &inner {
         problems.push(AuditProblem::new("checkpoint", bad.as_str()));
     }
@@ -62,9 +62,9 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
         _ => problems.push(AuditProblem::new("events", "some hashes are none")),
     }
     let known = match (&expected, &signature) {
-        (Some(_), _) => Known::Given,
-        (None, Ok(key)) if own.is_some_and(|own| own.id() == key.id()) => Known::Own,
-        (None, _) => Known::Nowhere,
+        (Some(_), _) => KeyOrigin::Given,
+        (None, Ok(key)) if own.is_some_and(|own| own.id() == key.id()) => KeyOrigin::Own,
+        (None, _) => KeyOrigin::Nowhere,
     };
     let key = signature.map(|key| key.id().to_string()).unwrap_or_default();
     report(ctx, &receipt.receipt, &problems, &key, known)
@@ -72,7 +72,7 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
 
 /// How it is known whose key signed the receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KeyOrigin {
     /// It is the key that was given.
     Given,
     /// It is the key of this data folder.
@@ -89,16 +89,16 @@ fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<Au
     receipt.check(events, checkpoint)
 }
 
-fn report(ctx: &Context, receipt: &Receipt, problems: &[AuditProblem], key: &str, known: Known) -> Result<Exit> {
+fn report(ctx: &CliContext, receipt: &Receipt, problems: &[AuditProblem], key: &str, known: KeyOrigin) -> Result<Exit> {
     let exit = match known {
         _ if !problems.is_empty() => Exit::Problems,
-        Known::Given | Known::Own => Exit::Done,
-        Known::Nowhere => Exit::UnknownKey,
+        KeyOrigin::Given | KeyOrigin::Own => Exit::Done,
+        KeyOrigin::Nowhere => Exit::UnknownKey,
     };
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({
             "ok": exit == Exit::Done, "gate": receipt.gate, "status": receipt.status, "decision": receipt.decision,
-            "key": key, "key_was_given": known == Known::Given, "key_is_known": known != Known::Nowhere, "problems": problems,
+            "key": key, "key_was_given": known == KeyOrigin::Given, "key_is_known": known != KeyOrigin::Nowhere, "problems": problems,
         }))?;
         return Ok(exit);
     }
@@ -118,9 +118,9 @@ fn report(ctx: &Context, receipt: &Receipt, problems: &[AuditProblem], key: &str
     let shown_by = presence.map(|presence| presence.to_string());
     ctx.screen.say(facts([("shown by", shown_by), ("signed by", Some(key.to_owned()))]))?;
     match known {
-        Known::Given => {}
-        Known::Own => ctx.screen.note("It is signed with the key of this data folder."),
-        Known::Nowhere => ctx.screen.note(
+        KeyOrigin::Given => {}
+        KeyOrigin::Own => ctx.screen.note("It is signed with the key of this data folder."),
+        KeyOrigin::Nowhere => ctx.screen.note(
             "The receipt agrees with itself, and with the key that came in it. Whose key that is was not shown: anybody can make \
              such a receipt. Get the server's key from somebody you trust (`folkmoot audit key` prints it there) and give it \
              with --key.",

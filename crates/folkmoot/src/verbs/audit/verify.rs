@@ -20,12 +20,12 @@ use folkmoot_api::{
 };
 use folkmoot_server::PublicKey;
 
-use super::statement::{self, Kept};
+use super::statement::{self, SavedStatement};
 
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     key: Option<PathBuf>,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
     let mut found = connection.ask(ctx, As::You, async |client: &Client| Ok(client.verify().await?)).await?;
@@ -119,7 +119,7 @@ async fn end_before(client: &Client, position: u64) -> Result<u64> {
 }
 
 fn compare(
-    kept: &Kept,
+    kept: &SavedStatement,
     checkpoint: &Checkpoint,
     seen: &LogSummary,
     found: &mut Verification,
@@ -132,7 +132,7 @@ fn compare(
 }
 
 /// Checks a file alone.
-pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
+pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     let path = args.file.as_deref().context("say which file")?;
     let mut kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
@@ -172,7 +172,7 @@ struct Export {
     /// Of each event.
     hashes: BTreeMap<u64, Digest>,
     /// Those among its lines.
-    checkpoints: Vec<Kept>,
+    checkpoints: Vec<SavedStatement>,
 }
 
 fn check(path: &Path) -> Result<Export> {
@@ -189,7 +189,7 @@ fn check(path: &Path) -> Result<Export> {
         if let Ok(statement) = statement::unambiguous(&line)
             && statement.get("signature").is_some()
         {
-            checkpoints.push(Kept::new(place, statement));
+            checkpoints.push(SavedStatement::new(place, statement));
             continue;
         }
         let event = match parse(&line) {
@@ -221,7 +221,7 @@ fn parse(line: &str) -> Result<Event, String> {
     entry.event().ok_or_else(|| "has hashes that are none".to_owned())
 }
 
-fn report(ctx: &Context, found: &Verification, export_after: Option<u64>, holding: &[String]) -> Result<Exit> {
+fn report(ctx: &CliContext, found: &Verification, export_after: Option<u64>, holding: &[String]) -> Result<Exit> {
     let exit = if found.ok { Exit::Done } else { Exit::Problems };
     if ctx.screen.json {
         ctx.screen.json(found)?;

@@ -13,7 +13,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     terminal::{
         prompt,
         style::{self, paint},
@@ -26,7 +26,7 @@ const ROUND: Duration = Duration::from_secs(30);
 
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others answer.
-pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
+pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
     let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
     if question.status != QuestionStatus::Pending {
         return Ok(true);

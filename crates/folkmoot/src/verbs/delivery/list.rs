@@ -4,16 +4,16 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::delivery::DeliveryStatus,
-    wire::{Delivery, DeliveryQuery},
+    wire::{Delivery, DeliveryListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, span, style, table::Row},
+    terminal::{printable::one_line, span, style, table::TableRow},
 };
 
 /// List what was told, and what was not
@@ -36,9 +36,9 @@ pub(crate) struct Args {
     cursor: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let state = args.state.or(args.dead.then_some(DeliveryStatus::Dead));
-    let query = DeliveryQuery { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
+    let query = DeliveryListParams { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             span::ago(delivery.created_at, now),
             one_line(delivery.last_error.as_deref().unwrap_or_default()),
         ];
-        Row { cells, painted }
+        TableRow { cells, painted }
     };
     let rows = list.deliveries.iter().map(row).collect();
     ctx.screen.table(&["DELIVERY", "CHANNEL", "EVENT", "STATE", "ATTEMPTS", "HAPPENED", "LAST ERROR"], rows)?;

@@ -4,14 +4,14 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::{GateStatus, Name, RunId, SessionId},
-    wire::{GateList, GateQuery},
+    wire::{GateList, GateListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -45,10 +45,10 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let status = if args.all { None } else { Some(args.status.unwrap_or(GateStatus::Pending)) };
     let narrowed = args.run.is_some() || args.session.is_some() || args.requester.is_some() || args.cursor.is_some();
-    let query = GateQuery {
+    let query = GateListParams {
         status,
         run: args.run,
         session: args.session,
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// The table; or, to a person, what there is none of.
-pub(crate) fn print(ctx: &Context, list: &GateList, none: &str) -> Result<()> {
+pub(crate) fn print(ctx: &CliContext, list: &GateList, none: &str) -> Result<()> {
     if list.gates.is_empty() {
         ctx.screen.note(none);
         return Ok(());

@@ -13,7 +13,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, idempotency},
-    context::Context,
+    context::CliContext,
     decide,
     terminal::{
         prompt,
@@ -24,7 +24,7 @@ use crate::{
 
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others decide.
-pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
+pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
     let read = async |client: &Client| Ok(client.gate(id).await?);
     let gate = connection.ask(ctx, As::You, read).await?;
     if gate.status != GateStatus::Pending {

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use folkmoot_api::{client, core::journal::EntryStatus};
 
-use super::Which;
+use super::StepArgs;
 use crate::{
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::printable::{one_line, printable},
     views,
@@ -33,10 +33,10 @@ Example (every other code means: do not do it, and do not go on as if it were do
   esac")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: StepArgs,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let which = args.which;
     let (entry, is_new) = match which.record(ctx, connection, &which.step(EntryStatus::Begun)).await {
         Err(error) if is_halted(&error) => {

@@ -10,7 +10,7 @@ use super::list::powers;
 use crate::{
     cli::{As, word},
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     capabilities: Vec<Capability>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     // Asked once: a second token, whose secret nobody has seen, would be worse than an error.
     let name = args.name.or(args.named).context("say whom it names")?;
     let request = NewToken { name, role: args.role, capabilities: args.capabilities, kind: TokenKind::Minted };

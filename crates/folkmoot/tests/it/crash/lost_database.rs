@@ -14,7 +14,7 @@ use super::{
 use crate::server::{ALICE, ROBOT};
 use folkmoot_api::{
     core::{GateStatus, gate::Choice, question::QuestionType},
-    wire::{Answer, Ask, ClearanceFor, GateQuery, OpenGate, Verdict},
+    wire::{Answer, Ask, ClearanceFor, GateListParams, OpenGate, Verdict},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,11 +115,11 @@ async fn what_an_operators_time_limit_ends_is_503_and_works_again_when_it_is_tri
         assert!(matches!(&error, folkmoot_api::client::Error::Problem(problem) if problem.status == 503), "{error:?}");
         assert_eq!(error.code(), Some("database_cancelled"), "{error:?}");
     }
-    let error = alice.gates(&GateQuery::default()).await.expect_err("it cannot be read");
+    let error = alice.gates(&GateListParams::default()).await.expect_err("it cannot be read");
     assert_eq!(error.code(), Some("database_cancelled"), "{error:?}");
     other.batch_execute("ROLLBACK").await.expect("it lets go");
     robot.open_gate(&open, None).await.expect("it opens again");
-    assert_eq!(alice.gates(&GateQuery::default()).await.expect("it can be read").gates.len(), 2);
+    assert_eq!(alice.gates(&GateListParams::default()).await.expect("it can be read").gates.len(), 2);
     connection.abort();
 }
 
@@ -145,7 +145,7 @@ async fn lost(what: &str, times: &[(Way, u64)], patience: Duration) {
                     assert_eq!(error.code(), Some("not_ready"), "{error:?}");
                     unready += 1;
                 }
-                if let Err(error) = client.gates(&GateQuery::default()).await {
+                if let Err(error) = client.gates(&GateListParams::default()).await {
                     assert_eq!(error.code(), Some("database_unavailable"), "{error:?}");
                 }
                 slowest = slowest.max(asked.elapsed());

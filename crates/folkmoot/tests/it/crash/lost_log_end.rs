@@ -6,7 +6,7 @@ use std::time::Duration;
 use folkmoot_api::{
     client::Error,
     core::{Role, Scope},
-    wire::{ClearanceFor, GateQuery, NewToken, OpenGate, RaiseHalt},
+    wire::{ClearanceFor, GateListParams, NewToken, OpenGate, RaiseHalt},
 };
 use futures_util::StreamExt;
 use tokio::time::timeout;
@@ -71,7 +71,7 @@ async fn a_node_whose_database_has_lost_the_end_of_its_log_knows_and_tells_only_
         kind: Default::default(),
     };
     let minted = admin.create_token(&mallory).await.expect("it is made").token.expect("a secret");
-    far.client(&minted).gates(&GateQuery::default()).await.expect("it is valid");
+    far.client(&minted).gates(&GateListParams::default()).await.expect("it is valid");
     let mut lost = Vec::new();
     for n in 0..10 {
         lost.push(robot.open_gate(&open(&format!("lost {n}")), None).await.expect("it opens").id);
@@ -116,7 +116,7 @@ async fn a_node_whose_database_has_lost_the_end_of_its_log_knows_and_tells_only_
     for id in &lost {
         assert_eq!(robot.gate(id).await.expect_err("it is gone").code(), Some("unknown_gate"));
     }
-    let unknown = far.client(&minted).gates(&GateQuery::default()).await.expect_err("the token is gone");
+    let unknown = far.client(&minted).gates(&GateListParams::default()).await.expect_err("the token is gone");
     assert_eq!(unknown.code(), Some("unauthenticated"));
     // Whoever comes back with a position that the log has not reached is told.
     let beyond = alice.events(Some(last)).await.expect_err("the log ends before it");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use folkmoot_api::{
     core::{GateStatus, Timeout},
-    wire::{GateQuery, OpenGate},
+    wire::{GateListParams, OpenGate},
 };
 use futures_util::future::join_all;
 
@@ -83,7 +83,7 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
         assert!(begun.elapsed() < Duration::from_secs(600 + 60 * swizzles), "nothing is decided any more");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let pending = GateQuery { status: Some(GateStatus::Pending), limit: Some(500), ..GateQuery::default() };
+    let pending = GateListParams { status: Some(GateStatus::Pending), limit: Some(500), ..GateListParams::default() };
     let alice = servers[0].client(ALICE);
     let asked = alice.gates(&pending);
     let there = asked.await.expect("a list").gates.into_iter().find(|gate| gate.title == "Are you there?");
