@@ -293,7 +293,7 @@ pub struct Needs<'a> {
     /// The text of that gate's summary too.
     pub summary: bool,
     /// This requester's pending gate with this dedupe key.
-    pub twin: Option<(&'a Name, &'a str)>,
+    pub pending_duplicate: Option<(&'a Name, &'a str)>,
     /// What this agent has open. More than one beyond its limits need not be counted.
     pub usage: Option<&'a Name>,
     /// This question, and whether anything else holds what it holds.
@@ -338,7 +338,7 @@ pub struct Loaded {
     /// The text of its summary, unless it was erased.
     pub summary: Option<String>,
     /// The pending gate with the same dedupe key.
-    pub twin: Option<Gate>,
+    pub pending_duplicate: Option<Gate>,
     /// What the agent has open.
     pub usage: QuotaUsage,
     /// The question.
@@ -398,13 +398,13 @@ impl Command {
         let none = Needs { credential: self.token.as_ref(), ..Needs::default() };
         match &self.action {
             Action::Open { opening, .. } => {
-                let twin = match (&self.by, &opening.dedupe_key) {
+                let pending_duplicate = match (&self.by, &opening.dedupe_key) {
                     (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
                     (Actor::Principal(_) | Actor::System, _) => None,
                 };
                 let usage = self.quota.of_gates(&self.by);
                 let (kept, principals) = (shown_by(opening), named_by(opening));
-                Needs { twin, usage, run: opening.run_id.as_ref(), kept, principals, ..none }
+                Needs { pending_duplicate, usage, run: opening.run_id.as_ref(), kept, principals, ..none }
             }
             Action::Amend { amendment, .. } => {
                 let artifacts = amendment.artifacts.iter().flatten().map(|artifact| artifact.digest);

@@ -208,17 +208,17 @@ impl Case<'_> {
     ) -> Result<Commit, RefusedWith> {
         let GateEvent::Opened(gate) = &event else { unreachable!("an opening opens") };
         let mut commit = Commit::default();
-        if let Some(twin) = loaded.twin {
-            match gate::expire(&twin, self.now) {
-                None => return self.ask_once(gate, twin, commit),
-                // The twin's timer has not come round yet, but its time is over: that is settled
+        if let Some(pending_duplicate) = loaded.pending_duplicate {
+            match gate::expire(&pending_duplicate, self.now) {
+                None => return self.ask_once(gate, pending_duplicate, commit),
+                // The duplicate's timer has not fired yet, but its time is over. That is settled
                 // first.
-                Some(lapse) => commit = self.commit_gate_event(twin, &lapse),
+                Some(expired) => commit = self.commit_gate_event(pending_duplicate, &expired),
             }
-            if let Outcome::Gate(twin) = std::mem::take(&mut commit.outcome)
-                && twin.decision().is_none()
+            if let Outcome::Gate(pending_duplicate) = std::mem::take(&mut commit.outcome)
+                && pending_duplicate.decision().is_none()
             {
-                return self.ask_once(gate, *twin, commit);
+                return self.ask_once(gate, *pending_duplicate, commit);
             }
         }
         self.command.quota.allows_gate(&self.command.by, loaded.usage, quota::bytes_of(gate))?;
@@ -279,9 +279,9 @@ impl Case<'_> {
         artifacts.collect()
     }
 
-    fn ask_once(&self, opened: &Gate, twin: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
-        gate::ask_once(opened, &twin)?;
-        Ok(Commit { outcome: Outcome::Existing(Box::new(twin)), ..commit })
+    fn ask_once(&self, opened: &Gate, pending_duplicate: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
+        gate::ask_once(opened, &pending_duplicate)?;
+        Ok(Commit { outcome: Outcome::Existing(Box::new(pending_duplicate)), ..commit })
     }
 
     fn expire(&self, id: &GateId, gate: Option<Gate>) -> Commit {

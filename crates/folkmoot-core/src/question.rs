@@ -19,10 +19,11 @@ mod ask;
 mod close;
 mod event;
 mod fetch;
-mod lapse;
 mod policy;
+mod remind;
 #[cfg(test)]
 mod tests;
+mod timeout;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,8 +34,8 @@ pub use close::{Close, Closing};
 pub(crate) use close::{close, withdraw};
 pub use event::{QuestionEvent, RefusedAttempt};
 pub(crate) use fetch::{fetch, release};
-pub(crate) use lapse::lapse;
 pub use policy::{QuestionPolicy, TypeDefaults};
+pub(crate) use timeout::time_out;
 
 use crate::{
     Deadline, Digest, Hold, HoldId, Name, Presence, Principal, QuestionId, Refusal, Role, RunId, Scope, SessionId,

@@ -35,7 +35,7 @@ const AT_ONCE_TO_ONE: usize = 4;
 /// For how long nobody else sends what somebody has taken.
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
-const PATIENCE: Duration = Duration::from_secs(45);
+const COURIER_TIMEOUT: Duration = Duration::from_secs(45);
 /// For how long a channel that this node does not know may be one that another knows, where there
 /// are others.
 const UNKNOWN_FOR: Duration = Duration::from_secs(60);
@@ -325,8 +325,8 @@ impl Engine {
         tokio::select! {
             biased;
             carried = courier.deliver(letter) => carried,
-            () = self.0.host.sleep(PATIENCE) => {
-                Err(CourierFailure::later(format!("there was no answer within {} seconds", PATIENCE.as_secs())))
+            () = self.0.host.sleep(COURIER_TIMEOUT) => {
+                Err(CourierFailure::later(format!("there was no answer within {} seconds", COURIER_TIMEOUT.as_secs())))
             }
         }
     }

@@ -61,7 +61,7 @@ use crate::{Engine, EngineSettings, Failure, Host, Workflows, ctx::step_asked_ab
 /// How often the people look at what waits for them.
 const PEOPLE_LOOK: Duration = Duration::from_secs(5);
 /// A simulation that takes longer, by its own clock, is going nowhere.
-const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+const SIMULATION_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What the people say to a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]

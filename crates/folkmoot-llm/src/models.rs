@@ -133,10 +133,10 @@ pub struct ProviderInfo {
 }
 
 /// How long a server on this machine may take to say that it is there.
-const LOCAL_PATIENCE: Duration = Duration::from_millis(500);
+const LOCAL_PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a connection to a provider may take that is only listed.
-const REACH_PATIENCE: Duration = Duration::from_secs(3);
+const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Somebody who can be asked with nothing but a key in the environment.
 struct Vendor {
@@ -577,17 +577,20 @@ async fn unreachable_at(provider: &ProviderSettings) -> Option<String> {
     let place = base_url(provider)?;
     let url = reqwest::Url::parse(&place).ok()?;
     let address = (url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?);
-    match tokio::time::timeout(REACH_PATIENCE, tokio::net::TcpStream::connect(address)).await {
+    match tokio::time::timeout(REACH_TIMEOUT, tokio::net::TcpStream::connect(address)).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(format!("{place} cannot be reached: {error}")),
-        Err(_) => Some(format!("{place} cannot be reached within {} s", REACH_PATIENCE.as_secs())),
+        Err(_) => Some(format!("{place} cannot be reached within {} s", REACH_TIMEOUT.as_secs())),
     }
 }
 
 /// The model that a server on this machine has, if it is there and has one.
 async fn listens(provider: &ProviderSettings) -> Option<String> {
-    let endpoint =
-        Endpoint { timeout: LOCAL_PATIENCE, silence: LOCAL_PATIENCE, ..Endpoint::new("local", base_url(provider)?) };
+    let endpoint = Endpoint {
+        timeout: LOCAL_PROBE_TIMEOUT,
+        silence: LOCAL_PROBE_TIMEOUT,
+        ..Endpoint::new("local", base_url(provider)?)
+    };
     match provider.kind {
         ProviderKind::Ollama => Ollama::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),
         _ => OpenAi::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),

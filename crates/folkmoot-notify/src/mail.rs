@@ -40,7 +40,7 @@ use crate::{
 mod tests;
 
 /// How long it may take to tell everybody.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAIL_TIMEOUT: Duration = Duration::from_secs(30);
 const TITLE_CHARS_MAX: usize = 200;
 const TEXT_CHARS_MAX: usize = 8_000;
 const FACT_CHARS_MAX: usize = 400;
@@ -85,8 +85,8 @@ pub async fn send(
     message: &Notification,
     now: Timestamp,
 ) -> Result<(), SendFailure> {
-    let until = Instant::now() + PATIENCE;
-    let late = || SendFailure::later(format!("{} did not take the mail within {PATIENCE:?}", server.host));
+    let until = Instant::now() + MAIL_TIMEOUT;
+    let late = || SendFailure::later(format!("{} did not take the mail within {MAIL_TIMEOUT:?}", server.host));
     let transport = timeout_at(until, transport(server, guard, trust)).await.map_err(|_| late())??;
     let (mut is_told, mut failed): (bool, Option<SendFailure>) = (false, None);
     for to in &server.to {
@@ -129,7 +129,7 @@ async fn transport(
     let transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
         .port(server.port)
         .tls(encryption)
-        .timeout(Some(PATIENCE));
+        .timeout(Some(MAIL_TIMEOUT));
     Ok(match &server.login {
         Some((name, password)) => {
             transport.credentials(Credentials::new(name.clone(), password.reveal().to_owned())).build()

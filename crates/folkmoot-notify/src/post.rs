@@ -20,7 +20,7 @@ use reqwest::{
 use crate::{Again, SendFailure, text};
 
 /// How long a receiver may take, from the connection to its answer.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+pub const POST_TIMEOUT: Duration = Duration::from_secs(15);
 /// How much of a refusal is read. What it says is shown in one line, so no more is of use.
 const ANSWER_BYTES_MAX: usize = 4 * 1024;
 /// How much of it is shown.
@@ -43,7 +43,7 @@ pub struct Post {
 impl Post {
     /// Sends to whom the guard lets through and the certificates vouch for.
     pub fn new(guard: AddressGuard, trust: Trust) -> Self {
-        Self { guard, trust, patience: PATIENCE, https: OnceLock::new(), http: OnceLock::new() }
+        Self { guard, trust, patience: POST_TIMEOUT, https: OnceLock::new(), http: OnceLock::new() }
     }
 
     /// With another patience.

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, ServerKey, ServerLimits, accept::Seat, debates::seen::ProgressCache, error::ApiError, figures,
+    Config, ServerKey, ServerLimits, accept::Seat, debates::progress_cache::ProgressCache, error::ApiError, figures,
     notify::Notifier, observe::Adopt, socket::Origin,
 };
 

@@ -1,10 +1,10 @@
 //! Debates, as every door sees them: what is asked for, the row and the run, how far it is, and the
 //! gate at which it waits.
 
-pub(crate) mod asked;
+pub(crate) mod config_from_request;
 pub(crate) mod frames;
+pub(crate) mod progress_cache;
 pub(crate) mod replayed;
-pub(crate) mod seen;
 pub(crate) mod tidy;
 pub(crate) mod trail;
 
@@ -78,7 +78,7 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
 async fn questions(engine: &Engine, run: &Run) -> Result<Vec<QuestionId>, Error> {
     let (status, id) = (Some(question::QuestionStatus::Pending), run.start.id.clone());
     let query = QuestionQuery { run: Some(id), status, limit: GATES, ..QuestionQuery::default() };
-    let found = engine.questions(&asked::everything(), query).await?.items;
+    let found = engine.questions(&config_from_request::everything(), query).await?.items;
     let its_own = found.into_iter().filter(|view| view.question.asked_by == run.speaker().name);
     Ok(its_own.map(|view| view.question.id).collect())
 }

@@ -27,7 +27,7 @@ const CLOCKS_APART_MAX: Duration = Duration::from_secs(5);
 /// When this was written; a clock that says less was never set.
 const WRITTEN_MICROS: i64 = 1_790_000_000_000_000;
 /// How long a server may take to say that it lives.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LIVENESS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ async fn running(data: &DataFolder) -> Result<String, String> {
     };
     let said = format!("process {} at {}", server.pid, server.url);
     let asked = async { Client::new(&server.url, "").ok()?.ready().await.ok() };
-    match tokio::time::timeout(PATIENCE, asked).await {
+    match tokio::time::timeout(LIVENESS_TIMEOUT, asked).await {
         Ok(Some(())) => Ok(said),
         _ => Err(format!("server.json names {said}, which is not ready: it may have been killed; start it again")),
     }

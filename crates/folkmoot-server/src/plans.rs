@@ -17,7 +17,7 @@ use folkmoot_engine::{Caller, Engine, Error, GateQuery};
 use folkmoot_workflows::plan::{Plan, PlanSource, Planning, REQUEST, SOURCES_BYTES_MAX};
 use tokio::time::Instant;
 
-use crate::{app::App, debates::asked, notify, routes::events::LOG_LOST};
+use crate::{app::App, debates::config_from_request, notify, routes::events::LOG_LOST};
 
 /// How far a plan goes where nobody says.
 const ITERATIONS: u32 = 6;
@@ -119,7 +119,7 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, planning: &Plan
 async fn must_be_possible(app: &App, by: &Principal, planning: &Planning) -> Result<(), Error> {
     planning.check()?;
     notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;
-    asked::must_have_gates(app, by, &gates_of(planning)).await?;
+    config_from_request::must_have_gates(app, by, &gates_of(planning)).await?;
     if let Some(provider) = &planning.provider {
         app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
     }

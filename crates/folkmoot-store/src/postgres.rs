@@ -7,8 +7,8 @@
 pub(crate) mod backup;
 mod batch;
 pub(crate) mod health;
-mod heard;
 mod listener;
+mod recent_looks;
 mod statements;
 mod tls;
 mod warnings;
@@ -29,7 +29,7 @@ use folkmoot_core::{
     Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
     erase::ContentStatus, token::Token,
 };
-use heard::RecentLooks;
+use recent_looks::RecentLooks;
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
@@ -53,9 +53,9 @@ use crate::{
 /// How many connections a node reads with.
 const READERS: usize = 8;
 /// How long a node waits for the database before it says that it cannot be reached.
-const PATIENCE: Duration = Duration::from_secs(3);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a query may take before the database counts as lost.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Plans are kept with their statements, and made while the tables are small: then a scan of the
 /// whole table looks cheapest, and stays the plan when it has a million rows. Everything that we
 /// ask has an index.
@@ -170,7 +170,7 @@ impl Postgres {
     ) -> Result<Vec<T>, Error> {
         let client = self.pool.get().await.map_err(unreachable)?;
         let arguments: Vec<&(dyn ToSql + Sync)> = arguments.iter().map(|value| value as _).collect();
-        let asked = timeout(READ_PATIENCE, async {
+        let asked = timeout(READ_TIMEOUT, async {
             let statement = client.prepare_cached(&dollars(sql)).await?;
             client.query(&statement, &arguments).await
         });
@@ -341,7 +341,7 @@ impl Store for Postgres {
 
     async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
-        let asked = timeout(READ_PATIENCE, async {
+        let asked = timeout(READ_TIMEOUT, async {
             // One snapshot: what is committed between the statements would be missed, or taken
             // twice.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
@@ -421,7 +421,7 @@ impl Store for Postgres {
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let limit = i64::from(limit);
-        let asked = timeout(READ_PATIENCE, async {
+        let asked = timeout(READ_TIMEOUT, async {
             // One snapshot for the statements: a commit between them would look like a row that
             // disagrees.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
@@ -565,7 +565,7 @@ impl Store for Postgres {
 fn config(url: &str) -> Result<Config, Error> {
     let mut config: Config =
         url.parse().map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
-    config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+    config.connect_timeout(REPLY_TIMEOUT).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
     Ok(config)
 }
 
@@ -578,15 +578,15 @@ fn pool(config: &Config, tls: &TlsConnector) -> Result<Pool, Error> {
         .post_create(Hook::async_fn(|client, _| {
             Box::pin(async move { client.batch_execute(PLANS).await.map_err(HookError::Backend) })
         }))
-        .create_timeout(Some(PATIENCE))
-        .wait_timeout(Some(PATIENCE))
+        .create_timeout(Some(REPLY_TIMEOUT))
+        .wait_timeout(Some(REPLY_TIMEOUT))
         .build()
         .map_err(|error| Error::Database(error.to_string()))
 }
 
 async fn head(pool: &Pool) -> Result<Head, Error> {
     let client = pool.get().await.map_err(unreachable)?;
-    let found = timeout(READ_PATIENCE, client.query(SELECT_HEAD, &[])).await;
+    let found = timeout(READ_TIMEOUT, client.query(SELECT_HEAD, &[])).await;
     read_head(&answered(client, found)?)
 }
 
@@ -621,7 +621,7 @@ async fn connect(
     config: &Config,
     tls: &TlsConnector,
 ) -> Result<(Client, JoinHandle<Result<(), tokio_postgres::Error>>), Error> {
-    let connecting = timeout(PATIENCE, config.connect(tls.clone())).await.map_err(|_| silent())?;
+    let connecting = timeout(REPLY_TIMEOUT, config.connect(tls.clone())).await.map_err(|_| silent())?;
     let (client, connection) = connecting.map_err(failed)?;
     Ok((client, tokio::spawn(connection)))
 }
@@ -631,7 +631,7 @@ async fn connect(
 /// prepared before must still be there.
 async fn must_keep_statements(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     let ((client, driver), (other, other_driver)) = tokio::try_join!(connect(config, tls), connect(config, tls))?;
-    let asked = timeout(PATIENCE, async {
+    let asked = timeout(REPLY_TIMEOUT, async {
         let statement = client.prepare("SELECT 1").await?;
         other.batch_execute("BEGIN").await?;
         client.query(&statement, &[]).await

@@ -43,7 +43,7 @@ const CATCH_UP: u32 = 1000;
 /// Why a store does nothing that was closed.
 const CLOSED: &str = "it was closed";
 /// How long one connection waits for another's lock.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Looks at each command before it is judged and after it is durable: for tests of what a crash
 /// leaves behind. Where it says `false` the process is as good as dead, and nobody ever hears what
@@ -684,7 +684,7 @@ pub(crate) fn connect_bare(path: &Path, flags: OpenFlags) -> Result<Connection, 
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
     Ok(connection)
 }
 

@@ -46,7 +46,7 @@ const COMPLAINTS_BYTES: usize = 4096;
 /// How much of it is told.
 const COMPLAINT_BYTES_SHOWN: usize = 300;
 /// How long we wait for the last of them.
-const COMPLAINTS_PATIENCE: Duration = Duration::from_millis(100);
+const COMPLAINTS_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A process with its pipes.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl Complaints {
 
     async fn text(&mut self) -> String {
         if let Some(reader) = &mut self.reader
-            && tokio::time::timeout(COMPLAINTS_PATIENCE, &mut *reader).await.is_ok()
+            && tokio::time::timeout(COMPLAINTS_TIMEOUT, &mut *reader).await.is_ok()
         {
             self.reader = None;
         }

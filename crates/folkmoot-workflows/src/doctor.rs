@@ -34,7 +34,7 @@ vocabulary! {
 }
 
 /// How long a server that is only looked at may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One thing, and how it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -124,7 +124,7 @@ async fn tools(equipment: &Equipment) -> Vec<DoctorFinding> {
 }
 
 async fn mcp(server: &mcp::McpServerConfig) -> DoctorFinding {
-    let limits = McpLimits { connect: PATIENCE, ..server.limits };
+    let limits = McpLimits { connect: MCP_CONNECT_TIMEOUT, ..server.limits };
     let found = match Mcp::connect(mcp::McpServerConfig { limits, ..server.clone() }).await {
         Ok(mcp) => {
             let (tools, warned) = (mcp.tools().len(), mcp.warnings().join("; "));

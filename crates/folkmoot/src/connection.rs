@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How long a server that holds the lock may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long to leave the folder to others between two visits.
 const BETWEEN_VISITS: Duration = Duration::from_secs(1);
@@ -133,7 +133,7 @@ impl Connection {
             };
             let gone = matches!(error.downcast_ref(), Some(client::Error::Unreachable { .. }));
             let ours = self.hosted.as_ref().is_some_and(|hosted| !hosted.has_yielded());
-            if !gone || ctx.url.is_some() || ours || begun.elapsed() > PATIENCE {
+            if !gone || ctx.url.is_some() || ours || begun.elapsed() > ANSWER_TIMEOUT {
                 return Err(error);
             }
             if let Some(yielded) = self.hosted.take() {
@@ -373,7 +373,7 @@ async fn in_folder(ctx: &CliContext) -> Result<Connection> {
                 if let Some(connection) = answering(ctx).await {
                     return Ok(connection);
                 }
-                if begun.elapsed() > PATIENCE {
+                if begun.elapsed() > ANSWER_TIMEOUT {
                     return Err(silent(in_use));
                 }
             }

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{figures::Figures, load::sqlite, server::resident_bytes};
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Debates that are held alone, one after another.
 const ALONE: u32 = 20;
 const RAW_COMMITS: u32 = 200;
@@ -151,7 +151,7 @@ async fn start(engine: &Engine, word: &str) -> Result<RunId> {
 
 /// Waits for its end, and looks whether it speaks of its own topic and of no other.
 async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<Debated> {
-    let ended = engine.wait_for_end(&bot()?, &run, PATIENCE).await?;
+    let ended = engine.wait_for_end(&bot()?, &run, BENCH_TIMEOUT).await?;
     ensure!(ended.status() == run::RunStatus::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
     let debated: Debated = serde_json::from_str(&output)?;

@@ -25,7 +25,7 @@ use crate::figures::Figures;
 
 /// How many are started or decided at once, so that they share commits.
 const AT_ONCE: usize = 256;
-const PATIENCE: Duration = Duration::from_secs(600);
+const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// One measurement, in a process of its own.
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ async fn park(folder: &Path, runs: usize) -> Result<Figures> {
         start(&engine, "gated@1", AT_ONCE.min(runs - first), &()).await?;
     }
     while count(&engine, run::RunStatus::Parked, runs).await? < runs {
-        ensure!(began.elapsed() < PATIENCE, "they are not parked after {PATIENCE:?}");
+        ensure!(began.elapsed() < BENCH_TIMEOUT, "they are not parked after {BENCH_TIMEOUT:?}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let per_second = runs as f64 / began.elapsed().as_secs_f64();
@@ -170,7 +170,7 @@ async fn start(engine: &Engine, workflow: &str, runs: usize, input: &(impl Seria
 async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     for id in ids {
-        let ended = engine.wait_for_end(&bot, id, PATIENCE).await?;
+        let ended = engine.wait_for_end(&bot, id, BENCH_TIMEOUT).await?;
         ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
     }
     Ok(())
@@ -180,8 +180,8 @@ async fn until_parked(engine: &Engine, id: &RunId) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     let began = Instant::now();
     while engine.run(&bot, id).await?.status() != run::RunStatus::Parked {
-        if began.elapsed() > PATIENCE {
-            bail!("run {id} is not parked after {PATIENCE:?}");
+        if began.elapsed() > BENCH_TIMEOUT {
+            bail!("run {id} is not parked after {BENCH_TIMEOUT:?}");
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }

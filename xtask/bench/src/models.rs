@@ -27,7 +27,7 @@ use serde_json::json;
 
 use crate::{bare, figures::Figures, load::sqlite, report::median};
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Each sort of call is measured in turns of so many, so that all of them meet the same minute.
 const TURNS: u32 = 10;
 /// Calls in a run that write more than SQLite lets its log grow to.
@@ -129,7 +129,7 @@ fn workflows() -> Workflows {
 async fn to_the_end(engine: &Engine, workflow: &str, steps: u32) -> Result<()> {
     let bot = Principal::new("bot".parse()?, Role::Agent);
     let id = engine.start_workflow(bot.clone(), workflow, &steps).await?.start.id;
-    let ended = engine.wait_for_end(&bot, &id, PATIENCE).await?;
+    let ended = engine.wait_for_end(&bot, &id, BENCH_TIMEOUT).await?;
     ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
     Ok(())
 }

@@ -40,7 +40,7 @@ impl Client {
 
     /// The key that checks what the server signs, as PEM.
     pub async fn audit_key(&self) -> Result<String, Error> {
-        let answer = self.send(self.request(Method::GET, "/v1/audit/key").timeout(super::PATIENCE)).await?;
+        let answer = self.send(self.request(Method::GET, "/v1/audit/key").timeout(super::ANSWER_TIMEOUT)).await?;
         answer.text().await.map_err(|error| self.unreachable(&error))
     }
 

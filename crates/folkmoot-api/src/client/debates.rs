@@ -99,7 +99,8 @@ impl Client {
 
     /// Ends a debate, whatever it does.
     pub async fn cancel_debate(&self, id: &RunId, why: &CancelDebate) -> Result<Debate, Error> {
-        self.json(self.request(Method::DELETE, &format!("/v1/debates/{id}")).query(why).timeout(super::PATIENCE)).await
+        self.json(self.request(Method::DELETE, &format!("/v1/debates/{id}")).query(why).timeout(super::ANSWER_TIMEOUT))
+            .await
     }
 
     /// Everything that happens in a debate after `after`, from its beginning unless it is given.

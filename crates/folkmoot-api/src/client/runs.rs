@@ -5,7 +5,7 @@ use std::time::Duration;
 use folkmoot_core::RunId;
 use reqwest::{Method, StatusCode};
 
-use super::{Client, Error, PATIENCE, audit::AfterParams};
+use super::{ANSWER_TIMEOUT, Client, Error, audit::AfterParams};
 use crate::wire::{
     AuditPage, EndRun, JournalEntry, JournalListParams, JournalPage, RecordStep, ResumeRun, Run, RunList,
     RunListParams, StartRun, WaitFor, WithReason,
@@ -32,7 +32,7 @@ impl Client {
     pub async fn wait_run(&self, id: &RunId, timeout: Duration) -> Result<Run, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/runs/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + PATIENCE)).await
+        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// Part of a run's journal.

@@ -85,7 +85,7 @@ impl Chosen {
 
     /// What the next round is planned with. Only what was configured as adaptive changes, and only
     /// where the round missed what was expected of it
-    /// ([`Planner::missed`](super::cognition::Planner::missed)).
+    /// ([`PhaseExpectations::missed`](super::cognition::PhaseExpectations::missed)).
     pub fn after_a_round(self, configured: Style, missed: bool) -> Self {
         let style = match (configured, self.style) {
             (Style::Adaptive, Style::Cpde) if missed => Style::Dpde,

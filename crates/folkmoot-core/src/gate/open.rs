@@ -124,11 +124,11 @@ pub(crate) fn open(
 }
 
 /// The answer when a pending gate with the same dedupe key exists: that gate, if it asks the same.
-pub(crate) fn ask_once(opened: &Gate, twin: &Gate) -> Result<(), Refusal> {
-    if twin.digest == opened.digest {
+pub(crate) fn ask_once(opened: &Gate, pending_duplicate: &Gate) -> Result<(), Refusal> {
+    if pending_duplicate.digest == opened.digest {
         return Ok(());
     }
-    Err(Refusal::DedupeConflict { gate: twin.id.clone() })
+    Err(Refusal::DedupeConflict { gate: pending_duplicate.id.clone() })
 }
 
 fn content(opening: &Opening, resolved: &ResolvedPolicy) -> Result<Content, Refusal> {

@@ -55,7 +55,7 @@ impl Case<'_> {
         let Some(question) = loaded.question else {
             return Commit { timers: vec![TimerChange::Clear(Subject::Question(id.clone()))], ..Commit::default() };
         };
-        match question::lapse(&question, self.now) {
+        match question::time_out(&question, self.now) {
             Some(event) => self.moves(question, &event, loaded.others),
             // Closed since the timer was read: the timer follows the row.
             None => Commit {

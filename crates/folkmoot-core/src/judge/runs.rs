@@ -269,7 +269,7 @@ impl Case<'_> {
         while let Some((question, others)) = closing.pop() {
             // A denial that nobody can hear any more must not hold its agent for ever.
             let event = question::release(&question, &reason, by.clone(), self.now)
-                .or_else(|| question::lapse(&question, self.now))
+                .or_else(|| question::time_out(&question, self.now))
                 .filter(|event| matches!(event, QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }))
                 .unwrap_or_else(|| question::withdraw(&question, &reason, by.clone(), self.now));
             let others = beside(others, &question, closing.iter().chain(&staying));

@@ -123,11 +123,11 @@ impl World {
         let needs = command.needs();
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let summary = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.summary(gate));
-        let twin = needs.twin.and_then(|(name, key)| {
-            let is_twin = |gate: &&Gate| {
+        let pending_duplicate = needs.pending_duplicate.and_then(|(name, key)| {
+            let is_pending_duplicate = |gate: &&Gate| {
                 gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key) && gate.decision().is_none()
             };
-            self.gates.values().find(is_twin).cloned()
+            self.gates.values().find(is_pending_duplicate).cloned()
         });
         // Everybody of the cast has a token, but for whoever mints one.
         let mints = matches!(command.action, Action::Mint(_));
@@ -150,7 +150,7 @@ impl World {
             others,
             gate,
             summary,
-            twin,
+            pending_duplicate,
             principals,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
             usage: needs.usage.map(|name| self.usage(name)).unwrap_or_default(),

@@ -15,7 +15,7 @@ use folkmoot_core::Timestamp;
 use folkmoot_store::{Clock, ManualClock};
 use futures_util::task::{ArcWake, waker};
 
-use super::PATIENCE;
+use super::SIMULATION_TIMEOUT;
 use crate::{Host, HostTask, lock::lock};
 
 /// When simulations begin, in microseconds after 1970 began.
@@ -135,8 +135,8 @@ impl World {
         };
         let now = self.clock.now();
         assert!(
-            now < Timestamp::from_micros(BEGINNING).plus(PATIENCE),
-            "nothing came of it in {PATIENCE:?} (seed {})",
+            now < Timestamp::from_micros(BEGINNING).plus(SIMULATION_TIMEOUT),
+            "nothing came of it in {SIMULATION_TIMEOUT:?} (seed {})",
             self.seed
         );
         let span = u64::try_from(moment.as_micros() - now.as_micros()).unwrap_or(0);

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::{
     Endpoint,
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
     count::{self, TokenCount},
     fault::VendorFault,
     frames::Framing,
     http::{Http, KeyHeader, named},
-    telling::{AnswerStream, VendorDialect, VendorRequest, parse},
 };
 use crate::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker};
 

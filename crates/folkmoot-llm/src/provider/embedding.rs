@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{fault::VendorFault, http::Http, patience::CallTimer};
+use super::{call_timer::CallTimer, fault::VendorFault, http::Http};
 
 pub(super) type Embedding = Vec<f32>;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Secret;
 use crate::{FailureKind, ModelFailure};
 
-/// Becomes a [`Failure`] by [`Fault::of`] only, which lets no key through.
+/// Becomes a [`ModelFailure`] by [`VendorFault::of`] only, which lets no key through.
 #[derive(Debug)]
 pub(super) struct VendorFault {
     pub(super) kind: FailureKind,

@@ -6,12 +6,12 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Endpoint,
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
     count::{self, TokenCount},
     embedding::{Embedding, Vectors, embed},
     fault::VendorFault,
     frames::Framing,
     http::{Http, KeyHeader, unreadable},
-    telling::{AnswerStream, VendorDialect, VendorRequest, parse},
 };
 use crate::{
     Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker, structured::portable,

@@ -10,7 +10,7 @@ use reqwest::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Endpoint, fault::VendorFault, patience::CallTimer};
+use super::{Endpoint, call_timer::CallTimer, fault::VendorFault};
 use crate::{FailureKind, ModelFailure, ModelRequest};
 
 /// An endpoint with the client that speaks to it.
@@ -32,7 +32,7 @@ pub(super) enum KeyHeader {
 }
 
 /// How long a connection may take.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of an error is read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
@@ -58,7 +58,7 @@ impl Http {
         let base = base.strip_suffix(version).unwrap_or(base).to_owned();
         let client = loopback::client(&parsed)
             .tls_backend_preconfigured(tls::config(&base))
-            .connect_timeout(CONNECT_PATIENCE)
+            .connect_timeout(CONNECT_TIMEOUT)
             .redirect(redirect::Policy::none())
             .retry(retry::never())
             .referer(false)

@@ -7,13 +7,13 @@ use tokio::sync::OnceCell;
 
 use super::{
     Endpoint,
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
+    call_timer::CallTimer,
     count::TokenCount,
     embedding::{Embedding, Vectors, embed},
     fault::VendorFault,
     frames::Framing,
     http::{Http, KeyHeader},
-    patience::CallTimer,
-    telling::{AnswerStream, VendorDialect, VendorRequest, parse},
 };
 use crate::{
     Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker, structured::portable,

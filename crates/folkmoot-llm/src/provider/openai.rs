@@ -8,13 +8,13 @@ use tokio::sync::OnceCell;
 
 use super::{
     Endpoint,
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
+    call_timer::CallTimer,
     count::{self, TokenCount},
     embedding::{Embedding, Vectors, embed},
     fault::VendorFault,
     frames::Framing,
     http::{Http, KeyHeader, named},
-    patience::CallTimer,
-    telling::{AnswerStream, VendorDialect, VendorRequest, parse},
 };
 use crate::{
     Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker,

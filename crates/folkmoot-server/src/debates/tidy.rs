@@ -15,7 +15,7 @@ use folkmoot_workflows::{
     tools::{Repository, git::WorktreeKind},
 };
 
-use super::{asked::everything, debating};
+use super::{config_from_request::everything, debating};
 use crate::app::App;
 
 /// How many debates are read at once.

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long anything here may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A client's end of a socket.
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
@@ -74,7 +74,7 @@ impl Socket {
 
     /// Whatever comes next.
     async fn next(&mut self) -> Result<Message, Error> {
-        let next = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("something comes");
+        let next = tokio::time::timeout(TEST_TIMEOUT, self.0.next()).await.expect("something comes");
         next.unwrap_or(Err(Error::ConnectionClosed))
     }
 

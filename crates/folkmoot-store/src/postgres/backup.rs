@@ -11,7 +11,7 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use super::{LOCK, PATIENCE, failed, silent, taken, tls};
+use super::{LOCK, REPLY_TIMEOUT, failed, silent, taken, tls};
 use crate::{
     Error,
     backup::{ColumnType, TableOf, schema_of, tables},
@@ -245,7 +245,7 @@ pub(super) async fn has_tables(client: &Transaction<'_>) -> Result<bool, Error> 
 pub(super) async fn connect(url: &str) -> Result<(Client, tokio::task::JoinHandle<()>), Error> {
     let mut config: Config = super::config(url)?;
     config.application_name("folkmoot backup");
-    let connecting = timeout(PATIENCE, config.connect(tls::connector()?)).await.map_err(|_| silent())?;
+    let connecting = timeout(REPLY_TIMEOUT, config.connect(tls::connector()?)).await.map_err(|_| silent())?;
     let (client, connection) = connecting.map_err(failed)?;
     let driver = tokio::spawn(async move {
         // Whoever waits for an answer is told by the client.

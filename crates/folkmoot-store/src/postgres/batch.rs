@@ -107,7 +107,7 @@ pub(super) async fn run(
 struct BatchState {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
-    twins: HashMap<(Name, String), GateId>,
+    pending_duplicates: HashMap<(Name, String), GateId>,
     /// What each agent that opens or asks something here has open, as it is by now.
     usage: HashMap<Name, QuotaUsage>,
     questions: HashMap<QuestionId, Question>,
@@ -198,7 +198,9 @@ impl BatchState {
         let needs = command.needs();
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let text = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.texts.get(&gate.content.summary));
-        let twin = needs.twin.and_then(|(name, key)| self.twins.get(&(name.clone(), key.to_owned())));
+        let pending_duplicate = needs
+            .pending_duplicate
+            .and_then(|(name, key)| self.pending_duplicates.get(&(name.clone(), key.to_owned())));
         let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
         let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
         let others = match (&question, &halt) {
@@ -233,7 +235,7 @@ impl BatchState {
             others,
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
             kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
-            twin: twin.and_then(|id| self.gates.get(id)).cloned(),
+            pending_duplicate: pending_duplicate.and_then(|id| self.gates.get(id)).cloned(),
             usage: needs.usage.and_then(|name| self.usage.get(name)).copied().unwrap_or_default(),
             run,
             principals: needs.principals.iter().filter_map(|name| self.principals.get(name)).cloned().collect(),
@@ -446,10 +448,12 @@ impl BatchState {
 
     fn put_gate(&mut self, gate: Gate) {
         if let Some(key) = &gate.dedupe_key {
-            let twin = (gate.requested_by.clone(), key.clone());
+            let pending_duplicate = (gate.requested_by.clone(), key.clone());
             match gate.decision() {
-                None => drop(self.twins.insert(twin, gate.id.clone())),
-                Some(_) if self.twins.get(&twin) == Some(&gate.id) => drop(self.twins.remove(&twin)),
+                None => drop(self.pending_duplicates.insert(pending_duplicate, gate.id.clone())),
+                Some(_) if self.pending_duplicates.get(&pending_duplicate) == Some(&gate.id) => {
+                    drop(self.pending_duplicates.remove(&pending_duplicate))
+                }
                 Some(_) => {}
             }
         }
@@ -688,7 +692,7 @@ impl<'a> Touched<'a> {
 async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -> Result<(BatchState, i64), Error> {
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
-    let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
+    let (mut duplicate_names, mut duplicate_keys) = (Vec::new(), Vec::new());
     let (mut using, mut gates_most, mut questions_most, mut runs_most) = (BTreeSet::new(), 0, 0, 0);
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -732,9 +736,9 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
             questions_most = questions_most.max(query::counted(command.quota.open_questions));
             runs_most = runs_most.max(query::counted(command.quota.open_runs));
         }
-        if let Some((name, key)) = needs.twin {
-            twin_names.push(name.as_str());
-            twin_keys.push(key);
+        if let Some((name, key)) = needs.pending_duplicate {
+            duplicate_names.push(name.as_str());
+            duplicate_keys.push(key);
         }
         if let Some(known) = &command.idempotency {
             owners.push(name.as_str());
@@ -771,7 +775,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
-        (!twin_keys.is_empty(), &sql.load_twins, vec![&twin_names, &twin_keys]),
+        (!duplicate_keys.is_empty(), &sql.load_pending_duplicates, vec![&duplicate_names, &duplicate_keys]),
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
         (!questions.is_empty(), &sql.load_questions, vec![&questions]),
         (!halts.is_empty(), &sql.load_halts, vec![&halts]),
@@ -804,7 +808,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
         head,
         clock,
         gates,
-        twins,
+        pending_duplicates,
         summaries,
         questions,
         halts,
@@ -827,10 +831,10 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let mut work = BatchState::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
-    for row in gates.iter().chain(&twins).chain(&gates_of_runs) {
+    for row in gates.iter().chain(&pending_duplicates).chain(&gates_of_runs) {
         let gate = rows::read_gate(row)?;
         if let (Some(key), None) = (&gate.dedupe_key, gate.decision()) {
-            work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
+            work.pending_duplicates.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
         }
         work.gates.insert(gate.id.clone(), gate);
     }

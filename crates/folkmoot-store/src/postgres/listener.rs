@@ -10,8 +10,8 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
 use super::{
-    CATCH_UP, CLOCK, PATIENCE, SELECT_HEAD, Time, dollars, failed, heard::RecentLooks, read_head, select_events,
-    silent, tls::TlsConnector,
+    CATCH_UP, CLOCK, REPLY_TIMEOUT, SELECT_HEAD, Time, dollars, failed, read_head, recent_looks::RecentLooks,
+    select_events, silent, tls::TlsConnector,
 };
 use crate::{
     Error,
@@ -48,7 +48,7 @@ impl PostgresListener {
     }
 
     async fn listen(&self) -> Result<(), Error> {
-        let connecting = timeout(PATIENCE, self.config.connect(self.tls.clone())).await.map_err(|_| silent())?;
+        let connecting = timeout(REPLY_TIMEOUT, self.config.connect(self.tls.clone())).await.map_err(|_| silent())?;
         let (client, mut connection) = connecting.map_err(failed)?;
         let (told, mut tell) = mpsc::channel(1);
         let driver = tokio::spawn(async move {
@@ -66,8 +66,8 @@ impl PostgresListener {
     }
 
     async fn follow(&self, client: &Client, tell: &mut mpsc::Receiver<()>) -> Result<(), Error> {
-        timeout(PATIENCE, client.batch_execute("LISTEN folkmoot")).await.map_err(|_| silent())?.map_err(failed)?;
-        let events = timeout(PATIENCE, client.prepare(&dollars(&select_events()))).await;
+        timeout(REPLY_TIMEOUT, client.batch_execute("LISTEN folkmoot")).await.map_err(|_| silent())?.map_err(failed)?;
+        let events = timeout(REPLY_TIMEOUT, client.prepare(&dollars(&select_events()))).await;
         let events = events.map_err(|_| silent())?.map_err(failed)?;
         let mut tick = interval(RESCAN);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -79,7 +79,7 @@ impl PostgresListener {
                     self.rescan(client, &events).await?;
                     // A node that only reads keeps the database's time too: it looks for timers
                     // that are due.
-                    let clock = timeout(PATIENCE, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
+                    let clock = timeout(REPLY_TIMEOUT, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
                     self.time.learn(clock.map_err(failed)?.int(0)?);
                 }
                 notified = tell.recv() => match notified {
@@ -92,7 +92,7 @@ impl PostgresListener {
                     owed = false;
                     notify_from = Instant::now() + NOTIFY_EVERY;
                     let sent = client.batch_execute("SELECT pg_notify('folkmoot', '')");
-                    timeout(PATIENCE, sent).await.map_err(|_| silent())?.map_err(failed)?;
+                    timeout(REPLY_TIMEOUT, sent).await.map_err(|_| silent())?.map_err(failed)?;
                 }
             }
         }
@@ -106,8 +106,10 @@ impl PostgresListener {
             let known = self.recent.head();
             let (after, limit) = (rows::int(known.position.saturating_sub(1)), i64::from(CATCH_UP));
             let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
-            let found =
-                timeout(PATIENCE, client.query(events, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
+            let found = timeout(REPLY_TIMEOUT, client.query(events, &arguments))
+                .await
+                .map_err(|_| silent())?
+                .map_err(failed)?;
             let events: Vec<_> =
                 found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
             let new = match events.split_first() {
@@ -128,7 +130,8 @@ impl PostgresListener {
     async fn start_over(&self, client: &Client) -> Result<(), Error> {
         let asked_at = std::time::Instant::now();
         let known = self.recent.head();
-        let found = timeout(PATIENCE, client.query(SELECT_HEAD, &[])).await.map_err(|_| silent())?.map_err(failed)?;
+        let found =
+            timeout(REPLY_TIMEOUT, client.query(SELECT_HEAD, &[])).await.map_err(|_| silent())?.map_err(failed)?;
         let head = read_head(&found)?;
         tracing::error!(
             "the database has lost the end of its log: this node has followed it to event {} ({}), and it now ends at {} \

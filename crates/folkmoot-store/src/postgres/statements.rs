@@ -44,7 +44,7 @@ statements! {
     /// A statement of its own: beside a lock it would be read before the lock is had.
     clock: CLOCK,
     load_gates: by_id(&rows::GATES, "id"),
-    load_twins: format!(
+    load_pending_duplicates: format!(
                 "SELECT {} FROM gates WHERE status = 'pending' AND dedupe_key IS NOT NULL
                  AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
         rows::GATES.names()

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client, Config};
 
 use super::{
-    PATIENCE, Time,
+    REPLY_TIMEOUT, Time,
     batch::{self, BatchFailure},
     failed,
     statements::PostgresStatements,
@@ -32,7 +32,7 @@ use crate::{
 /// The most commands in one transaction.
 const BATCH: usize = 128;
 /// How long a batch may take before the database counts as lost.
-const BATCH_PATIENCE: Duration = Duration::from_secs(10);
+const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a lost database is tried again. What comes in between is told at once.
 const RETRY: Duration = Duration::from_millis(200);
 
@@ -113,7 +113,7 @@ impl PostgresWriter {
         let time = self.time.clone();
         let (client, statements, warnings) = self.connected().await?;
         let began = Instant::now();
-        let done = timeout(BATCH_PATIENCE, batch::run(client, statements, warnings, &time, commands)).await;
+        let done = timeout(BATCH_TIMEOUT, batch::run(client, statements, warnings, &time, commands)).await;
         match done {
             Ok(Ok(done)) => {
                 self.figures.committed(commands.len(), began);
@@ -150,7 +150,7 @@ impl PostgresWriter {
             if since.is_some_and(|since| since.elapsed() < RETRY) {
                 return Err(Error::Unavailable(why.clone()));
             }
-            let connecting = timeout(PATIENCE, connect(&self.config, &self.tls)).await;
+            let connecting = timeout(REPLY_TIMEOUT, connect(&self.config, &self.tls)).await;
             match connecting.unwrap_or_else(|_| Err(Error::Unavailable("it does not answer".to_owned()))) {
                 Ok(link) => self.link = link,
                 Err(error) => {

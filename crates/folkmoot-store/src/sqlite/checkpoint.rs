@@ -20,7 +20,7 @@ pub(super) const PAGES_PASSIVE: i32 = 1000;
 pub(super) const PAGES_RESTART: i32 = 8192;
 
 /// How long the writer waits, while commands queue, for those who still read what is in the log.
-pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+pub(super) const READERS_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// What becomes of the log when all of it is in the database.
 #[derive(Clone, Copy, Debug)]

@@ -100,7 +100,7 @@ pub(super) struct SqliteWriter {
 #[derive(Debug)]
 struct SqliteStatements {
     load_gate: String,
-    load_twin: String,
+    load_pending_duplicate: String,
     load_question: String,
     load_halt: String,
     load_run: String,
@@ -421,9 +421,9 @@ impl SqliteWriter {
         if let Some(name) = needs.usage {
             loaded.usage = self.usage(name, command.quota)?;
         }
-        if let Some((requester, key)) = needs.twin {
+        if let Some((requester, key)) = needs.pending_duplicate {
             let arguments = [Value::Text(requester.as_str().into()), Value::Text(key.into())];
-            loaded.twin = self.one(&self.sql.load_twin, &arguments, rows::read_gate)?;
+            loaded.pending_duplicate = self.one(&self.sql.load_pending_duplicate, &arguments, rows::read_gate)?;
         }
         if let Some(id) = needs.question {
             let question =
@@ -606,9 +606,9 @@ impl SqliteWriter {
     /// writer does not wait.
     fn move_log(&self, mode: checkpoint::CheckpointMode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
-        self.connection.busy_timeout(checkpoint::PATIENCE)?;
+        self.connection.busy_timeout(checkpoint::READERS_TIMEOUT)?;
         let busy = self.connection.query_row(mode.statement(), [], |row| row.get::<_, i64>(0));
-        self.connection.busy_timeout(super::PATIENCE)?;
+        self.connection.busy_timeout(super::LOCK_TIMEOUT)?;
         Ok(busy? == 0)
     }
 }
@@ -623,7 +623,7 @@ impl SqliteStatements {
         };
         Self {
             load_gate: format!("SELECT {gates} FROM gates WHERE id = ?1"),
-            load_twin: format!(
+            load_pending_duplicate: format!(
                 "SELECT {gates} FROM gates WHERE requested_by = ?1 AND dedupe_key = ?2 AND status = 'pending'"
             ),
             load_question: format!("SELECT {} FROM questions WHERE id = ?1", rows::QUESTIONS.names()),

@@ -33,7 +33,7 @@ pub struct Inmate {
 
 impl Inmate {
     /// Closes its input, and tells how it ended. If it has not ended by itself after a while, it is
-    /// ended, which is told as the limit of time. [`Report::stdout`] is what it printed that nobody
+    /// ended, which is told as the limit of time. [`JobReport::stdout`] is what it printed that nobody
     /// had read yet.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use super::{
 use crate::foreign;
 
 /// How long a server gets to end by itself.
-const END_PATIENCE: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How many messages it may send in one conversation.
 const MESSAGES_MAX: usize = 20_000;
 /// "Ask again": the server was interrupted by itself.
@@ -51,11 +51,11 @@ pub(super) async fn ask(lsp: &Lsp, question: &LspRequest<'_>, root: &Path, file:
     };
     let found = session.converse(question).await;
     if found.is_ok() {
-        let _ = timeout(END_PATIENCE, session.farewell()).await;
+        let _ = timeout(EXIT_TIMEOUT, session.farewell()).await;
     }
     drop(session);
     let patience = match &found {
-        Ok(_) | Err(LspError::Ended { .. }) => END_PATIENCE,
+        Ok(_) | Err(LspError::Ended { .. }) => EXIT_TIMEOUT,
         Err(_) => Duration::ZERO,
     };
     let complaint = server.end(patience).await;

@@ -42,7 +42,7 @@ pub(super) struct McpConnection {
 }
 
 /// How long a suspect may take to say that it is there.
-const PING_PATIENCE: Duration = Duration::from_secs(1);
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a server begins: most know only the handshake, the newest only the other way.
 const WAYS: [fn() -> ClientLifecycleMode; 2] = [
@@ -165,7 +165,7 @@ impl McpConnection {
             self.meter.begin();
             let ping = self.service.send_request(ClientRequest::PingRequest(PingRequest::default()));
             // A refusal is an answer.
-            let answers = matches!(timeout(PING_PATIENCE, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))));
+            let answers = matches!(timeout(PING_TIMEOUT, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))));
             self.is_suspect.store(!answers, Ordering::SeqCst);
             return answers;
         }

@@ -27,7 +27,7 @@ const SESSION: &str = "mcp-session-id";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 /// How long it may take to reach it.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 type HttpFault = StreamableHttpError<reqwest::Error>;
 
@@ -52,7 +52,7 @@ pub(super) fn transport(
     let client = loopback::client(&parsed)
         .tls_backend_preconfigured(tls::config(url))
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_PATIENCE)
+        .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| misconfigured(foreign::line(&error.to_string(), 300)))?;

@@ -13,7 +13,7 @@ use folkmoot_llm::{
 use folkmoot_workflows::{ModelCall, OnExceeded, RunBudget};
 use tokio::{io::AsyncReadExt, net::TcpListener, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::disallowed_methods, reason = "a real vendor, in real time")]
@@ -38,13 +38,13 @@ async fn stop_always_works_on_a_model_call_in_flight() {
     let run = engine.start_workflow(you.clone(), "ask@1", &"Well?").await.unwrap().start.id;
 
     // The vendor reads the question and says nothing.
-    let (mut vendor, _) = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    let (mut vendor, _) = timeout(TEST_TIMEOUT, listener.accept()).await.unwrap().unwrap();
     let mut read = [0; 4096];
     assert!(vendor.read(&mut read).await.unwrap() > 0);
     engine.cancel_run(you.clone().into(), run.clone(), String::new()).await.unwrap();
-    let ended = engine.wait_for_end(&you, &run, PATIENCE).await.unwrap();
+    let ended = engine.wait_for_end(&you, &run, TEST_TIMEOUT).await.unwrap();
     assert_eq!(ended.status().word(), "cancelled");
     let hung_up = async { while vendor.read(&mut read).await.is_ok_and(|bytes| bytes > 0) {} };
-    timeout(PATIENCE, hung_up).await.expect("the vendor is hung up on");
+    timeout(TEST_TIMEOUT, hung_up).await.expect("the vendor is hung up on");
     engine.close().await;
 }

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How long the server may take to look at its providers.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PROVIDERS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Check the server, its data, models, jail, tools and channels, and say what to do
 #[derive(Debug, clap::Args)]
@@ -104,7 +104,7 @@ async fn of_server(ctx: &CliContext) -> Option<ProviderList> {
     let server = ctx.data.server().filter(|server| !server.temporary)?;
     let tokens = ctx.data.tokens().ok()??;
     let client = Client::new(&server.url, &tokens.you.token).ok()?;
-    tokio::time::timeout(PATIENCE, client.providers()).await.ok()?.ok()
+    tokio::time::timeout(PROVIDERS_TIMEOUT, client.providers()).await.ok()?.ok()
 }
 
 fn provider(listed: &Provider, equipment: &Equipment) -> DoctorFinding {

@@ -22,7 +22,7 @@ use crate::{
 
 /// How long a verb that holds the folder may take to let go of it: what it was asked last is
 /// finished first.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a server may take to end: five seconds for requests in flight, and the rest for what is
 /// delivered and closed.
@@ -125,7 +125,7 @@ async fn start(config: Config) -> Result<Server, StartError> {
     let (begun, data) = (Instant::now(), config.data.clone());
     let started = loop {
         let patience = match Server::start(config.clone()).await {
-            Err(StartError::InUse { server: Some(server), .. }) if server.temporary => PATIENCE,
+            Err(StartError::InUse { server: Some(server), .. }) if server.temporary => LOCK_TIMEOUT,
             Err(StartError::InUse { .. }) => PAUSE * 5,
             other => break other,
         };

@@ -237,14 +237,15 @@ impl Desk {
         let needs = command.needs();
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let summary = gate.as_ref().and_then(|gate| self.texts.get(&gate.content.summary)).cloned();
-        let twin = needs.twin.and_then(|(name, key)| {
-            let is_twin = |gate: &&Gate| gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key);
-            self.gates.values().filter(is_twin).find(|gate| gate.decision().is_none()).cloned()
+        let pending_duplicate = needs.pending_duplicate.and_then(|(name, key)| {
+            let is_pending_duplicate =
+                |gate: &&Gate| gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key);
+            self.gates.values().filter(is_pending_duplicate).find(|gate| gate.decision().is_none()).cloned()
         });
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
         let of_cast = |name: &Name| CAST.contains(&name.as_str()).then(|| principal(name.as_str()));
         let principals = needs.principals.iter().filter_map(of_cast).collect();
-        Loaded { gate, summary, twin, run, principals, ..Loaded::default() }
+        Loaded { gate, summary, pending_duplicate, run, principals, ..Loaded::default() }
     }
 
     fn write(&mut self, events: Vec<Fact>, rows: Vec<Row>, timers: Vec<TimerChange>) {
@@ -294,7 +295,7 @@ impl Desk {
 
     /// Where this world is not what the model says it is: the gate of this step, or all of them.
     fn differs(&self, model: &Model, step: &Step, all: bool) -> Option<String> {
-        // An opening may also settle its twin.
+        // An opening may also settle its pending duplicate.
         let all = all || matches!(step.wish, Wish::Open(_));
         let looked_at = model.gates.iter().filter(|(n, _)| all || **n == step.gate);
         for (n, gate) in looked_at {
@@ -434,8 +435,8 @@ impl Chance {
         let (who, wish) = match self.below(20) {
             // Again what is asked already, by whoever asks it.
             0..6 if opens && !waiting.is_empty() => {
-                let twin = self.of(&waiting).1;
-                (twin.by, Wish::Open(twin.asked.clone()))
+                let pending_duplicate = self.of(&waiting).1;
+                (pending_duplicate.by, Wish::Open(pending_duplicate.asked.clone()))
             }
             _ if opens => (mostly(self, &["bot", "bot", "elf", "alice"]), Wish::Open(self.asked())),
             0..2 => (mostly(self, &["bot", "bot", "elf", "alice"]), self.amendment()),

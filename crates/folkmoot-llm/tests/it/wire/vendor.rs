@@ -188,7 +188,7 @@ pub fn endpoint(url: &str) -> Endpoint {
 }
 
 /// Longer than any limit of [`endpoint`], with room for a slow machine.
-const PATIENCE: Duration = Duration::from_secs(6);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// What was heard of an answer.
 #[derive(Default)]
@@ -209,8 +209,8 @@ pub async fn ask(
 ) -> (Result<ModelAnswer, ModelFailure>, Vec<String>) {
     let model = vendor.connect(endpoint);
     let mut heard = Heard::default();
-    let asked = tokio::time::timeout(PATIENCE, model.ask(request, &mut heard)).await;
-    let result = asked.unwrap_or_else(|_| panic!("{vendor:?} took longer than {PATIENCE:?}"));
+    let asked = tokio::time::timeout(ANSWER_TIMEOUT, model.ask(request, &mut heard)).await;
+    let result = asked.unwrap_or_else(|_| panic!("{vendor:?} took longer than {ANSWER_TIMEOUT:?}"));
     let recorded = match &result {
         Ok(answer) => serde_json::to_string(answer).unwrap(),
         Err(failure) => {

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long a call waits for the next gate or the end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const NEXT_GATE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plans
 ///
@@ -62,7 +62,7 @@ pub(crate) async fn plan(
         PlannerError { session_id: named.clone(), ..error }
     };
     let run = plans::start(&app, caller, wanted).await.map_err(in_session)?;
-    let settled = plans::settled(&app, &principal, &run.start.id, None, PATIENCE, true);
+    let settled = plans::settled(&app, &principal, &run.start.id, None, NEXT_GATE_TIMEOUT, true);
     let planned = while_it_stands(&app, token.as_ref(), settled).await?;
     answer(planned)
 }
@@ -139,7 +139,7 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
         (_, ApprovalStatus::Paused) => return Ok(Json(PlanAnswer::Paused(compat::paused(&asked, session)))),
         _ => {}
     }
-    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE, true);
+    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), NEXT_GATE_TIMEOUT, true);
     let planned = while_it_stands(app, token.as_ref(), settled).await?;
     answer(planned)
 }

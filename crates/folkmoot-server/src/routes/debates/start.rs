@@ -9,7 +9,7 @@ use axum::{
 use folkmoot_api::wire::{DebateStarted, Problem, StartDebate};
 use folkmoot_core::debate::record::DebateStatus;
 
-use crate::{app::App, debates::asked, error::ApiError, extract::AuthenticatedCall};
+use crate::{app::App, debates::config_from_request, error::ApiError, extract::AuthenticatedCall};
 
 /// Starts a debate
 ///
@@ -22,7 +22,7 @@ pub(crate) async fn start(
     State(app): State<App>,
     AuthenticatedCall { caller, body }: AuthenticatedCall<StartDebate>,
 ) -> Result<Response, ApiError> {
-    let run = asked::start(&app, caller, body).await?;
+    let run = config_from_request::start(&app, caller, body).await?;
     let location = format!("/v1/debates/{}", run.start.id);
     // As it was started; a repetition is answered as the first was.
     let started = DebateStarted { id: run.start.id, session_id: run.start.session_id, status: DebateStatus::Pending };

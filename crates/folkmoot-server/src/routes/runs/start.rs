@@ -10,7 +10,7 @@ use folkmoot_api::wire::{self, Problem, StartRun};
 use folkmoot_core::{run::Starting, text};
 
 use super::brief;
-use crate::{app::App, debates::asked, error::ApiError, extract::AuthenticatedCall};
+use crate::{app::App, debates::config_from_request, error::ApiError, extract::AuthenticatedCall};
 
 /// Starts a run
 ///
@@ -34,7 +34,7 @@ pub(crate) async fn start(
         input: body.input.map(|input| text::json("input", &input)).transpose()?,
         limits: body.limits.unwrap_or_default(),
     };
-    asked::started_by_name(&app, &caller.principal, &starting).await?;
+    config_from_request::started_by_name(&app, &caller.principal, &starting).await?;
     let (started, is_new) = app.engine.start_or_find_run(caller, starting).await?;
     let location = format!("/v1/runs/{}", started.start.id);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

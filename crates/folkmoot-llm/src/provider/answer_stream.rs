@@ -8,11 +8,11 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Secret,
+    call_timer::CallTimer,
     count::TokenCount,
     fault::{VendorFault, tame},
     frames::{Frames, Framing, StreamFrame},
     http::{Http, unreadable},
-    patience::CallTimer,
 };
 use crate::{FailureKind, Finish, Hear, ModelAnswer, ModelRequest, TokenUsage};
 
